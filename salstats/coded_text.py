@@ -29,24 +29,24 @@ def is_coded(column: pd.Series) -> bool:
 
 def coded_text(column: pd.Series) -> pd.Series:
     """Return text, coded or not, as a dictionary of sorted values; an empty cell is missing."""
-    coded = _dictionary(column)
+    coded = _sorted_dictionary_of(column)
     values = coded.dictionary
     # the empty text sorts before every other: its code is 0, which becomes -1, as that of a missing cell
     if len(values) and values[0].as_py() == "":
         codes = coded.indices.fill_null(0).to_numpy() - 1
-        coded = type(coded).from_arrays(_indices(codes), values[1:])
+        coded = type(coded).from_arrays(_dictionary_indices(codes), values[1:])
     return pd.Series(pd.array(coded, dtype=pd.ArrowDtype(coded.type)), index=column.index, name=column.name)
 
 
 def codes_and_values(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
     """Return the codes of text, coded or not, -1 where a cell is missing, and its sorted values."""
-    coded = _dictionary(column)
-    return coded.indices.fill_null(-1).to_numpy(), _index(coded.dictionary)
+    coded = _sorted_dictionary_of(column)
+    return coded.indices.fill_null(-1).to_numpy(), _pandas_index(coded.dictionary)
 
 
 def values_of(column: pd.Series) -> pd.Index:
     """Return the sorted values of text, coded or not."""
-    return _index(_dictionary(column).dictionary)
+    return _pandas_index(_sorted_dictionary_of(column).dictionary)
 
 
 def plain_text(column: pd.Series) -> pd.Series:
@@ -125,10 +125,10 @@ def sorted_dictionary(column: Any) -> Any:
     sorted_code_of_code = np.full(len(values) + 1, -1, dtype=np.int32)
     sorted_code_of_code[order] = np.cumsum(is_first) - 1
     distinct_values = sorted_values.filter(pa.array(is_first))
-    return pa.DictionaryArray.from_arrays(_indices(sorted_code_of_code[codes]), distinct_values)
+    return pa.DictionaryArray.from_arrays(_dictionary_indices(sorted_code_of_code[codes]), distinct_values)
 
 
-def _dictionary(column: pd.Series) -> Any:
+def _sorted_dictionary_of(column: pd.Series) -> Any:
     """Return text, coded or not, as a dictionary of sorted values."""
     array = _one_array(column)
     if not is_coded(column):
@@ -151,7 +151,7 @@ def _is_ascending(values: Any) -> bool:
     return compute.all(compute.less(values[:-1], values[1:])).as_py() is not False
 
 
-def _indices(codes: np.ndarray) -> Any:
+def _dictionary_indices(codes: np.ndarray) -> Any:
     """Return codes as the indices of a dictionary, missing where they are negative."""
     import pyarrow as pa
 
@@ -162,7 +162,7 @@ def _indices(codes: np.ndarray) -> Any:
     return pa.array(indices)
 
 
-def _index(values: Any) -> pd.Index:
+def _pandas_index(values: Any) -> pd.Index:
     """Return an array of text as an index of pandas."""
     return pd.Index(pd.array(values, dtype=TEXT))
 

@@ -162,8 +162,8 @@ class ColumnCodes:
             n_codes *= coded.n_codes
             # far more codes than rows: those that no row has are left out, so that numbers stay small
             if n_codes > 4 * len(self.frame):
-                codes, n_codes = _dense(codes, n_codes)
-        dense_codes, _ = _dense(codes, n_codes)
+                codes, n_codes = _dense_codes_and_number(codes, n_codes)
+        dense_codes, _ = _dense_codes_and_number(codes, n_codes)
         return dense_codes
 
 
@@ -197,7 +197,7 @@ def _is_used_by_code(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
     return is_used
 
 
-def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
+def _dense_codes_and_number(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
     """Return codes renumbered without gaps, in their order, and how many there are."""
     is_used = _is_used_by_code(codes, n_codes)
     if is_used is None:
@@ -261,7 +261,7 @@ def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
             hint=repeat_hint(frame, keys, first, second),
             rows=[first, second],
         )
-    check_nesting(frame, name, coded)
+    check_cases_have_one_patient(frame, name, coded)
     return coded
 
 
@@ -316,7 +316,9 @@ def _warn_of_names(coded: ColumnCodes, row_name: RowName, name: str) -> None:
         warn_of_near_names(names, row_name, name)
 
 
-def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:
+def check_cases_have_one_patient(
+    frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None
+) -> None:
     """Raise ColumnError when a case belongs to two patients."""
     if "patient" not in frame.columns or "case" not in frame.columns:
         return
@@ -345,7 +347,7 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
             hint=Message(
                 "a case is one image of one patient (case ids reused across data sets need a column "
                 "'dataset'; ",
-                _two_column_case("patient"),
+                _two_column_case_hint("patient"),
                 ")",
             ),
             column="patient",
@@ -367,14 +369,14 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
         if first_value != second_value:
             return Message(
                 f"the first is of {column} {first_value}, the second of {second_value}: ",
-                _two_column_case(column),
+                _two_column_case_hint(column),
             )
     if frame.iloc[first].equals(frame.iloc[second]):
         return Message("score and all else are equal, too: drop one")
     unused_keys = [key for key in ("task", "reader", "model", "seed", "dataset") if key not in keys]
     if not unused_keys:
         return Message("drop one")
-    differing = _differing_texts(frame, first, second)
+    differing = _differing_columns(frame, first, second)
     if differing:
         return Message(
             f"they differ in {quoted(differing[:2])}: rename it to what it is, {' or '.join(unused_keys)}"
@@ -382,7 +384,7 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
     return Message(f"if they differ by {' or '.join(unused_keys)}, add that column")
 
 
-def _differing_texts(frame: pd.DataFrame, first: int, second: int) -> list[str]:
+def _differing_columns(frame: pd.DataFrame, first: int, second: int) -> list[str]:
     """List the columns, neither identifiers nor real numbers, in which two rows differ."""
     columns = []
     for column in frame.columns:
@@ -393,7 +395,7 @@ def _differing_texts(frame: pd.DataFrame, first: int, second: int) -> list[str]:
     return columns
 
 
-def _two_column_case(column: str) -> Message:
+def _two_column_case_hint(column: str) -> Message:
     """Propose to read cases that are named by another column and `case` together."""
     return Message(f"where case ids repeat over {column!r}, read with ", Setting("case", [column, "case"]))
 

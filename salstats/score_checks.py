@@ -57,7 +57,7 @@ class MetricScores:
     column: str = "score"
 
     @property
-    def outside(self) -> np.ndarray:
+    def is_outside_range(self) -> np.ndarray:
         """Mask of the scores outside the metric's range."""
         too_small = self.values < self.metric.low - RANGE_ROUNDING
         too_large = self.values > self.metric.high + RANGE_ROUNDING
@@ -77,7 +77,7 @@ class MetricScores:
 
     def remedy(self) -> MessagePart:
         """Propose how to correct the scores outside the range, by their size and sign."""
-        outside = self.values[self.outside]
+        outside = self.values[self.is_outside_range]
         if self.is_share and outside.min() > 1 and _SMALLEST_PERCENTAGE < outside.max() <= 100:
             if np.median(self.values[self.values > 0]) > 1:
                 return Message(
@@ -97,7 +97,7 @@ class MetricScores:
         """Write the call that leaves out the scores outside the range, and keeps undefined ones."""
         conditions = []
         column = self.column if self.column.isidentifier() else f"`{self.column}`"
-        outside = self.values[self.outside]
+        outside = self.values[self.is_outside_range]
         if outside.min() < self.metric.low:
             conditions.append(f"{column} < {self.metric.low:g}")
         if outside.max() > self.metric.high:
@@ -147,7 +147,7 @@ def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: st
 
 def _warn_of_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) -> None:
     """Warn of a metric's scores outside its range; `rows` are their places in the frame."""
-    outside = np.flatnonzero(scores.outside)
+    outside = np.flatnonzero(scores.is_outside_range)
     if not outside.size:
         return
     first = outside[0]
@@ -183,7 +183,7 @@ class Names:
         return [name for name in self.values.tolist() if isinstance(name, str)]
 
     @cached_property
-    def content(self) -> np.ndarray:
+    def bytes_of_names(self) -> np.ndarray:
         """The bytes of all names, one after the other."""
         if isinstance(self.values.dtype, pd.StringDtype):
             return bytes_of_text(self.values)
@@ -194,7 +194,7 @@ class Names:
         """Mask of the 256 bytes that occur in the names, or between two of them."""
         occurs = np.zeros(256, dtype=bool)
         occurs[ord("|")] = True
-        occurs[self.content] = True
+        occurs[self.bytes_of_names] = True
         return occurs
 
     def first_row(self, name: str) -> int | None:
@@ -255,7 +255,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     column = names.column
     if column in _COLUMNS_TO_COMPARE and len(names.texts) <= _LARGEST_COMPARISON:
         pairs = _near_pairs(names.n_rows())
-    elif _differ_in_capitals(names):
+    elif _some_differ_in_capitals_only(names):
         pairs = _pairs_but_for_capitals(names.n_rows())
     else:
         pairs = []
@@ -280,9 +280,9 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     )
 
 
-def _differ_in_capitals(names: Names) -> bool:
+def _some_differ_in_capitals_only(names: Names) -> bool:
     """Return whether two names differ in capitals only."""
-    content = names.content
+    content = names.bytes_of_names
     is_capital = (content >= ord("A")) & (content <= ord("Z"))
     # names without capitals and without letters beyond ASCII cannot differ so
     if not (is_capital | (content >= _DELETE)).any():
@@ -305,7 +305,7 @@ def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
         if (n_rows[first], first) > (n_rows[second], second):
             continue
         is_rare = n_rows[first] * _RARITY_RATIO <= n_rows[second]
-        if _are_near(letters[first], letters[second], is_rare=is_rare):
+        if _may_be_misspelled(letters[first], letters[second], is_rare=is_rare):
             pairs.append((first, second))
     return pairs
 
@@ -322,7 +322,7 @@ def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _are_near(first: str, second: str, *, is_rare: bool) -> bool:
+def _may_be_misspelled(first: str, second: str, *, is_rare: bool) -> bool:
     """Return whether the first name may be a misspelling of the second; not if they hold different numbers.
 
     Both are in small letters; `is_rare` is True where the first has much fewer rows.

@@ -244,7 +244,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     from salstats.cli.commands import options
     from salstats.cli.signatures import argument, keyword_arguments
     from salstats.cli.sources import CommandRun
-    from salstats.files.paths import run_of_command
+    from salstats.files.paths import no_output_is_read
 
     function = getattr(ss, command.function)
     path = argument("path", command.source.metavar, Path, command.source.help)
@@ -257,7 +257,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
 
     def body(**typed: Any) -> None:
         options_of_call = keyword_arguments(command_options, typed)
-        with run_of_command():
+        with no_output_is_read():
             run = CommandRun(
                 path=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),

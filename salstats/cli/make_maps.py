@@ -27,7 +27,7 @@ from salstats.cli.networks import (
     tasks_of_outputs,
     whole_number,
 )
-from salstats.cli.option_values import equations, split
+from salstats.cli.option_values import repeated_assignments, split
 
 
 def make_maps(
@@ -96,7 +96,7 @@ def make_maps(
 def _method_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Read options of single methods: numbers and lists as Python writes them, all else as text."""
     options: dict[str, dict[str, Any]] = {}
-    for name, text in equations(texts, "--option", "rise.n_masks=500").items():
+    for name, text in repeated_assignments(texts, "--option", "rise.n_masks=500").items():
         method, dot, option = name.partition(".")
         if not (method and dot and option):
             raise typer.BadParameter(f"--option '{name}={text}' should read like rise.n_masks=500")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from salstats.cli.option_values import equations, number, numbers, split
+from salstats.cli.option_values import number, numbers, repeated_assignments, split
 from salstats.cli.spinner import spinner
 
 #: Endings of the images that are read from a folder.
@@ -169,7 +169,7 @@ def tasks_of_outputs(texts: Sequence[str] | None) -> list[str] | dict[str, int] 
     names = split(texts)
     if names is None or not any("=" in name for name in names):
         return names
-    outputs = equations(names, "--tasks", "Edema=3,Effusion=7")
+    outputs = repeated_assignments(names, "--tasks", "Edema=3,Effusion=7")
     return {task: whole_number(text, f"--tasks {task}=") for task, text in outputs.items()}
 
 

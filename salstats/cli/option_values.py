@@ -59,7 +59,7 @@ def numbers(values: Sequence[str], flag: str, number_type: Callable[[str], float
         raise typer.BadParameter(f"{flag} takes {noun}; got {','.join(values)!r}") from None
 
 
-def equations(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
     """Read a repeated option such as `gradcam=Grad-CAM, resized`; commas are its own."""
     named: dict[str, str] = {}
     for text in values:
@@ -76,7 +76,7 @@ def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | di
     """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
     named: dict[str, str | dict[str, str]] = {}
     colours: dict[str, str] = {}
-    for name, text in equations(values, flag, example).items():
+    for name, text in repeated_assignments(values, flag, example).items():
         if re.search(r",[^\s,=]+=", text):
             raise typer.BadParameter(
                 f"{flag} '{name}={text}': a label may hold commas; give {flag} once for each"
@@ -90,27 +90,29 @@ def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | di
     return named
 
 
-def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+def comma_separated_assignments(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
     """Read an option such as `case_id=case`, repeated or comma-separated."""
-    named = equations(split(values) or [], flag, example)
+    named = repeated_assignments(split(values) or [], flag, example)
     for name, value in named.items():
         if re.search(r"[;\s].*=", value):
             raise typer.BadParameter(f"{flag} '{name}={value}': only commas go between pairs (A=B,C=D)")
     return named
 
 
-def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+def value_or_values_by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
     from salstats.files.input_files import is_unnamed_single_value
 
     if is_unnamed_single_value(values):
         return values[0]
-    return pairs(values, flag, example)
+    return comma_separated_assignments(values, flag, example)
 
 
-def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
+def value_or_values_by_method(
+    values: Sequence[str], flag: str, example: str
+) -> str | dict[tuple[None, str], str]:
     """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
-    named = by_name(values, flag, example)
+    named = value_or_values_by_name(values, flag, example)
     if isinstance(named, str):
         return named
     return {(None, method): value for method, value in named.items()}
@@ -132,7 +134,7 @@ def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | P
 def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
     """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
     targets: dict[str, Any] = {}
-    for name, target in pairs(values, flag, example).items():
+    for name, target in comma_separated_assignments(values, flag, example).items():
         levels = target.split(":")
         if len(levels) > 3 or not levels[-1]:
             raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
@@ -145,7 +147,7 @@ def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, A
     return targets
 
 
-def by_metric(
+def value_or_values_by_metric(
     values: Sequence[str], flag: str, example: str, convert: Callable[[str], Any] = float
 ) -> Any | dict[str, Any]:
     """Read a number for all metrics, or one of each."""
@@ -153,14 +155,14 @@ def by_metric(
     try:
         if len(texts) == 1 and "=" not in texts[0]:
             return convert(texts[0])
-        return {metric: convert(text) for metric, text in equations(texts, flag, example).items()}
+        return {metric: convert(text) for metric, text in repeated_assignments(texts, flag, example).items()}
     except ValueError:
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
 def margin(values: Sequence[str], flag: str, example: str) -> Any:
     """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
-    return by_metric(values, flag, example, _bounds)
+    return value_or_values_by_metric(values, flag, example, _bounds)
 
 
 def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
@@ -168,7 +170,9 @@ def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, f
     if len(values) == 1 and "=" not in values[0]:
         return values[0]
     try:
-        return {name: float(text) for name, text in pairs(values, flag, example).items()}
+        return {
+            name: float(text) for name, text in comma_separated_assignments(values, flag, example).items()
+        }
     except ValueError:
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
@@ -186,7 +190,7 @@ def _bounds(text: str) -> float | tuple[float | None, ...]:
 def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
     """Read options of single metrics; what reads as a number is one."""
     options: dict[str, dict[str, Any]] = {}
-    for name, text in pairs(values, flag, example).items():
+    for name, text in comma_separated_assignments(values, flag, example).items():
         metric, dot, option = name.partition(".")
         if not (metric and dot and option):
             raise typer.BadParameter(f"{flag} '{name}={text}' should read like {example}")

@@ -31,7 +31,7 @@ def reproduce(
     # imported late: pandas comes with these, and `--help` must not wait for that
     with spinner("Loading"):
         from salstats.cli.flag_spelling import FlagSpelling
-        from salstats.files.paths import run_of_command
+        from salstats.files.paths import no_output_is_read
         from salstats.studies import declarations, engine
 
     if key == "list":
@@ -48,6 +48,6 @@ def reproduce(
         return
     # messages name options by these
     context.obj.update(parser.flags)
-    with run_of_command():
+    with no_output_is_read():
         code = engine.reproduce(key, context.args, FlagSpelling(parser.flags))
     raise typer.Exit(code)

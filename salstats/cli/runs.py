@@ -86,7 +86,7 @@ def run_significance_map(run: CommandRun, source: Source) -> None:
     if limits_file is not None:
         import salstats as ss
 
-        _write(ss.rank_limits(frame), limits_file, run)
+        _write_result_frame(ss.rank_limits(frame), limits_file, run)
     run.deliver(frame)
 
 
@@ -111,9 +111,9 @@ def run_regress(run: CommandRun, source: Source) -> None:
         model = ss.fit(data, formula, **_options_for(ss.fit, run))
         if components_file is not None:
             variances = model.variance_components(**_options_for(model.variance_components, run))
-            _write(variances, components_file, run)
+            _write_result_frame(variances, components_file, run)
         if joint_file is not None:
-            _write(model.joint(each=True), joint_file, run)
+            _write_result_frame(model.joint(each=True), joint_file, run)
     run.deliver(terms)
 
 
@@ -126,10 +126,10 @@ def run_mrmc(run: CommandRun, source: Source) -> None:
     frame = run.call(scores)
     if components_file is not None:
         components = ss.mrmc_components(scores, **_options_for(ss.mrmc_components, run))
-        _write(components, components_file, run)
+        _write_result_frame(components, components_file, run)
     if readers_file is not None:
         readers = ss.mrmc_readers(scores, **_options_for(ss.mrmc_readers, run))
-        _write(readers, readers_file, run)
+        _write_result_frame(readers, readers_file, run)
     run.deliver(frame)
 
 
@@ -138,7 +138,7 @@ def _options_for(function: Callable[..., Any], run: CommandRun) -> dict[str, Any
     return {name: run.options[name] for name in signature(function).parameters if name in run.options}
 
 
-def _write(frame: "pd.DataFrame", path: Path, run: CommandRun) -> None:
+def _write_result_frame(frame: "pd.DataFrame", path: Path, run: CommandRun) -> None:
     """Write a further frame of a command."""
     from salstats.files.frame_files import write_frame
 
@@ -250,7 +250,7 @@ def run_gaze(run: CommandRun, source: Source) -> None:
     frame = run.call(study)
     recordings = ss.recordings(study)
     if recordings_file is not None:
-        _write(recordings, recordings_file, run)
+        _write_result_frame(recordings, recordings_file, run)
     run.deliver(frame)
     report_fixations(recordings)
     report_gaze_reasons(frame)

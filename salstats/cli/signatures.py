@@ -16,10 +16,7 @@ import typer
 
 from salstats.cli.option_help import CHOICES
 from salstats.cli.option_values import (
-    by_method,
-    by_metric,
-    by_name,
-    equations,
+    comma_separated_assignments,
     joined_files,
     labels,
     margin,
@@ -27,10 +24,13 @@ from salstats.cli.option_values import (
     number,
     number_or_text,
     numbers,
-    pairs,
+    repeated_assignments,
     score_columns,
     spacing,
     split,
+    value_or_values_by_method,
+    value_or_values_by_metric,
+    value_or_values_by_name,
     weights,
 )
 
@@ -49,31 +49,37 @@ class _Form:
     @property
     def metavar(self) -> str:
         """Stand for the value in the help."""
-        if self.parse in (pairs, equations, labels, score_columns, metric_options):
+        if self.parse in (
+            comma_separated_assignments,
+            repeated_assignments,
+            labels,
+            score_columns,
+            metric_options,
+        ):
             return "NAME=VALUE"
         return "VALUE"
 
 
 #: Parameters whose text has a form of its own.
 _FORMS: dict[str, _Form] = {
-    "rename": _Form(pairs, "case_id=case"),
+    "rename": _Form(comma_separated_assignments, "case_id=case"),
     "columns": _Form(score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
-    "scale": _Form(by_metric, "0.01 or iou=0.01"),
+    "scale": _Form(value_or_values_by_metric, "0.01 or iou=0.01"),
     "margin": _Form(margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(joined_files, "features.csv or elongation=FILE"),
-    "maps": _Form(equations, "gradcam:densenet=DIR"),
-    "masks": _Form(equations, "gradcam=PATH"),
-    "class_maps": _Form(equations, "gradcam=DIR"),
+    "maps": _Form(repeated_assignments, "gradcam:densenet=DIR"),
+    "masks": _Form(repeated_assignments, "gradcam=PATH"),
+    "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
     "labels": _Form(labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
-    "directions": _Form(equations, "my_score=smaller"),
-    "only": _Form(equations, "dataset=NIH"),
-    "threshold": _Form(by_method, "gradcam=0.4"),
-    "cutoff": _Form(by_method, "gradcam=0.3"),
-    "smooth": _Form(by_method, "ig=100"),
+    "directions": _Form(repeated_assignments, "my_score=smaller"),
+    "only": _Form(repeated_assignments, "dataset=NIH"),
+    "threshold": _Form(value_or_values_by_method, "gradcam=0.4"),
+    "cutoff": _Form(value_or_values_by_method, "gradcam=0.3"),
+    "smooth": _Form(value_or_values_by_method, "ig=100"),
     "spacing": _Form(spacing, "0.5 or 0.5x0.7"),
-    "human": _Form(by_name, "FILE or R1=FILE"),
-    "human_annotations": _Form(by_name, "FILE or R1=FILE"),
+    "human": _Form(value_or_values_by_name, "FILE or R1=FILE"),
+    "human_annotations": _Form(value_or_values_by_name, "FILE or R1=FILE"),
     "options": _Form(metric_options, "pdc.alpha=0"),
 }
 #: Parameters that only Python has: arrays, objects, and the progress bar, which commands always show.

@@ -18,7 +18,7 @@ from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Member, Network, network_outputs, option_text
 from salstats.files.map_folder_writer import SETTINGS, MapKey
-from salstats.files.map_table import checked_label, checked_patient, read_settings, settings_key
+from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
 from salstats.study import Series
 
 #: Arguments of `explain` that may stand among the options of a method.
@@ -234,7 +234,7 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
         task = str(key[1])
         name = f"labels: case {case!r}, task {task!r}"
         # the text "0", "1" or "", which stands for an unknown label
-        label_text = checked_label(label, name)
+        label_text = checked_label_text(label, name)
         value = float(label_text) if label_text else np.nan
         # as text, since NaN differs from itself
         if str(label_by_pair.setdefault((case, task), value)) != str(value):
@@ -264,7 +264,7 @@ def checked_patients(patients: Mapping[str, str] | None) -> dict[str, str]:
     """Return the patient of each case that has one."""
     patient_by_case = {}
     for case, patient in dict(patients or {}).items():
-        name = checked_patient(patient, f"patients: case {str(case)!r}")
+        name = checked_patient_text(patient, f"patients: case {str(case)!r}")
         if name:
             patient_by_case[str(case)] = name
     return patient_by_case

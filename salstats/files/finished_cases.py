@@ -55,7 +55,7 @@ def load_or_compute(
 
 def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> pd.DataFrame:
     """Return the frame of one case: its file where an earlier run wrote one, else computed and written."""
-    file = folder / f"{_digest(case, setting)}{_SUFFIX}"
+    file = folder / f"{_case_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))
         put_frame(frame, file)
@@ -74,7 +74,7 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> p
     return frame
 
 
-def _digest(case: Case, setting: str) -> str:
+def _case_digest(case: Case, setting: str) -> str:
     """Return a name that changes with everything on which a case's frame depends."""
     digest = hashlib.sha256(setting.encode())
     truths = {task: (truth.read(), truth.n_instances) for task, truth in case.truths.items()}

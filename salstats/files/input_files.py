@@ -86,7 +86,7 @@ def parse_json(text: str | bytes) -> Any:
     A whole number beyond the largest float is infinite, as JSON's 1e400 is, so that a reader's own check of
     its numbers finds it.
     """
-    return json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
+    return json.loads(text, object_pairs_hook=_object_with_distinct_keys, parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> int | float:
@@ -96,7 +96,7 @@ def _whole_number(digits: str) -> int | float:
     return int(digits)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of pairs, whose keys must differ."""
     content: dict[str, Any] = {}
     for name, value in pairs:

@@ -19,10 +19,11 @@ from salstats.files.map_table import (
     MaskCodes,
     TableRow,
     checked_key,
-    checked_label,
+    checked_label_text,
     checked_map,
     checked_name,
-    checked_patient,
+    checked_patient_text,
+    csv_bytes,
     file_inside,
     is_complete,
     read_masks,
@@ -31,16 +32,15 @@ from salstats.files.map_table import (
     row_of,
     settings_key,
     shape_of,
-    text_of,
     write_json,
 )
 from salstats.files.outputs import (
     check_parent,
     lock_folder,
+    naming_write_errors,
     remove_abandoned,
     replacing,
     unlock_folder,
-    writing,
 )
 from salstats.images.masks import Rle, encode
 from salstats.images.run_lengths import check_shape
@@ -163,7 +163,7 @@ class MapFolder:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
         stored_settings = read_settings(self.folder / SETTINGS)
-        dropped = self._dropped(stored_settings)
+        dropped = self._maps_to_make_anew(stored_settings)
         files = [self._file(key) for key in dropped]
         for key in dropped:
             del self._rows[key]
@@ -193,7 +193,7 @@ class MapFolder:
         """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
-    def _dropped(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
+    def _maps_to_make_anew(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
         """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []
@@ -304,10 +304,10 @@ class MapFolder:
         array = checked_map(saliency, str(name))
         size = check_shape(shape)
         row = row_of(name, size, prob, label, patient)
-        self._check_size(name.case, size, str(name))
+        self._check_same_size_as_case(name.case, size, str(name))
         # `maps` may be a link that leads elsewhere
         file = file_inside(self.folder, row["path"], str(name))
-        with writing(file):
+        with naming_write_errors(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(file) as temporary, temporary.open("wb") as stream:
                 np.save(stream, array, allow_pickle=False)
@@ -335,10 +335,10 @@ class MapFolder:
         """
         self._check_open()
         label_texts = {
-            pair: checked_label(label, f"labels: {pair}") for pair, label in (labels or {}).items()
+            pair: checked_label_text(label, f"labels: {pair}") for pair, label in (labels or {}).items()
         }
         patient_texts = {
-            case: checked_patient(patient, f"patients: {case!r}")
+            case: checked_patient_text(patient, f"patients: {case!r}")
             for case, patient in (patients or {}).items()
         }
         for key, row in self._rows.items():
@@ -372,8 +372,8 @@ class MapFolder:
             self._write_table()
         elif added:
             self._is_whole = False  # until the last row has its end: a disk may be full
-            with writing(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
-                stream.write(text_of(self._columns, added))
+            with naming_write_errors(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
+                stream.write(csv_bytes(self._columns, added))
             self._is_whole = True
 
     def _write_table(self) -> None:
@@ -386,11 +386,11 @@ class MapFolder:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing(self.folder / TABLE) as temporary:
-            temporary.write_bytes(text_of(self._columns, [header, *rows]))
+            temporary.write_bytes(csv_bytes(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True
 
-    def _check_size(self, case: str, shape: tuple[int, int], name: str) -> None:
+    def _check_same_size_as_case(self, case: str, shape: tuple[int, int], name: str) -> None:
         """Raise where the image of a case has another size by its other maps or masks."""
         first_shape = self._shapes.setdefault(case, shape)
         if first_shape != shape:
@@ -441,7 +441,7 @@ class MapFolder:
             case = checked_name(pair[0], "case")
             task = checked_name(pair[1], "task")
             rle = mask if isinstance(mask, Rle) else encode(mask)
-            self._check_size(case, rle.shape, f"{which}, case {case!r}, task {task!r}")
+            self._check_same_size_as_case(case, rle.shape, f"{which}, case {case!r}, task {task!r}")
             code = rle.to_coco()
             stored_code = codes.setdefault(case, {}).setdefault(task, code)
             if stored_code != code and not self._overwrite:
@@ -485,7 +485,7 @@ class MapFolder:
 
 def _prepare_folder(folder: Path) -> None:
     """Make the folder where it does not exist; raise where maps may not be written into it."""
-    with writing(folder):
+    with naming_write_errors(folder):
         if folder.exists() and not folder.is_dir():
             raise InputFileError(
                 f"cannot write maps into {folder}: it is a file", hint="name a folder", path=folder

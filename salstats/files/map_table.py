@@ -255,7 +255,7 @@ def _without_cut_row(text: str) -> str:
     return text
 
 
-def text_of(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
+def csv_bytes(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
     """Write rows as they stand in the file."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -366,18 +366,18 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
         "case": key.case,
         "task": key.task,
         "method": key.method,
-        "prob": checked_prob(prob, str(key)),
-        "label": checked_label(label, str(key)),
+        "prob": checked_prob_text(prob, str(key)),
+        "label": checked_label_text(label, str(key)),
         "path": path_of(key),
         "height": str(shape[0]),
         "width": str(shape[1]),
         "model": key.model or "",
         "seed": str(key.seed or ""),
-        "patient": checked_patient(patient, str(key)),
+        "patient": checked_patient_text(patient, str(key)),
     }
 
 
-def checked_prob(prob: float, name: str) -> str:
+def checked_prob_text(prob: float, name: str) -> str:
     """Return a probability as text, empty where it is unknown."""
     if not _is_number(prob) or prob < 0 or prob > 1:
         raise ValueRangeError(
@@ -389,7 +389,7 @@ def checked_prob(prob: float, name: str) -> str:
     return "" if np.isnan(prob) else repr(float(prob))
 
 
-def checked_label(label: float, name: str) -> str:
+def checked_label_text(label: float, name: str) -> str:
     """Return a label as text, empty where it is unknown."""
     if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(
@@ -400,7 +400,7 @@ def checked_label(label: float, name: str) -> str:
     return "" if np.isnan(label) else str(int(label))
 
 
-def checked_patient(patient: Any, name: str) -> str:
+def checked_patient_text(patient: Any, name: str) -> str:
     """Return a patient as text, empty where there is none."""
     text = "" if patient is None else str(patient)
     if patient is not None and (text in UNKNOWN or hidden(text)):

@@ -42,7 +42,7 @@ def check_output_folder(
             hint="name a new one in it",
             path=folder,
         )
-    _recover(folder)
+    _put_back_and_remove_old(folder)
     if folder.exists() and not folder.is_dir():
         raise InputFileError(f"cannot write {folder}: a file of that name exists", path=folder)
     if folder.is_dir() and any(folder.iterdir()):
@@ -83,13 +83,13 @@ def _entries_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[
 def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
     """Yield a new folder that takes the folder's place once the block and `check` end without an error."""
     try:
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_prefix(folder)) as temporary:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_temporary_prefix(folder)) as temporary:
             written = Path(temporary) / _WRITTEN
             former = Path(temporary) / _FORMER
             yield written
             check()
             if folder.exists():
-                _keep_modes(folder, written)
+                _copy_modes(folder, written)
                 folder.rename(former)
             # a run that is killed here leaves no folder: the next run puts the former one back
             try:
@@ -102,7 +102,7 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
         raise InputFileError(f"cannot write {folder}: {error.strerror or error}", path=folder) from error
 
 
-def _prefix(folder: Path) -> str:
+def _temporary_prefix(folder: Path) -> str:
     """Return the beginning of the names of a folder's temporary folders, which have eight more characters."""
     name = os.fsencode(folder.name)
     if len(name) > _LONGEST_NAME:
@@ -110,7 +110,7 @@ def _prefix(folder: Path) -> str:
     return f".{folder.name}-"
 
 
-def _keep_modes(former: Path, written: Path) -> None:
+def _copy_modes(former: Path, written: Path) -> None:
     """Give a written folder, and its content, the permissions of the former one."""
     for path in (written, *written.rglob("*")):
         former_path = former / path.relative_to(written)
@@ -118,9 +118,9 @@ def _keep_modes(former: Path, written: Path) -> None:
             path.chmod(mode_of(former_path))
 
 
-def _recover(folder: Path) -> None:
+def _put_back_and_remove_old(folder: Path) -> None:
     """Put back a folder that a killed run moved away, and remove temporary folders older than a day."""
-    for temporary in folder.parent.glob(f"{glob.escape(_prefix(folder))}????????"):
+    for temporary in folder.parent.glob(f"{glob.escape(_temporary_prefix(folder))}????????"):
         if temporary.is_symlink():
             continue
         if (temporary / _FORMER).is_dir() and not folder.exists():

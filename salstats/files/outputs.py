@@ -75,7 +75,7 @@ def check_parent(target: Path) -> None:
 
 
 @contextmanager
-def writing(target: Path) -> Iterator[None]:
+def naming_write_errors(target: Path) -> Iterator[None]:
     """Raise an InputFileError that names the file or folder which the system cannot write."""
     try:
         yield
@@ -86,7 +86,7 @@ def writing(target: Path) -> Iterator[None]:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary file that takes the target's place and mode once the block ends without an error."""
-    with writing(target):
+    with naming_write_errors(target):
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
         os.close(handle)
         temporary = Path(name)

@@ -13,7 +13,7 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 
 @contextmanager
-def run_of_command() -> Iterator[None]:
+def no_output_is_read() -> Iterator[None]:
     """Let no file that `mark_output` names be read, under any name, until the block ends."""
     token = _OUTPUTS.set({})
     try:

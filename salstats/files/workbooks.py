@@ -36,7 +36,7 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     """
     if len(rows) > _MAX_ROWS:
         raise ValueError(f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet")
-    sheet = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
+    sheet = "".join(f"<row>{''.join(map(_cell_xml, row))}</row>" for row in rows)
     content_types = (
         f'<Override PartName="/xl/workbook.xml" ContentType="{_CONTENT_TYPE}.sheet.main+xml"/>'
         f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_CONTENT_TYPE}.worksheet+xml"/>'
@@ -61,7 +61,7 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     return stream.getvalue()
 
 
-def _cell(value: Any) -> str:
+def _cell_xml(value: Any) -> str:
     """Write a cell; one without a value is empty, so that the cells after it stay in their columns."""
     if value is None:
         return "<c/>"

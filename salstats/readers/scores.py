@@ -16,7 +16,7 @@ from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting,
 from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
-    check_nesting,
+    check_cases_have_one_patient,
     named_row,
     repeat_hint,
     warn_of_doubtful_scores,
@@ -172,7 +172,7 @@ def read_scores(
     del frames, frame, table
     codes = ColumnCodes(scores)
     _check_repeats(codes, origin)
-    check_nesting(scores, ", ".join(f.name for f in files), codes)
+    check_cases_have_one_patient(scores, ", ".join(f.name for f in files), codes)
 
     def location(row: int) -> str:
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"

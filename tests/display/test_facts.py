@@ -383,7 +383,7 @@ def test_every_number_of_captions_and_notes_is_one_of_the_frame(study):
 @pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 def test_every_number_below_tables_of_models_and_correlations_is_one_of_the_frame():
     scores = STUDIES["large"]()
-    of_readers = scores[(scores["method"] == "human") & (scores["metric"] != "hit")]
+    curves_of_readers = scores[(scores["method"] == "human") & (scores["metric"] != "hit")]
     one_reader = scores[scores["reader"] != "r2"]
     tables = [
         (ss.table_correlation, ss.correlate(scores, "iou", "area_ratio", by=["method", "task"])),
@@ -391,7 +391,7 @@ def test_every_number_below_tables_of_models_and_correlations_is_one_of_the_fram
         (ss.table_regression, ss.regress(one_reader, "iou ~ area_ratio", by="method")),
         (ss.table_regression, ss.regress(one_reader, "hit ~ area_ratio", by="task", adjust="BH")),
         (ss.table_estimates, ss.auroc(one_reader, "iou", "hit", by="method")),
-        (ss.table_estimates, ss.agreement(of_readers, by=["metric", "task"])),
+        (ss.table_estimates, ss.agreement(curves_of_readers, by=["metric", "task"])),
     ]
     readings = pd.concat([one_reader.assign(reader=reader) for reader in ("r1", "r2", "r3")])
     readings["score"] += np.random.default_rng(0).normal(0, 0.1, len(readings))

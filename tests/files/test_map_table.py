@@ -10,10 +10,11 @@ from salstats.files.map_table import (
     MAP_FILE,
     MapKey,
     checked_key,
-    checked_label,
+    checked_label_text,
     checked_map,
-    checked_patient,
-    checked_prob,
+    checked_patient_text,
+    checked_prob_text,
+    csv_bytes,
     file_inside,
     is_complete,
     path_of,
@@ -23,7 +24,6 @@ from salstats.files.map_table import (
     row_of,
     settings_key,
     shape_of,
-    text_of,
     write_json,
 )
 from salstats.study import HUMAN, Series
@@ -143,8 +143,8 @@ def test_a_path_that_can_leave_the_folder_is_an_error(tmp_path, path):
 def test_rows_are_read_as_they_were_written(table):
     row = row_of(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
     plain = row_of(KEY, (4, 5), float("nan"), float("nan"), None)
-    header = text_of(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
-    names, rows = read_rows(table(header + text_of(COLUMNS, [row, plain])))
+    header = csv_bytes(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
+    names, rows = read_rows(table(header + csv_bytes(COLUMNS, [row, plain])))
     assert tuple(names) == COLUMNS
     assert rows == {MapKey('a "b", c', "Edema", "ig", None, "2"): row, KEY: plain}
     assert float(row["prob"]) == 0.1 + 0.2
@@ -222,28 +222,28 @@ def test_a_size_is_of_whole_numbers(height, width, shape):
 
 @pytest.mark.parametrize(("prob", "text"), [(0, "0.0"), (1, "1.0"), (0.1 + 0.2, "0.30000000000000004")])
 def test_a_probability_reads_back_as_it_was(prob, text):
-    assert checked_prob(prob, "map") == text
-    assert checked_prob(float("nan"), "map") == ""
+    assert checked_prob_text(prob, "map") == text
+    assert checked_prob_text(float("nan"), "map") == ""
 
 
 @pytest.mark.parametrize("prob", [-0.01, 1.01, "0.5", None, [0.5]])
 def test_another_probability_is_an_error(prob):
     with raises(ValueRangeError, option="prob", value=prob):
-        checked_prob(prob, "map")
+        checked_prob_text(prob, "map")
 
 
 def test_a_label_is_0_1_or_unknown():
-    assert [checked_label(label, "map") for label in (0, 1.0, True, np.nan)] == ["0", "1", "1", ""]
+    assert [checked_label_text(label, "map") for label in (0, 1.0, True, np.nan)] == ["0", "1", "1", ""]
     for label in (2, -1, 0.5, "1"):
         with raises(ValueRangeError, option="label", value=label):
-            checked_label(label, "map")
+            checked_label_text(label, "map")
 
 
 def test_a_patient_is_a_name_or_none():
-    assert [checked_patient(patient, "map") for patient in (None, "p 1", 7)] == ["", "p 1", "7"]
+    assert [checked_patient_text(patient, "map") for patient in (None, "p 1", 7)] == ["", "p 1", "7"]
     for patient in ("", "NA", " p", "p\n"):
         with raises(ValueRangeError, option="patient", value=patient):
-            checked_patient(patient, "map")
+            checked_patient_text(patient, "map")
 
 
 def test_a_map_is_stored_in_float32():

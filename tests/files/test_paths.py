@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.paths import check_folder, check_path, check_plain, mark_output, run_of_command
+from salstats.files.paths import check_folder, check_path, check_plain, mark_output, no_output_is_read
 
 
 def test_a_plain_file_and_one_that_does_not_exist_pass(tmp_path):
@@ -32,7 +32,7 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     os.link(file, tmp_path / "other.csv")
     mark_output(file)
     check_plain(file)
-    with run_of_command():
+    with no_output_is_read():
         check_plain(file)
         mark_output(file)
         with raises(InputFileError, path=file, hint="choose another file"):

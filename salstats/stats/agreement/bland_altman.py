@@ -11,12 +11,12 @@ from salstats.stats.agreement.readings import (
     RaterReadings,
     Weights,
     equal_weights,
+    estimate_and_leave_one_out,
     jackknife_df,
     jackknife_error,
     one_way_anova,
     t_quantile,
     two_sided_p_value,
-    without_each_unit,
 )
 from salstats.stats.engine.estimands import ratio
 
@@ -112,7 +112,7 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
 
     Zou GY. Stat Methods Med Res 2013;22:630-642. doi:10.1177/0962280211402548
     """
-    estimate, replicates = without_each_unit(readings, partial(bias_and_sd, linked=linked))
+    estimate, replicates = estimate_and_leave_one_out(readings, partial(bias_and_sd, linked=linked))
     bias, sd = estimate
     bias_replicates, sd_replicates = replicates.T
     log_sd_replicates = np.log(np.where(sd_replicates > 0, sd_replicates, np.nan))

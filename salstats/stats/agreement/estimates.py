@@ -206,7 +206,7 @@ def agreement(  # noqa: C901
     _warn_of_units(keys, results, interval_record)
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     if record.needs != CONTINUOUS and record.name != "ac1":
-        has_few_minority_units = _warn_few_minority_units(keys, results)
+        has_few_minority_units = _few_minority_mask_with_warning(keys, results)
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -305,7 +305,7 @@ def _results(
                 raters=[str(raters[rater]) for rater in rater_set],
                 coefficients=_estimate(record, interval, readings, level, options),
                 n=n,
-                n_missing=group_readings.n_rows * len(rater_set) - n,
+                n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
                 n_minority_units=_count_minority_units(readings),
@@ -365,7 +365,7 @@ def _count_minority_units(readings: RaterReadings) -> int:
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_AgreementResult]) -> np.ndarray:
+def _few_minority_mask_with_warning(keys: pd.DataFrame, results: Sequence[_AgreementResult]) -> np.ndarray:
     """Warn of results whose readings are nearly all of one category; return a mask of these results."""
     n_minority_units = np.array([result.n_minority_units for result in results])
     is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)

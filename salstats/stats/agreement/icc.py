@@ -16,6 +16,7 @@ from salstats.stats.agreement.readings import (
     RaterReadings,
     Weights,
     equal_weights,
+    estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
     jackknife_df,
@@ -23,7 +24,6 @@ from salstats.stats.agreement.readings import (
     one_way_anova,
     t_quantile,
     two_sided_p_value,
-    without_each_unit,
 )
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.result_warnings import ROUNDING
@@ -102,14 +102,14 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     (1,k), (2,k), (3,k).
     """
     k = readings.readings_per_row
-    estimate, replicates = without_each_unit(readings, single_reading_icc)
+    estimate, replicates = estimate_and_leave_one_out(readings, single_reading_icc)
     z = fisher_z(estimate, k)
     z_replicates = fisher_z(replicates, k)
     z_error = jackknife_error(z_replicates)
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
     half_width = t_quantile(level, df) * z_error
-    raters_below, raters_above = _rater_distances(readings, level, icc2_z=float(z[1]))
+    raters_below, raters_above = _distances_to_rater_limits(readings, level, icc2_z=float(z[1]))
     # ICC(1) and ICC(2) generalise to other raters, ICC(3) does not.
     low = z - np.hypot(half_width, [raters_below, raters_below, 0.0])
     high = z + np.hypot(half_width, [raters_above, raters_above, 0.0])
@@ -127,7 +127,7 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     )
 
 
-def _rater_distances(readings: RaterReadings, level: float, icc2_z: float) -> tuple[float, float]:
+def _distances_to_rater_limits(readings: RaterReadings, level: float, icc2_z: float) -> tuple[float, float]:
     """Distances from Fisher's z of ICC(2,1) down and up to z at the limits of the raters' variance.
 
     In ICC(2,1) = (C - A) / C a change of the raters' variance changes A and C alike.
@@ -178,7 +178,7 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
     def f_quantile(df_numerator: float, df_denominator: float) -> float:
         return float(stats.f.ppf((1 + level) / 2, df_numerator, df_denominator))
 
-    def limits_of_f(f: float, df_denominator: float) -> tuple[float, float]:
+    def icc_limits_from_f(f: float, df_denominator: float) -> tuple[float, float]:
         """Lower and upper limit of ICC(1,1) or ICC(3,1) from its F ratio."""
         f_low = f / f_quantile(df_cases, df_denominator)
         f_high = f * f_quantile(df_denominator, df_cases)
@@ -195,12 +195,12 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
     quantile_low = f_quantile(df_cases, df_both)
     quantile_high = f_quantile(df_both, df_cases)
     c = k * msc + (k * n - k - n) * mse
-    icc1_limits = limits_of_f(f_within, df_within)
+    icc1_limits = icc_limits_from_f(f_within, df_within)
     icc2_limits = (
         n * (msr - quantile_low * mse) / (quantile_low * c + n * msr),
         n * (quantile_high * msr - mse) / (c + n * quantile_high * msr),
     )
-    icc3_limits = limits_of_f(f_error, df_error)
+    icc3_limits = icc_limits_from_f(f_error, df_error)
     low, high = np.array([icc1_limits, icc2_limits, icc3_limits]).T
     f = np.tile([f_within, f_error, f_error], 2)
     df_denominator = np.tile([df_within, df_error, df_error], 2).astype(np.float64)

@@ -115,11 +115,17 @@ def equal_weights(readings: RaterReadings) -> np.ndarray:
     return np.ones((1, len(readings.values)))
 
 
-def without_each_unit(readings: RaterReadings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients).
+class LeaveOneOut(NamedTuple):
+    """Coefficients of all rows, and without each unit."""
 
-    Infinite ones without a unit are NaN.
-    """
+    #: (n_coefficients,)
+    estimate: np.ndarray
+    #: (n_units, n_coefficients), NaN in the place of infinite ones.
+    replicates: np.ndarray
+
+
+def estimate_and_leave_one_out(readings: RaterReadings, kernel: Kernel) -> LeaveOneOut:
+    """Return the coefficients of all rows, and those without each unit in turn."""
     n_units = readings.n_units
     units_at_once = max(1, _BLOCK_SIZE // max(readings.values.size, 1))
     blocks = []
@@ -128,7 +134,7 @@ def without_each_unit(readings: RaterReadings, kernel: Kernel) -> tuple[np.ndarr
         blocks.append(kernel(readings, LeaveOneOutWeights(readings.units, left_out)))
     replicates = np.concatenate(blocks)
     estimate = kernel(readings, equal_weights(readings))[0]
-    return estimate, np.where(np.isfinite(replicates), replicates, np.nan)
+    return LeaveOneOut(estimate, np.where(np.isfinite(replicates), replicates, np.nan))
 
 
 def jackknife_error(replicates: np.ndarray) -> np.ndarray:
@@ -225,7 +231,7 @@ def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float
     Franco C, Little RJA, Louis TA, Slud EV. Comparative study of confidence intervals for proportions in
     complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
     """
-    estimate, replicates = without_each_unit(readings, kernel)
+    estimate, replicates = estimate_and_leave_one_out(readings, kernel)
     k = readings.readings_per_row
     n_units = readings.n_units
     std_error = jackknife_error(replicates)

@@ -61,7 +61,7 @@ class GroupReadings:
     label: Message
 
     @property
-    def n_rows(self) -> int:
+    def n_cases_and_repeats(self) -> int:
         """Number of cases, each repeat of a case counted."""
         return len(self.frame_rows)
 
@@ -222,12 +222,14 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
     readings = RaterReadings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
     group_readings = GroupReadings(readings, raters, frame_rows, label)
     if not record.repeated:
-        _check_one_reading(design, group_readings, record)
-    _check_values(values, record, label)
+        _check_one_reading_per_rater(design, group_readings, record)
+    _check_values_suit_kind(values, record, label)
     return group_readings
 
 
-def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, record: Agreement) -> None:
+def _check_one_reading_per_rater(
+    design: AgreementDesign, group_readings: GroupReadings, record: Agreement
+) -> None:
     """Raise if a case has several readings of one rater."""
     cases = group_readings.readings.cases
     counts = np.bincount(cases)
@@ -273,7 +275,7 @@ def select_raters(readings: RaterReadings, raters: Sequence[int], *, linked: boo
     )
 
 
-def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None:
+def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Message) -> None:
     """Raise if scores are 0/1 for a coefficient of continuous scores, or fractions for one of categories."""
     distinct = np.unique(values[~np.isnan(values)])
     fractional = distinct[distinct != np.round(distinct)]

@@ -52,7 +52,7 @@ class Agreement:
     at_large: tuple[str, ...] = ()
 
 
-def _jackknife(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coefficients]]:
+def _jackknife_entry(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coefficients]]:
     """Return the entry of the default interval in `estimators`, the jackknife of units, for a kernel."""
 
     def estimate(readings: RaterReadings, level: float, **options: Any) -> Coefficients:
@@ -84,36 +84,36 @@ RECORDS = (
     Agreement(
         "krippendorff", "Krippendorff's alpha", EITHER,
         {f"krippendorff_{scale}": f"Krippendorff's alpha, {scale}" for scale in krippendorff.SCALES},
-        _jackknife(krippendorff.krippendorff),
+        _jackknife_entry(krippendorff.krippendorff),
         "Krippendorff 2004, doi:10.1111/j.1468-2958.2004.tb00738.x",
         option="scale", choices=krippendorff.SCALES,
     ),
     Agreement(
         "cohen", "Cohen's kappa", CATEGORIES, _COHEN_LABELS,
-        _jackknife(kappas.cohen) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
+        _jackknife_entry(kappas.cohen) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
         "Cohen 1960, doi:10.1177/001316446002000104; 1968, doi:10.1037/h0026256",
         pairs=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
     ),
     Agreement(
         "fleiss", "Fleiss's kappa", CATEGORIES, {"fleiss": "Fleiss's kappa"},
-        _jackknife(kappas.fleiss) | {"fleiss": kappas.fleiss_by_normal},
+        _jackknife_entry(kappas.fleiss) | {"fleiss": kappas.fleiss_by_normal},
         "Fleiss 1971, doi:10.1037/h0031619", complete=("fleiss",),
     ),
     Agreement(
-        "conger", "Conger's kappa", CATEGORIES, {"conger": "Conger's kappa"}, _jackknife(kappas.conger),
+        "conger", "Conger's kappa", CATEGORIES, {"conger": "Conger's kappa"}, _jackknife_entry(kappas.conger),
         "Conger 1980, doi:10.1037/0033-2909.88.2.322",
     ),
     Agreement(
-        "light", "Light's kappa", CATEGORIES, {"light": "Light's kappa"}, _jackknife(kappas.light),
+        "light", "Light's kappa", CATEGORIES, {"light": "Light's kappa"}, _jackknife_entry(kappas.light),
         "Light 1971, doi:10.1037/h0031643",
     ),
     Agreement(
-        "ac1", "Gwet's AC1", CATEGORIES, {"ac1": "Gwet's AC1"}, _jackknife(kappas.ac1),
+        "ac1", "Gwet's AC1", CATEGORIES, {"ac1": "Gwet's AC1"}, _jackknife_entry(kappas.ac1),
         "Gwet 2008, doi:10.1348/000711006X126600",
     ),
     Agreement(
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
-        _jackknife(concordance.concordance) | {"lin": concordance.lin_concordance},
+        _jackknife_entry(concordance.concordance) | {"lin": concordance.lin_concordance},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
         pairs=True, repeated=True,
     ),

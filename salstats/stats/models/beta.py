@@ -11,7 +11,7 @@ from salstats.stats.models.beta_models import (
     beta_likelihood,
     interior_mask,
     solution_at_maximum,
-    starting_values,
+    starting_coefficients_and_log_precision,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, Solution, qr_and_leverage
@@ -31,7 +31,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     """
     label = BETA.label
     interior = interior_mask(response, label)
-    coefficients, log_precision = starting_values(matrix, response, interior)
+    coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]
 

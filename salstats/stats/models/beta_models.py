@@ -93,7 +93,7 @@ def beta_likelihood(
     return Likelihood(float(log_density[interior].sum()), slopes, scale * information)
 
 
-def starting_values(
+def starting_coefficients_and_log_precision(
     matrix: np.ndarray, response: np.ndarray, interior: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Return coefficients (r,) and log precision to start from: least squares of the interior logits."""

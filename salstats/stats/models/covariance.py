@@ -69,7 +69,7 @@ def unidentified_coefficients(
     return np.asarray(unseen > _UNSEEN_SHARE * classical)
 
 
-def zero_variances(
+def are_zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
 ) -> np.ndarray:
     """Mask (k,) of the variances that are only rounding errors; false for NaN.
@@ -86,7 +86,7 @@ def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
     return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
 
 
-def heteroscedastic(
+def heteroscedastic_covariance(
     scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
     """Covariance (k, k) of coefficients if errors differ in variance: hc0 ... hc3 of MacKinnon and White.
@@ -113,7 +113,7 @@ def heteroscedastic(
     return np.asarray(covariance)
 
 
-def cluster_robust(
+def cluster_robust_covariance(
     scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float, *, corrected: bool = True
 ) -> np.ndarray:
     """Covariance (k, k) of coefficients if rows of a cluster are dependent; NaN for a single cluster.
@@ -140,7 +140,7 @@ def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     return sums
 
 
-def bias_reduced(
+def bias_reduced_covariance(
     matrix: np.ndarray,
     residual: np.ndarray,
     bread: np.ndarray,
@@ -221,7 +221,7 @@ def _hat_factorization(matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarr
     """Return Z (n, m) and K (m, m) of the covariance I - Z K Z' that residuals of independent errors have.
 
     Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
-    -S, M, M and 0 in the notation of `bias_reduced`.
+    -S, M, M and 0 in the notation of `bias_reduced_covariance`.
     """
     if sampling is None:
         return _HatFactors(matrix, bread)
@@ -285,10 +285,10 @@ def _batches_of_adjusted_rows(
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
                 adjusted = matrix[rows] * _pseudo_power(one_minus_leverage, _SATURATED, power)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
-                adjusted = _times_symmetric_power(matrix[rows], basis[rows], power)
+                adjusted = _design_times_residual_power(matrix[rows], basis[rows], power)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
-                adjusted = _times_model_root(matrix[rows], covariance, variances[rows])
+                adjusted = _design_times_model_root(matrix[rows], covariance, variances[rows])
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
@@ -298,14 +298,14 @@ def _split_into_batches(clusters: np.ndarray, numbers_per_cluster: int) -> list[
     return np.array_split(clusters, min(len(clusters), n_batches))
 
 
-def _times_symmetric_power(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
+def _design_times_residual_power(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
     """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`), both (g, i, k)."""
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
     factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
-def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+def _design_times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Return V (V C V)^(-1/2) X of clusters.
 
     X is `design` (g, i, k), C the `covariance` of residuals (g, i, i), V the `variances` (g, i).
@@ -329,7 +329,7 @@ def _batches_of_adjusted_weighted_rows(
         design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
-            adjusted = _times_model_root(design[None], covariance[None], variances[None, rows])[0]
+            adjusted = _design_times_model_root(design[None], covariance[None], variances[None, rows])[0]
         else:
             # V_g differs from I in the span of Z_g only, and its root is computed there.
             basis = np.linalg.qr(z)[0]
@@ -364,9 +364,9 @@ def hotelling_df(
     vary as much in sum as those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ"
     in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
-    `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here. With another `power` Omega
-    is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of `sampling` Omega
-    is C S C', S of `bias_reduced`.
+    `bias_reduced_covariance`. Any root of Omega gives the same eta; it is Cholesky's here. With another
+    `power` Omega is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of
+    `sampling` Omega is C S C', S of `bias_reduced_covariance`.
     """
     q, k = contrasts.shape
     groups = cluster_rows(clusters)

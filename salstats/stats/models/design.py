@@ -81,7 +81,7 @@ class DesignMatrix:
         # Transforms such as center() take their statistics from the first n_rows values.
         n_rows = len(self.response)
         extended = {column: np.concatenate([self.values[column], new]) for column, new in values.items()}
-        return _matrix(self.products, extended, n_rows)[n_rows:]
+        return _product_columns(self.products, extended, n_rows)[n_rows:]
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
@@ -176,19 +176,19 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
     }
     numeric_factors = [factor for factor in (formula.response, *factors) if factor not in levels]
     for factor in numeric_factors:
-        _check_numbers(factor, variables)
-    _check_size(formula, levels)
+        _check_columns_are_numbers(factor, variables)
+    _check_number_of_columns(formula, levels)
     coding = _column_coding(formula, variables, levels)
     values = {column: variables[column].values[rows] for column in formula.columns}
     for factor in numeric_factors:
-        _check_defined(factor, values)
+        _check_values_are_finite(factor, values)
     response_product: Product = ((formula.response, None),)
     return DesignMatrix(
         formula=formula,
-        matrix=_matrix(coding.products, values, len(rows)),
+        matrix=_product_columns(coding.products, values, len(rows)),
         names=tuple(coding.names),
         assign=tuple(coding.assign),
-        response=_matrix([response_product], values, len(rows))[:, 0],
+        response=_product_columns([response_product], values, len(rows))[:, 0],
         levels=levels,
         references=coding.references,
         products=tuple(coding.products),
@@ -272,7 +272,7 @@ def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
     return np.concatenate([present[[position]], np.delete(present, position)])
 
 
-def _check_numbers(factor: Factor, variables: Variables) -> None:
+def _check_columns_are_numbers(factor: Factor, variables: Variables) -> None:
     """Raise if a numeric factor is made of a column of text."""
     for column in factor.columns:
         if variables[column].levels is not None:
@@ -281,7 +281,7 @@ def _check_numbers(factor: Factor, variables: Variables) -> None:
             )
 
 
-def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
+def _check_number_of_columns(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
     """Raise if a term of the model matrix would have more than `MAX_COLUMNS` columns."""
 
     def n_levels(factor: Factor) -> int:
@@ -330,10 +330,10 @@ def _first_categorical(formula: Formula, levels: Mapping[Factor, np.ndarray]) ->
     return None
 
 
-def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
+def _check_values_are_finite(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
     """Raise if an expression has no finite value in some row."""
     column = values[factor.columns[0]]
-    undefined = ~np.isfinite(_evaluate(factor, values, len(column)))
+    undefined = ~np.isfinite(_factor_values(factor, values, len(column)))
     if undefined.any():
         raise ValueRangeError(
             f"{factor.name} is undefined or infinite in {int(undefined.sum())} of {len(undefined)} rows "
@@ -343,7 +343,9 @@ def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
         )
 
 
-def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
+def _product_columns(
+    products: Sequence[Product], values: Mapping[str, np.ndarray], n_model_rows: int
+) -> np.ndarray:
     """Return products of factors at `values` as columns; the first `n_model_rows` rows are the model's."""
     n_rows = len(next(iter(values.values())))
     matrix = np.ones((n_rows, len(products)))
@@ -354,12 +356,12 @@ def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_mod
                 matrix[:, column] *= values[factor.columns[0]] == level
                 continue
             if factor not in evaluated:
-                evaluated[factor] = _evaluate(factor, values, n_model_rows)
+                evaluated[factor] = _factor_values(factor, values, n_model_rows)
             matrix[:, column] *= evaluated[factor]
     return matrix
 
 
-def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
+def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
     """Return the values (n,) of an expression of columns, whose code `parse_formula` has checked.
 
     `center` and `scale` take mean and standard deviation from the first `n_model_rows` rows.

@@ -84,7 +84,7 @@ def maximize_likelihood(
     else:
         raise NotEstimableError(f"the {label} model did not converge in {_MAX_ITERATIONS} iterations")
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
-    roots, inverse_roots = _information_roots(derivatives.information)
+    roots, inverse_roots = _roots_and_inverse_roots(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
     errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
     return Maximum(
@@ -108,7 +108,7 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
     return np.block(blocks)
 
 
-def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _roots_and_inverse_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.
 
     Both come from the eigenvalues and eigenvectors of the information scaled to a diagonal of 1; in
@@ -143,7 +143,7 @@ def linear_predictor_at(solution: Solution, points: np.ndarray) -> ValuesAndGrad
     if solution.mean_function is None:
         return ValuesAndGradients(points @ solution.coefficients, points)
     mean, slopes, _ = solution.mean_function(_predictors(solution, points))
-    mean_gradient = _by_parameters(solution, slopes, points)
+    mean_gradient = _derivatives_by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
 
@@ -169,8 +169,8 @@ def mean_slope_at(
     # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
     # rule its derivatives have two parts, since both factors depend on the parameters.
     by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
-    gradient = _by_parameters(solution, by_predictors, points)
-    gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first_of_parts, slopes)
+    gradient = _derivatives_by_parameters(solution, by_predictors, points)
+    gradient[:, : n_parts * points.shape[1]] += _derivatives_by_parameters(solution, first_of_parts, slopes)
     return ValuesAndGradients((first_of_parts * predictor_slopes).sum(axis=1), gradient)
 
 
@@ -185,7 +185,9 @@ def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
     return np.column_stack([points @ _part_coefficients(solution).T, constant])
 
 
-def _by_parameters(solution: Solution, by_predictors: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _derivatives_by_parameters(
+    solution: Solution, by_predictors: np.ndarray, points: np.ndarray
+) -> np.ndarray:
     """Return derivatives by the parameters (m, p) from derivatives by all predictors (m, k)."""
     n_parts = len(solution.predictor_names)
     by_coefficients = by_predictors[:, :n_parts, None] * points[:, None, :]

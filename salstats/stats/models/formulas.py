@@ -108,10 +108,10 @@ def parse_formula(text: object) -> Formula:
     formulaic makes a tree of operators and factors, which is walked here: operators and, node by node, the
     syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
     """
-    formula = _check_text(text)
-    excerpt = _excerpt(formula)
+    formula = _checked_text(text)
+    excerpt = _quoted_excerpt(formula)
     fixed_formula, random_effect_texts = _without_random_effects(formula)
-    tree = _tree(fixed_formula, excerpt)
+    tree = _parse_tree(fixed_formula, excerpt)
     left, right = tree.args
     response = _response(left, excerpt)
     random: list[RandomEffect] = []
@@ -127,7 +127,7 @@ def parse_formula(text: object) -> Formula:
         raise FormulaError(f"formula {excerpt} has its left side {response.name!r} on the right too")
     if not terms and not intercept:
         raise FormulaError(f"formula {excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
-    _check_duplicates(random, excerpt)
+    _check_no_effect_is_repeated(random, excerpt)
     return Formula(formula, response, terms, intercept, tuple(random))
 
 
@@ -151,7 +151,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
     left_side, _, right_side = masked.partition("~")
     fixed_terms = []
     random_effects: list[_RandomEffectText] = []
-    for start, end in _summands(right_side, offset=len(left_side) + 1):
+    for start, end in _summand_spans(right_side, offset=len(left_side) + 1):
         masked_term = masked[start:end].strip()
         term = formula[start:end].strip()
         if "|" not in masked_term:
@@ -174,7 +174,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
     return f"{formula[: len(left_side)]}~ {new_right_side}", random_effects
 
 
-def _summands(right_side: str, offset: int) -> list[tuple[int, int]]:
+def _summand_spans(right_side: str, offset: int) -> list[tuple[int, int]]:
     """Return start and end of each term between plus signs outside of brackets; `offset` is added to both."""
     depth = 0
     boundaries = [-1]
@@ -189,7 +189,7 @@ def _summands(right_side: str, offset: int) -> list[tuple[int, int]]:
     return [(offset + plus + 1, offset + next_plus) for plus, next_plus in pairwise(boundaries)]
 
 
-def _tree(formula: str, excerpt: str) -> Any:
+def _parse_tree(formula: str, excerpt: str) -> Any:
     """Return the tree that formulaic builds from a formula, checked to have two sides."""
     try:
         with warnings.catch_warnings():
@@ -234,7 +234,7 @@ def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
 def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> list[RandomEffect]:
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
-    right = _tree(f"y ~ {effects}", excerpt).args[1]
+    right = _parse_tree(f"y ~ {effects}", excerpt).args[1]
     terms = _sorted_terms(_terms(right, excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
@@ -243,7 +243,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
-        groupings = _sorted_terms(_terms(_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
+        groupings = _sorted_terms(_terms(_parse_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
             f"({effects}|{groups}) in {excerpt} needs columns as its groups, such as reader, patient/case or "
@@ -256,7 +256,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
     return random
 
 
-def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
+def _check_no_effect_is_repeated(random: Sequence[RandomEffect], excerpt: str) -> None:
     """Raise if a term, or the intercept, has two random effects of the same groups."""
     earlier: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
@@ -273,14 +273,14 @@ def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
             earlier.add(key)
 
 
-def _excerpt(formula: str) -> str:
+def _quoted_excerpt(formula: str) -> str:
     """Return a formula in quotes for a message, shortened if it is long."""
     if len(formula) > 80:
         formula = formula[:77] + "..."
     return repr(formula)
 
 
-def _check_text(text: object) -> str:
+def _checked_text(text: object) -> str:
     """Return the formula without surrounding spaces, checked to be text with two sides and not too long."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")
@@ -290,7 +290,7 @@ def _check_text(text: object) -> str:
     left, _, right = formula.partition("~")
     if not left or not right:
         raise FormulaError(
-            f"formula {_excerpt(formula)} needs a left and a right side, as in 'iou ~ area_ratio'; "
+            f"formula {_quoted_excerpt(formula)} needs a left and a right side, as in 'iou ~ area_ratio'; "
             "'iou ~ 1' is the mean"
         )
     return formula
@@ -313,13 +313,13 @@ def _terms(node: Any, excerpt: str) -> Terms:
     if operator == "+":
         return _union(left, right, excerpt=excerpt)
     if operator == "*":
-        return _union(left, right, _products(left, right), excerpt=excerpt)
+        return _union(left, right, _interactions(left, right), excerpt=excerpt)
     if operator == "/":
         # (a + b)/c is a + b + a:b:c
         nesting = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
-        nested = _products({frozenset(nesting): nesting}, right)
+        nested = _interactions({frozenset(nesting): nesting}, right)
         return _union(left, nested, excerpt=excerpt)
-    return _union(_products(left, right), excerpt=excerpt)
+    return _union(_interactions(left, right), excerpt=excerpt)
 
 
 def _single_term(token: Any, excerpt: str) -> Terms:
@@ -346,7 +346,7 @@ def _union(*summands: Terms, excerpt: str) -> Terms:
     return union
 
 
-def _products(left: Terms, right: Terms) -> Terms:
+def _interactions(left: Terms, right: Terms) -> Terms:
     """Return all interactions of a term of one side with a term of the other."""
     products: Terms = {}
     for left_factors, left_term in left.items():
@@ -370,7 +370,7 @@ def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
     power = terms
     for _ in range(n - 1):
         n_terms = len(power)
-        power = _union(_products(power, terms), excerpt=excerpt)
+        power = _union(_interactions(power, terms), excerpt=excerpt)
         if len(power) == n_terms:
             # Higher interactions would only repeat factors.
             break
@@ -416,7 +416,7 @@ def _factor(token: Any, excerpt: str) -> Factor:
     """Return the factor of a token, with its expression checked."""
     if token.kind.value == "name":
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
-    code = _excerpt(token.token)
+    code = _quoted_excerpt(token.token)
     try:
         factor = _expression(token.token, _ExpressionChecker(code, excerpt))
     except (RecursionError, MemoryError):
@@ -441,7 +441,7 @@ def _expression(expression: str, checker: "_ExpressionChecker") -> Factor:
     categorical = _called_name(tree) == CATEGORY
     reference = None
     if categorical:
-        tree, reference = _category(tree, checker.excerpt)
+        tree, reference = _category_column_and_reference(tree, checker.excerpt)
     tree = checker.visit(tree)
     name = ast.unparse(tree)
     columns = tuple(dict.fromkeys(node.id for node in checker.columns))
@@ -473,7 +473,7 @@ def _called_name(node: ast.AST) -> str | None:
     return None
 
 
-def _category(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
+def _category_column_and_reference(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
     """Return the column of a call of `C`, and the reference level of its Treatment, None without one."""
     reference = None
     valid = not call.keywords and len(call.args) in (1, 2)

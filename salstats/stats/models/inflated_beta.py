@@ -13,7 +13,7 @@ from salstats.stats.models.beta_models import (
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
-    starting_values,
+    starting_coefficients_and_log_precision,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import (
@@ -66,7 +66,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     def likelihood(predictors: np.ndarray) -> Likelihood:
         return _likelihood(response, interior, predictors)
 
-    coefficients, log_precision = starting_values(matrix, response, interior)
+    coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     n_boundary_coefficients = len(boundaries) * matrix.shape[1]
     start = np.concatenate([coefficients, np.zeros(n_boundary_coefficients), [log_precision]])
     constant = np.ones((len(response), 1))
@@ -124,7 +124,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
     """Raise if terms separate the zeros or the ones; `boundaries` are masks of their rows by predictor."""
     if not boundaries:
         return
-    infinite = _infinite_logit_mask(matrix, list(boundaries.values()))
+    infinite = _are_boundaries_separated(matrix, list(boundaries.values()))
     separated = [
         f"{_PARTS[column]}s" for column, is_infinite in zip(boundaries, infinite, strict=True) if is_infinite
     ]
@@ -135,7 +135,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
         )
 
 
-def _infinite_logit_mask(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
+def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
     """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates; compare `separates`.
 
     The outcomes are one or two boundaries (0 and 1) and, as the baseline, the scores in between. They are

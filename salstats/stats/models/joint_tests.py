@@ -194,23 +194,23 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
     if terms is None:
         return list(range(len(names)))
     if not isinstance(terms, Sequence):
-        raise _unknown_term(formula, terms)
+        raise _unknown_term_error(formula, terms)
     position_of_term = {frozenset(term): position for position, term in enumerate(formula.terms)}
     positions: list[int] = []
     texts = [terms] if isinstance(terms, str) else list(terms)
     for text in texts:
         if not isinstance(text, str):
-            raise _unknown_term(formula, text)
+            raise _unknown_term_error(formula, text)
         # The text is parsed as the right side of a formula, since `a * b` names several terms.
         parsed_terms = parse_formula(f"Q('') ~ {text}").terms
         is_in_formula = all(frozenset(term) in position_of_term for term in parsed_terms)
         if not parsed_terms or not is_in_formula:
-            raise _unknown_term(formula, text)
+            raise _unknown_term_error(formula, text)
         positions += [position_of_term[frozenset(term)] for term in parsed_terms]
     return list(dict.fromkeys(positions))
 
 
-def _unknown_term(formula: Formula, term: object) -> FormulaError:
+def _unknown_term_error(formula: Formula, term: object) -> FormulaError:
     """Return the error for a term to test that a formula lacks."""
     names = _term_names(formula)
     return FormulaError(

@@ -38,7 +38,7 @@ def logit(
     row_weights = np.ones(n_rows) if sampling is None else sampling
     # Columns of equal size, so that one tolerance applies to all coefficients
     size = np.abs(matrix).max(axis=0)
-    result = _iterate(matrix / size, response, row_weights)
+    result = _statsmodels_fit(matrix / size, response, row_weights)
     coefficients = np.asarray(result.params) / size
     # scipy's expit, since statsmodels' mean overflows if terms separate the outcome
     fitted = special.expit(matrix @ coefficients)
@@ -85,7 +85,7 @@ def logit(
     )
 
 
-def _iterate(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
+def _statsmodels_fit(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
     """Return the result of statsmodels' logit model, iterated until coefficients change by rounding only."""
     # Imported here, since it is slow to import and only models need it
     from statsmodels.genmod.families import Binomial

@@ -49,7 +49,7 @@ def marginal_hypotheses(
     """
     n_columns = len(design.names)
     column_terms = np.array(design.assign)
-    levels = _levels_of_columns(design)
+    levels = _level_of_each_column(design)
     # A row of weights for each column of the model matrix; those of the tested terms are used.
     weights = np.zeros((n_columns, n_columns))
     for position in positions:
@@ -94,7 +94,7 @@ def _averaged_effect_weights(
     return np.asarray(weights)
 
 
-def _levels_of_columns(design: DesignMatrix) -> dict[Factor, np.ndarray]:
+def _level_of_each_column(design: DesignMatrix) -> dict[Factor, np.ndarray]:
     """Return the level of each factor in each column of the model matrix, NaN in columns without one."""
     levels = {factor: np.full(len(design.names), np.nan) for factor in design.levels}
     for column, product in enumerate(design.products):

@@ -83,7 +83,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
         row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in (*by, term)})
         margins.append(_ModelMargins(model, keys, _average_means_or_slopes(fitted, model, row_sets, notes)))
-    frame = _estimates(fitted, margins, average, level, notes)
+    frame = _marginal_frame(fitted, margins, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
 
@@ -107,7 +107,7 @@ def marginal_contrasts(
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        _check_factors(model, (*by, term))
+        _check_are_factors(model, (*by, term))
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _cells(model, [*by, term], reference_code)
         row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
@@ -124,7 +124,7 @@ def marginal_contrasts(
             # The model lacks the reference level and has no name for its code.
             keys[_REFERENCE] = level_name(reference)
         margins.append(_ModelMargins(model, keys, contrasts))
-    frame = _estimates(fitted, margins, average, level, notes)
+    frame = _marginal_frame(fitted, margins, average, level, notes)
     if margin is not None:
         responses = [
             model_margins.model.formula.response.columns[0]
@@ -222,7 +222,7 @@ def marginal_slopes(
         slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
-    frame = _estimates(fitted, margins, average, level, notes)
+    frame = _marginal_frame(fitted, margins, average, level, notes)
     frame.insert(list(frame.columns).index("estimate"), "term", covariate)
     return adjust_unless_none(frame, adjust)
 
@@ -259,7 +259,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             term_names += [f"{factors[column].name}{level_name}" for level_name in levels]
             reference_levels += [reference_level] * len(levels)
         margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
-    frame = _estimates(fitted, margins, "rows", level, notes)
+    frame = _marginal_frame(fitted, margins, "rows", level, notes)
     frame.insert(list(frame.columns).index("estimate"), "term", text_column(term_names))
     if any(reference_levels):
         frame = frame.assign(reference_level=text_column(reference_levels))
@@ -273,7 +273,7 @@ def _check_options(average: str, level: float, adjust: str = "none") -> None:
     check_procedure(adjust, "adjust")
 
 
-def _check_factors(model: Model, columns: Sequence[str]) -> None:
+def _check_are_factors(model: Model, columns: Sequence[str]) -> None:
     """Raise if columns are repeated, or are no factors on the right side."""
     factors = right_side(model).factors
     repeated = {column for column in columns if columns.count(column) > 1}
@@ -300,7 +300,7 @@ def _cells(model: Model, columns: Sequence[str], extra_level: float | None = Non
 
     `extra_level` is the code of a level of the last factor that the model may lack.
     """
-    _check_factors(model, columns)
+    _check_are_factors(model, columns)
     factors = right_side(model).factors
     levels = [model.design.levels[factors[column]].tolist() for column in columns]
     if extra_level is not None and extra_level not in levels[-1]:
@@ -401,7 +401,7 @@ def _level_columns(model: Model, cells: Sequence[Cell], factor_of_column: Mappin
     return pd.DataFrame(columns, index=range(len(cells)))
 
 
-def _estimates(
+def _marginal_frame(
     fitted: Fitted, margins: Sequence[_ModelMargins], average: str, level: float, notes: Notes
 ) -> pd.DataFrame:
     """Return the marginal estimates of several models as one frame, and warn of the notes."""

@@ -41,8 +41,12 @@ from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
-from salstats.stats.models.random_terms import MixedInference, check_random, mixed_model
-from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
+from salstats.stats.models.random_terms import (
+    MixedInference,
+    check_random_effects_are_identified,
+    mixed_model,
+)
+from salstats.stats.models.sampling import Sampling, check_weights_are_supported, sampling_weights
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         check_table(data, [column for column in named_columns if column in data.columns])
     family = resolve_family(options.family, options.correlation, formulas)
     errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
-    check_weights(options.weights, family, errors, options.correlation, formulas)
+    check_weights_are_supported(options.weights, family, errors, options.correlation, formulas)
     by = grouping_columns(data, formulas, options.by)
 
     models: list[Model] = []
@@ -93,7 +97,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
-        if _note_pooled_tasks(frame.take(used_rows), parsed, options.by, by, notes):
+        if _pools_tasks(frame.take(used_rows), parsed, options.by, by, notes):
             formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
         _note_references(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
@@ -159,7 +163,9 @@ def _formula_data(
     absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
     if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
-        check_random(formula, variables, complete_row_positions(formula, variables, all_rows))
+        check_random_effects_are_identified(
+            formula, variables, complete_row_positions(formula, variables, all_rows)
+        )
     return _FormulaData(
         formula=formula,
         frame=frame,
@@ -420,16 +426,16 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
         )
 
 
-def _note_pooled_tasks(
+def _pools_tasks(
     frame: pd.DataFrame,
     formula: Formula,
     by_option: str | Sequence[str] | None,
     by: Sequence[str],
     notes: Notes,
 ) -> bool:
-    """Note a model that pools tasks, data sets or models without a term for them, if `by` was not given.
+    """Return whether a model pools tasks, data sets or models without a term for them; note it if so.
 
-    Returns True if there is such a note.
+    With a given `by` nothing counts as pooled.
     """
     remedy = "add + {terms} to the formula"
     pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
@@ -459,7 +465,7 @@ def _note_units_without_effect(
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
-    if n_units < len(rows) and inference.spans_groups(codes):
+    if n_units < len(rows) and inference.every_effect_splits_a_unit(codes):
         notes.add(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),

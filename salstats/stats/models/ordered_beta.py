@@ -11,7 +11,7 @@ from salstats.stats.models.beta_models import (
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
-    starting_values,
+    starting_coefficients_and_log_precision,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, NotEstimableError, Solution
@@ -58,7 +58,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     designs = [matrix] + [constant] * (len(present) - 1)
     mle = maximize_likelihood(
         designs,
-        _start(matrix, response, interior, present),
+        _starting_parameters(matrix, response, interior, present),
         likelihood_of_present(likelihood, present, _DEFAULTS),
         label,
     )
@@ -85,9 +85,11 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     )
 
 
-def _start(matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, present: list[int]) -> np.ndarray:
+def _starting_parameters(
+    matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, present: list[int]
+) -> np.ndarray:
     """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1."""
-    coefficients, log_precision = starting_values(matrix, response, interior)
+    coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     mean_eta = float((matrix @ coefficients).mean())
     # Cutpoints at which P(y > 0) = F(eta - c0) and P(y = 1) = F(eta - c1) are the shares
     share_positive = 1 - (response == 0).mean()

@@ -20,7 +20,7 @@ from salstats.stats.models.formulas import Factor
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.random_effect_summaries import effects_at
+from salstats.stats.models.random_effect_summaries import summed_effects_at
 from salstats.stats.models.standard_errors import errors_of_combinations
 
 #: First step of the differences from which a slope is computed, as a share of the range of the covariate.
@@ -62,16 +62,16 @@ def prediction_rows(
         if random:
             grouping_columns = (column for effect in model.formula.random for column in effect.groups)
             grouping = list(dict.fromkeys(grouping_columns))
-        _check_columns(model, [column for column in rows.columns if column not in grouping])
+        _check_are_on_right_side(model, [column for column in rows.columns if column not in grouping])
         codes = _codes_of_rows(fitted, model, rows)
-        model_means = means_at(model, codes, level, notes)
+        model_means = predicted_mean_columns(model, codes, level, notes)
         displayed = {column: display_values(model, column, values) for column, values in codes.items()}
         model_variables = pd.DataFrame(displayed, index=range(len(rows)))
         if random:
             # There are no limits for a sum of coefficients and predicted random effects.
             for name in ("std_error", "conf_low", "conf_high"):
                 model_means[name] = np.full(len(rows), np.nan)
-            model_means["estimate"] = model_means["estimate"] + effects_at(model, rows, codes)
+            model_means["estimate"] = model_means["estimate"] + summed_effects_at(model, rows, codes)
             for column in grouping:
                 if column in rows.columns and column not in codes:
                     model_variables[column] = rows[column]
@@ -179,7 +179,7 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
     return levels
 
 
-def _check_columns(model: Model, columns: Sequence[str]) -> None:
+def _check_are_on_right_side(model: Model, columns: Sequence[str]) -> None:
     """Raise if values are given for columns that are not on the right side."""
     numeric, factors = right_side(model)
     unknown = [column for column in columns if column not in numeric and column not in factors]
@@ -200,7 +200,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     """
     matrix = model.design.matrix_at(codes)
     largest_entries = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
-    points = _estimable_columns(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
+    points = _estimated_columns_or_nan(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
     for column, factor in right_side(model).factors.items():
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
@@ -233,28 +233,33 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
     # pass any test of their values.
     matrix_slopes = np.ptp(model.design.matrix, axis=0) / (spread or 1)
     tolerance = _DEPENDENCE_TOLERANCE * np.abs(slopes) + RANK_TOLERANCE * matrix_slopes
-    return _estimable_columns(model, slopes, tolerance, "slopes", notes)
+    return _estimated_columns_or_nan(model, slopes, tolerance, "slopes", notes)
 
 
-def _numerical_slopes(
-    model: Model, covariate: str, codes: Codes, first_step: float
-) -> tuple[np.ndarray, int]:
-    """Return slopes (m, n_columns) of the model matrix, and the number of rows without them (NaN).
+class _NumericalSlopes(NamedTuple):
+    """Slopes of the columns of a model matrix along a covariate."""
+
+    slopes: np.ndarray  # (m, n_columns), NaN in rows in which no two slopes agree
+    n_unresolved: int  # number of these rows
+
+
+def _numerical_slopes(model: Model, covariate: str, codes: Codes, first_step: float) -> _NumericalSlopes:
+    """Return the slopes of the model matrix at rows of values.
 
     The step is made smaller until the slopes of two steps agree.
     """
     values = codes[covariate]
     slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
     if not first_step:
-        return slopes, len(values)
+        return _NumericalSlopes(slopes, len(values))
     step = first_step
     # Rows in which no two slopes agree yet
     unresolved = np.arange(len(values))
-    wide_slopes, _ = _differences(model, covariate, codes, step)
+    wide_slopes, _ = _difference_quotients(model, covariate, codes, step)
     for _ in range(_MAX_SHRINKS):
         step = step / 10
         unresolved_codes = {column: column_codes[unresolved] for column, column_codes in codes.items()}
-        narrow_slopes, sizes = _differences(model, covariate, unresolved_codes, step)
+        narrow_slopes, sizes = _difference_quotients(model, covariate, unresolved_codes, step)
         # Rounding errors of the matrix, and of the covariate, whose step is inexact
         rounded_sizes = sizes + np.abs(narrow_slopes * values[unresolved, None])
         rounding = 100 * np.finfo(float).eps * rounded_sizes / step
@@ -265,11 +270,18 @@ def _numerical_slopes(
         wide_slopes = narrow_slopes[~agree]
         if not len(unresolved):
             break
-    return slopes, len(unresolved)
+    return _NumericalSlopes(slopes, len(unresolved))
 
 
-def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return slopes of the model matrix by differences, and its largest absolute entries in them."""
+class _DifferenceQuotients(NamedTuple):
+    """Slopes of a model matrix by differences; both arrays have the shape (m, n_columns)."""
+
+    slopes: np.ndarray
+    sizes: np.ndarray  # largest absolute entries of the matrices that were subtracted
+
+
+def _difference_quotients(model: Model, covariate: str, codes: Codes, step: float) -> _DifferenceQuotients:
+    """Return slopes of the model matrix along a covariate by differences of a step."""
     weighted_matrices = []
     sizes = []
     for n_steps, weight in _DIFFERENCE_WEIGHTS.items():
@@ -277,10 +289,10 @@ def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tup
         matrix = model.design.matrix_at(moved_codes)
         weighted_matrices.append(weight * matrix)
         sizes.append(np.abs(matrix))
-    return np.asarray(sum(weighted_matrices)) / step, np.max(sizes, axis=0)
+    return _DifferenceQuotients(slopes=np.asarray(sum(weighted_matrices)) / step, sizes=np.max(sizes, axis=0))
 
 
-def _estimable_columns(
+def _estimated_columns_or_nan(
     model: Model, matrix: np.ndarray, tolerance: np.ndarray, noun: str, notes: Notes
 ) -> np.ndarray:
     """Return the estimated columns (m, r) of a matrix with all columns of the model matrix.
@@ -309,7 +321,7 @@ def _estimable_columns(
     return np.asarray(points)
 
 
-def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str, np.ndarray]:
+def predicted_mean_columns(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str, np.ndarray]:
     """Return the columns of predicted means at values, (m,) each.
 
     Limits are computed on the scale of the linear predictor. `df` is infinite for the normal distribution.
@@ -465,10 +477,10 @@ def fit_line(
     for model in fitted.models:
         covariate = _line_covariate(model, at)
         line = _line_values(model, covariate, n_points)
-        values = default_values(model) | _codes_of_hold(fitted, model, covariate, dict(hold or {}))
+        values = default_values(model) | _codes_of_held_values(fitted, model, covariate, dict(hold or {}))
         codes = {column: np.full(len(line), value) for column, value in values.items()}
         codes[covariate] = line
-        means.append(means_at(model, codes, level, notes))
+        means.append(predicted_mean_columns(model, codes, level, notes))
         lines.append(pd.DataFrame({"covariate": covariate, "value": line}))
         held_columns = {
             column: display_values(model, column, column_codes)
@@ -515,7 +527,7 @@ def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
     return np.linspace(lowest, highest, n_points)
 
 
-def _codes_of_hold(
+def _codes_of_held_values(
     fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]
 ) -> dict[str, float]:
     """Return the values in `hold` as numbers or codes of levels, checked."""

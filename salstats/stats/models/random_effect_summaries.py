@@ -49,7 +49,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
         components = []
         if inference is not None:
-            components = _components(inference, level)
+            components = _component_rows(inference, level)
         shared = {"conf_level": level, "interval": LIMITS, "n": len(model.rows), "reml": fitted.reml}
         rows.extend(component | shared for component in components)
         n_rows.append(len(components))
@@ -57,12 +57,12 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
-def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]:
+def _component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
     """Return the variances and correlations of one model, a row of the result for each."""
     solution = inference.solution
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in variance_limits(solution, level)}
 
-    def variance(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+    def variance_fields(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         std_dev = limits[position, "sd", effects]
         return {
             "term": effects[0] if effects else None,
@@ -73,7 +73,7 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
             "conf_high": std_dev.conf_high**2,
         }
 
-    def share(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+    def share_fields(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         limit = limits[position, "share", effects]
         return {"share": limit.estimate, "share_low": limit.conf_low, "share_high": limit.conf_high}
 
@@ -83,11 +83,11 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
         group = {"group": term.name, "n_groups": term.n_levels}
         for j, effect in enumerate(term.effects):
             test = likelihood_ratio(solution, position, [j])
-            row = group | variance(position, (effect,))
+            row = group | variance_fields(position, (effect,))
             row |= {"statistic": test.statistic, "df": float(test.df), "p_value": test.p_value}
             if j == 0:
                 # The share is that of all effects of the group together.
-                row |= share(position, term.effects)
+                row |= share_fields(position, term.effects)
             rows.append(row)
         if not term.correlated:
             continue
@@ -103,7 +103,7 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
                     "conf_high": correlation.conf_high,
                 }
             )
-    residual = {"group": RESIDUAL} | variance(None, ()) | share(None, ())
+    residual = {"group": RESIDUAL} | variance_fields(None, ()) | share_fields(None, ())
     return [*rows, residual]
 
 
@@ -141,7 +141,7 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
     )
 
 
-def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
+def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
     """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
 
     `codes` are the values of the model's variables in `rows`, as numbers or codes of levels.

@@ -13,7 +13,7 @@ from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
-from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite, satterthwaite_f
+from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite_df, satterthwaite_f
 
 #: The family of mixed models; a model's `solve` is `mixed_model` with its random effects.
 MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
@@ -57,7 +57,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def spans_groups(self, units: np.ndarray) -> bool:
+    def every_effect_splits_a_unit(self, units: np.ndarray) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.random_effects:
@@ -76,7 +76,7 @@ class MixedInference:
         """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
         if errors == "kenward-roger":
             return kenward_roger(self.solution, contrasts).df
-        return satterthwaite(self.solution, contrasts)
+        return satterthwaite_df(self.solution, contrasts)
 
     def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
         """Test that contrasts (q, p) of the coefficients are all zero."""
@@ -93,7 +93,7 @@ def build_random_effects(
     if not len(rows):
         raise NotEstimableError("no complete rows")
     for effect in formula.random:
-        _check_factors(formula, effect, variables)
+        _check_groups_and_factors(formula, effect, variables)
         group_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
         values, codes = np.unique(group_values, axis=0, return_inverse=True)
         effect_formula = replace(formula, terms=effect.terms, intercept=effect.intercept)
@@ -166,7 +166,9 @@ def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
     return len(np.unique(pair_codes)) == first.n_levels
 
 
-def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]) -> None:
+def _check_groups_and_factors(
+    formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]
+) -> None:
     """Raise FormulaError if the grouping factor is a term, too, or `||` is used with a factor."""
     groups_of_terms = []
     for term in formula.terms:
@@ -187,7 +189,9 @@ def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[st
         )
 
 
-def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> None:
+def check_random_effects_are_identified(
+    formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
+) -> None:
     """Raise ValueRangeError if the rows of all groups together do not identify the random effects."""
     try:
         build_random_effects(formula, variables, rows)

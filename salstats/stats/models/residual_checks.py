@@ -45,8 +45,15 @@ def quartile_line(values: np.ndarray) -> QuartileLine:
     return QuartileLine(float(intercept), float(slope))
 
 
-def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of `x`, ascending, and the heights of a smooth curve there.
+class SmoothCurve(NamedTuple):
+    """Points of a curve: distinct values of x, ascending, and its heights there."""
+
+    x: np.ndarray
+    height: np.ndarray
+
+
+def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> SmoothCurve:
+    """Return a smooth curve at the distinct values of `x` at which its height is finite.
 
     This is Cleveland's LOWESS with the defaults of R's `lowess`, as in R's `panel.smooth`. The arrays are
     empty for fewer than 3 distinct values. `robust=False` is for outcomes with two values, of which the rarer
@@ -57,7 +64,7 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     """
     distinct, first = np.unique(x, return_index=True)
     if len(distinct) < 3:
-        return np.empty(0), np.empty(0)
+        return SmoothCurve(np.empty(0), np.empty(0))
     # Imported here, since it is slow to import and few plots need it
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
@@ -72,4 +79,4 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     )
     heights = curve[first]
     finite = np.isfinite(heights)
-    return distinct[finite], heights[finite]
+    return SmoothCurve(distinct[finite], heights[finite])

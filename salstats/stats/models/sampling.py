@@ -67,7 +67,7 @@ def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | No
     return Sampling(None, unit_codes)
 
 
-def check_weights(
+def check_weights_are_supported(
     weights: str | None, family: Family, errors: str, correlation: str | None, formulas: Sequence[Formula]
 ) -> None:
     """Raise if the models do not support weights."""

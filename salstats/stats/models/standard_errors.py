@@ -9,11 +9,11 @@ from scipy import special
 from salstats.errors import Message, Setting
 from salstats.stats.models.covariance import (
     CovarianceAndDf,
-    bias_reduced,
-    cluster_robust,
-    heteroscedastic,
+    are_zero_variances,
+    bias_reduced_covariance,
+    cluster_robust_covariance,
+    heteroscedastic_covariance,
     unidentified_coefficients,
-    zero_variances,
 )
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, qr_and_leverage
@@ -70,10 +70,10 @@ def covariance(model: Model, notes: Notes, tested: Sequence[int] | None = None) 
             column="n_units",
         )
         return CovarianceAndDf(values, df)
-    rows, row_clusters = _independent_rows(solution, clusters)
+    rows, row_clusters = _inverse_bread_rows_and_clusters(solution, clusters)
     is_unidentified = unidentified_coefficients(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
-    is_zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
+    is_zero = are_zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
     is_undefined = is_unidentified | is_zero
     values[is_undefined] = np.nan
     values[:, is_undefined] = np.nan
@@ -107,14 +107,14 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
     errors = model.errors
     power = ERRORS[errors].power
     if clusters is None:
-        values = heteroscedastic(
+        values = heteroscedastic_covariance(
             solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
         )
         return CovarianceAndDf(values, _df_of_parameters(model))
     if power is not None:
         return _bias_reduced_covariance(model, power)
     is_corrected = errors == "cluster"
-    values = cluster_robust(
+    values = cluster_robust_covariance(
         solution.scores, solution.bread, clusters, solution.df_residual, corrected=is_corrected
     )
     df = float(model.n_units - 1)
@@ -130,7 +130,7 @@ def _bias_reduced_covariance(
 ) -> CovarianceAndDf:
     """Return the bias-reduced covariance of a model's parameters, and degrees of freedom of combinations."""
     problem = working_least_squares(model)
-    return bias_reduced(
+    return bias_reduced_covariance(
         problem.rows,
         problem.errors,
         problem.bread,
@@ -197,7 +197,7 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     if np.isfinite(solution.dispersion):
         combination_bread = np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations)
         mean_square = float((solution.fitted**2).mean())
-        is_zero = zero_variances(variance, np.diag(combination_bread), solution.dispersion, mean_square)
+        is_zero = are_zero_variances(variance, np.diag(combination_bread), solution.dispersion, mean_square)
         variance[is_zero] = np.nan
     is_defined = np.isfinite(variance)
     df = np.full(len(combinations), np.nan)
@@ -211,7 +211,7 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 
-def _independent_rows(
+def _inverse_bread_rows_and_clusters(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""

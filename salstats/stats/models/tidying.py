@@ -181,7 +181,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
     is_in_design = ~_beyond_design_mask(fit, names)
     if hasattr(fit, "cov_re"):
-        frame, effect = _with_variances_and_effects(frame, fit, is_in_design)
+        frame, effect = _mixed_parameters(frame, fit, is_in_design)
     else:
         frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
         effect = np.where(is_in_design, "fixed", "auxiliary")
@@ -189,7 +189,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     additional_columns: dict[str, Any] = {}
     if not is_in_design.all():
         additional_columns["effect"] = effect
-    factors = _factors(fit)
+    factors = _factor_level_by_parameter(fit)
     n_rows = len(frame)
     no_factor = _FactorLevel(factor=None, reference_level=None)
     row_factors = [factors.get(name, no_factor) for name in names]
@@ -254,10 +254,15 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     )
 
 
-def _with_variances_and_effects(
-    frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the rows of a mixed model with its variances, the residuals' last, and the column `effect`.
+class _MixedParameters(NamedTuple):
+    """Rows of a mixed model, the variance of the residuals last, and their values of the column `effect`."""
+
+    frame: pd.DataFrame
+    effect: np.ndarray
+
+
+def _mixed_parameters(frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray) -> _MixedParameters:
+    """Return the parameters of a mixed model of statsmodels, its variances as variances of the response.
 
     statsmodels divides the variances of random effects by that of the residuals.
     """
@@ -269,7 +274,7 @@ def _with_variances_and_effects(
     frame.loc[is_variance, "estimate"] = variances
     frame.loc[len(frame), ["term", "estimate"]] = ("Residual Var", float(fit.scale))
     effect = np.where(is_in_design, "fixed", "random")
-    return frame, np.append(effect, "random")
+    return _MixedParameters(frame, np.append(effect, "random"))
 
 
 class _FactorLevel(NamedTuple):
@@ -279,7 +284,7 @@ class _FactorLevel(NamedTuple):
     reference_level: str | None
 
 
-def _factors(fit: Any) -> dict[str, _FactorLevel]:
+def _factor_level_by_parameter(fit: Any) -> dict[str, _FactorLevel]:
     """Return the factor of each parameter of a statsmodels result that belongs to a level of one."""
     # statsmodels before 0.15 calls it `design_info`
     spec: Any = getattr(fit.model.data, "model_spec", None) or getattr(fit.model.data, "design_info", None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,13 @@ from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, wa
 from salstats.stats.engine.grouping import check_one_metric, code_scores, group_label, group_list, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures_of_merit
-from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects
+from salstats.stats.mrmc.anova import (
+    ANALYSES,
+    Analysis,
+    AnovaTable,
+    anova_table,
+    are_readers_and_cases_random,
+)
 from salstats.stats.mrmc.designs import (
     UNBALANCED,
     CodedReadings,
@@ -67,7 +74,7 @@ class GroupFigures:
         return len(np.unique(readings.units[has_reading]))
 
 
-def check_mrmc_options(
+def checked_mrmc_options(
     figure: str,
     label: str | None,
     covariance: str,
@@ -108,20 +115,38 @@ def check_mrmc_options(
         check_count(n_replicates, "n_replicates", 2), check_generator(rng)
     )
     readers, cases = effects
-    analysis = ANALYSES[random_effects(readers, cases)]
+    analysis = ANALYSES[are_readers_and_cases_random(readers, cases)]
     return MrmcOptions(figure_record, label, covariance_record, bootstrap, analysis)
+
+
+class FiguresOfGroups(NamedTuple):
+    """Figures of readers by group.
+
+    Attributes
+    ----------
+    keys : DataFrame
+        Grouping columns, a row for each group.
+    unit_name : str
+        Name of the unit.
+    groups : iterator of GroupFigures
+        Figures of each group; after the last one warnings about the groups are given.
+    """
+
+    keys: pd.DataFrame
+    unit_name: str
+    groups: Iterator[GroupFigures]
 
 
 def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
-) -> tuple[pd.DataFrame, str, Iterator[GroupFigures]]:
-    """Return the grouping columns (a row per group), the name of the unit, and the figures of each group."""
+) -> FiguresOfGroups:
+    """Return the figures of the readers of each group of scores, which are checked."""
     codes, columns = code_scores(check_readers(scores), by, _BY, excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
     rows = code_readings(codes, columns, units, options.label)
-    return keys, units.name, _analyse_groups(rows, keys, groups, options)
+    return FiguresOfGroups(keys, units.name, _analyse_groups(rows, keys, groups, options))
 
 
 def _analyse_groups(

@@ -178,7 +178,7 @@ ANALYSES = {
 }
 
 
-def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
+def are_readers_and_cases_random(readers: str, cases: str) -> tuple[bool, bool]:
     """Return two flags: readers are random, cases are random; both fixed raises an error."""
     check_choice(readers, EFFECTS, "readers")
     check_choice(cases, EFFECTS, "cases")

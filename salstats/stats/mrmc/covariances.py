@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings, comparisons
+from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings, blocks_of_comparisons
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class CovarianceEstimator:
     clustered: bool = True
 
 
-def sharing_factor(present: np.ndarray) -> np.ndarray:
+def unbiasing_factors(present: np.ndarray) -> np.ndarray:
     """Factor that makes sums of products of deviations unbiased, shape (n_cells, n_cells).
 
     `present` (n_units, n_cells) is true where a cell has a reading of a unit. Cells c and d of n_c and n_d
@@ -63,7 +63,7 @@ def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOpti
     mean = left_out.sum(axis=0) / n
     # Leaving out a unit moves a mean by 1 / (n - 1) of the unit's deviation from it.
     deviations = np.where(present, left_out - mean, 0.0) * (n - 1) / n
-    return np.asarray(sharing_factor(present) * (deviations.T @ deviations))
+    return np.asarray(unbiasing_factors(present) * (deviations.T @ deviations))
 
 
 def _bootstrap(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
@@ -86,11 +86,11 @@ def _delong(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) ->
     """
     positive_sums, has_positive = _placement_deviations_by_unit(readings, readings.positive)
     negative_sums, has_negative = _placement_deviations_by_unit(readings, ~readings.positive)
-    of_positives = sharing_factor(has_positive) * (positive_sums.T @ positive_sums)
-    of_negatives = sharing_factor(has_negative) * (negative_sums.T @ negative_sums)
+    of_positives = unbiasing_factors(has_positive) * (positive_sums.T @ positive_sums)
+    of_negatives = unbiasing_factors(has_negative) * (negative_sums.T @ negative_sums)
     # Positives and negatives covary within the units that have both.
     products = positive_sums.T @ negative_sums
-    of_both = sharing_factor(has_positive | has_negative) * (products + products.T)
+    of_both = unbiasing_factors(has_positive | has_negative) * (products + products.T)
     return np.asarray(of_positives + of_negatives + of_both)
 
 
@@ -129,7 +129,7 @@ def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: Bootst
     # Comparisons won by each positive, and over each negative: (n_positives or n_negatives, n_cells)
     positive_blocks = []
     negative_sums = np.zeros((np.count_nonzero(~readings.positive), n_cells))
-    for _, won in comparisons(readings):
+    for _, won in blocks_of_comparisons(readings):
         won_pairs = won.reshape(-1, n_cells)
         same_comparison += won_pairs.T @ won_pairs
         positive_blocks.append(won.sum(axis=1))

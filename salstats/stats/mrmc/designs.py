@@ -165,7 +165,7 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     # A cell is a reader with a method.
     cells, cell_of_row = np.unique(method_of_row * n_readers + reader_of_row, return_inverse=True)
     reading_of_row = cell_of_row * n_cases + case_of_row
-    _check_one_score(frame, rows, all_rows.by, reading_of_row)
+    _check_one_score_per_reading(frame, rows, all_rows.by, reading_of_row)
     scores = np.full((n_cases, len(cells)), np.nan)
     scores[case_of_row, cell_of_row] = all_rows.scores[rows]
     unit_of_case = _units_of_cases(all_rows, rows, case_of_row, first_of_case)
@@ -188,7 +188,7 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     method_of_row = method_of_row[is_read_row]
     methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
     readers = _names_in_code_order(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
-    _check_design(readings, methods, readers, figure, group_name)
+    _check_readers_and_cases_suffice(readings, methods, readers, figure, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_same_cases(read_with_method, methods, group_name)
@@ -216,7 +216,7 @@ def _names_in_code_order(column: pd.Series, rows: np.ndarray, codes: np.ndarray)
     return [str(name) for name in column.array[rows[first_positions]]]
 
 
-def _check_one_score(
+def _check_one_score_per_reading(
     frame: pd.DataFrame, rows: np.ndarray, by: list[str], reading_of_row: np.ndarray
 ) -> None:
     """Raise if a reader has several scores of one case with one method.
@@ -290,7 +290,7 @@ def _case_name(all_rows: CodedReadings, row: int) -> str:
     return repr(str(all_rows.frame["case"].iloc[row]))
 
 
-def _check_design(
+def _check_readers_and_cases_suffice(
     readings: ReaderReadings, methods: list[str], readers: list[str], figure: FigureOfMerit, group_name: str
 ) -> None:
     """Raise SalstatsError for readings that are no study of several readers; its hint names a better call."""

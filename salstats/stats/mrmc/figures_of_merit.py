@@ -129,12 +129,12 @@ def _won_within_units(readings: ReaderReadings) -> np.ndarray:
     ends = np.cumsum(np.bincount(units))
     cases_of_units = np.split(cases_by_unit, ends[:-1])
     for unit in mixed_units:
-        for _, won in comparisons(readings, cases_of_units[unit]):
+        for _, won in blocks_of_comparisons(readings, cases_of_units[unit]):
             won_within[unit] += won.sum(axis=(0, 1))
     return won_within
 
 
-def comparisons(
+def blocks_of_comparisons(
     readings: ReaderReadings, cases: np.ndarray | None = None
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of the comparisons of positives with negatives, of all cases or of some.
@@ -166,7 +166,7 @@ def _areas_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.nda
     positive_weights = case_weights[:, positive]
     negative_weights = case_weights[:, ~positive]
     won = np.zeros((len(weights), readings.scores.shape[1]))
-    for rows, block in comparisons(readings):
+    for rows, block in blocks_of_comparisons(readings):
         # Sum over negatives: (n_replicates, n_positives, n_cells), in einsum r, p and c
         won_by_positives = np.tensordot(negative_weights, block, axes=(1, 1))
         won += np.einsum("rp,rpc->rc", positive_weights[:, rows], won_by_positives)

@@ -30,7 +30,7 @@ from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.mrmc.analysis import GroupFigures, check_mrmc_options, figures_of_groups
+from salstats.stats.mrmc.analysis import GroupFigures, checked_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import (
     ANALYSES,
     Analysis,
@@ -44,7 +44,7 @@ from salstats.stats.mrmc.anova import (
 INTERVAL = "obuchowski-rockette"
 #: Value of the column `test`.
 TEST = "Obuchowski-Rockette"
-#: Columns of the result that are those of `_group_rows`.
+#: Columns of the result that are those of `_group_rows_and_warnings`.
 _ESTIMATE_COLUMNS = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
 #: Columns that some rows lack.
 _OPTIONAL_NUMBERS = (
@@ -211,14 +211,14 @@ def mrmc(
     2  difference    cam     -0.10   181.89      0.0
     3       equal    NaN       NaN     1.00      0.0
     """
-    options = check_mrmc_options(figure, label, covariance, (readers, cases), n_replicates, rng)
+    options = checked_mrmc_options(figure, label, covariance, (readers, cases), n_replicates, rng)
     check_procedure(adjust, "adjust")
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
     groups_by_problem: dict[str, list[Message]] = defaultdict(list)
     rows: list[dict[str, Any]] = []
     for group, group_figures in enumerate(groups):
-        group_rows, problems = _group_rows(group_figures, options.analysis, reference)
+        group_rows, problems = _group_rows_and_warnings(group_figures, options.analysis, reference)
         rows += [{"group": group} | row for row in group_rows]
         unique_problems = dict.fromkeys(problems)
         for problem in unique_problems:
@@ -281,7 +281,7 @@ def mrmc(
     return adjust_unless_none(frame, adjust)
 
 
-def _group_rows(
+def _group_rows_and_warnings(
     group_figures: GroupFigures, analysis: Analysis, reference: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the rows of one group, and texts of warnings about them.
@@ -300,13 +300,13 @@ def _group_rows(
         error, df = error_of_mean(method_table, analysis)
         if not error > smallest_error:
             error = 0.0
-        problems += _problems(method_table, analysis, [error])
+        problems += _warning_texts(method_table, analysis, [error])
         row = _row_without_estimates(group_figures, "mean", [i])
         row |= {"method": method, "estimate": means[i], "std_error": error, "df": df}
         row["n_readers"] = int(table.n_readers[i])
         rows.append(row)
     difference_errors = []
-    for i, j in _pairs(methods, reference):
+    for i, j in _compared_pairs(methods, reference):
         error, df = error_of_difference(table, analysis, i, j)
         if not error > smallest_error:
             error = 0.0
@@ -327,7 +327,7 @@ def _group_rows(
         }
         rows.append(row)
     if len(methods) > 1:
-        problems += _problems(table, analysis, difference_errors)
+        problems += _warning_texts(table, analysis, difference_errors)
         test = global_test(table, analysis, smallest_error)
         if np.isnan(test.statistic):
             problems.append(_NO_VARIANCE)
@@ -362,7 +362,7 @@ def _row_without_estimates(group_figures: GroupFigures, term: str, methods: Sequ
     return row
 
 
-def _problems(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]) -> list[str]:
+def _warning_texts(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]) -> list[str]:
     """Return texts of warnings: a covariance gap below 0, which counts as 0, and standard errors of 0."""
     problems = []
     if analysis is not ANALYSES[True, False] and table.covariance_gap < 0:
@@ -372,7 +372,7 @@ def _problems(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]
     return problems
 
 
-def _pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
+def _compared_pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
     """Positions of the two methods of each comparison: all with the reference, or all pairs without one."""
     if reference is None:
         return list(itertools.combinations(range(len(methods)), 2))

@@ -26,10 +26,10 @@ from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import Curve
 from salstats.stats.planning.parameters import (
     PAIR_RANGES,
-    check_parameters,
-    components_of,
+    checked_parameters,
     design_effect,
-    sd_of_pairs,
+    reader_groups_of,
+    sd_of_pair_difference,
 )
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import (
@@ -81,7 +81,7 @@ def _margin_columns(bounds: tuple[float, float] | None) -> dict[str, float]:
     return {"margin_low": low, "margin_high": high}
 
 
-def of_pilot(
+def curves_of_pilot(
     scores: pd.DataFrame,
     plan: Plan,
     effects: Sequence[float | None],
@@ -194,11 +194,11 @@ def _curve_of_pilot(
     )
 
 
-def of_parameters(
+def curves_of_parameters(
     parameters: Mapping[str, float], plan: Plan, effects: Sequence[float | None]
 ) -> Iterator[Curve]:
     """Yield a curve of parameters of pairs of scores for each effect; an effect of None counts as 0."""
-    numbers = check_parameters(parameters, PAIR_RANGES)
+    numbers = checked_parameters(parameters, PAIR_RANGES)
     cluster_size = numbers.get("cluster_size", 1.0)
     unit = "case" if cluster_size == 1 else "cluster"
     is_decrease = plan.term == "percent_decrease"
@@ -220,7 +220,7 @@ def of_parameters(
         # Ratio of the SD of the mean of a cluster to the SD of one case
         cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
         slope, _ = slope_and_intercept_of_effect(plan.term, effect)
-        sd = float(sd_of_pairs(numbers, slope) * cluster_factor)
+        sd = float(sd_of_pair_difference(numbers, slope) * cluster_factor)
         if is_decrease:
             # Delta method: a decrease in percent is the difference over a hundredth of the reference's mean.
             sd *= 100 / abs(numbers["mean_reference"])
@@ -229,7 +229,7 @@ def of_parameters(
         if is_decrease and plan.goal == "difference":
             # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
             tested_effect = -effect / 100 * numbers["mean_reference"]
-            tested_sd = float(sd_of_pairs(numbers, slope=1.0) * cluster_factor)
+            tested_sd = float(sd_of_pair_difference(numbers, slope=1.0) * cluster_factor)
         keys: dict[str, Any] = {}
         if planned_effect is not None:
             keys["effect"] = effect
@@ -247,7 +247,7 @@ def of_parameters(
         )
 
 
-def of_readers(
+def curves_of_readers(
     source: object,
     plan: Plan,
     effects: Sequence[float | None],
@@ -258,12 +258,12 @@ def of_readers(
 ) -> Iterator[Curve]:
     """Yield the curves of every group, effect and number of readers.
 
-    `source` are scores of readers, or variance components as `components_of` takes them; `random` are two
+    `source` are scores of readers, or variance components as `reader_groups_of` takes them; `random` are two
     flags: readers are random, cases are random.
     """
     if isinstance(source, pd.DataFrame) and is_scores_frame(source):
         source = mrmc_components(source, by=by, unit=unit)
-    groups = components_of(source)
+    groups = reader_groups_of(source)
     if n_readers is None:
         raise SalstatsError(
             Setting("n_readers"),

@@ -70,7 +70,7 @@ class Curve:
             return None
         return formulas.smallest_number(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
 
-    def limits_of_needed_cases(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
+    def columns_of_needed_limits(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
         They are the sizes needed by formula at the limits of the pilot's spread, times `size_ratio`, the
@@ -90,9 +90,9 @@ class Curve:
         """Return the number of cases in `n_units` units, None for None."""
         if n_units is None:
             return None
-        return self._n_cases(n_units)
+        return self._cases_in_units(n_units)
 
-    def _n_cases(self, n_units: int) -> int:
+    def _cases_in_units(self, n_units: int) -> int:
         """Return the number of cases in `n_units` units, rounded up."""
         return int(np.ceil(n_units * self.cases_per_unit - _ROUNDING))
 
@@ -104,7 +104,9 @@ class Curve:
                 raise ValueRangeError(
                     Setting("n_cases", sizes[0].n_cases),
                     f" make fewer than {_FEWEST_UNITS} units, which tell nothing of others",
-                    hint=Message("give ", Setting("n_cases", self._n_cases(_FEWEST_UNITS)), " or more"),
+                    hint=Message(
+                        "give ", Setting("n_cases", self._cases_in_units(_FEWEST_UNITS)), " or more"
+                    ),
                 )
             return sizes
         n_needed = self.units_needed(target)
@@ -118,7 +120,7 @@ class Curve:
                 ),
             )
         unit_numbers = {max(_FEWEST_UNITS, round(n_needed * multiple)) for multiple in _SIZE_MULTIPLES}
-        return [StudySize(n_cases=self._n_cases(n), n_units=n) for n in sorted(unit_numbers)]
+        return [StudySize(n_cases=self._cases_in_units(n), n_units=n) for n in sorted(unit_numbers)]
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
     width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
     needed_columns = {"n_needed": curve.cases_needed(curve.units_needed(target))}
-    needed_columns |= curve.limits_of_needed_cases(target)
+    needed_columns |= curve.columns_of_needed_limits(target)
     rows = []
     for i, size in enumerate(sizes):
         row = {
@@ -172,7 +174,7 @@ def rows_by_simulation(
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
         size_ratio = units_needed / units_by_formula
     needed_columns = {"n_needed": curve.cases_needed(units_needed)}
-    needed_columns |= curve.limits_of_needed_cases(target, size_ratio)
+    needed_columns |= curve.columns_of_needed_limits(target, size_ratio)
     rows = []
     for i, size in enumerate(sizes):
         size_counts = counts[size.n_units]

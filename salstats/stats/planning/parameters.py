@@ -44,7 +44,7 @@ class ReaderGroup:
     n_readers: int | None
 
 
-def check_parameters(
+def checked_parameters(
     parameters: Mapping[str, float], ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
     """Return parameters as numbers; an unknown name, or a value out of its range, raises ValueRangeError."""
@@ -59,13 +59,13 @@ def check_parameters(
         is_sd_of_0 = name.startswith("sd") and number == 0
         if not is_in_range or is_sd_of_0:
             raise ValueRangeError(
-                f"{name} must {_range_in_words(low, high)}, not {value!r}", option=name, value=value
+                f"{name} must {_range_phrase(low, high)}, not {value!r}", option=name, value=value
             )
         numbers[name] = number
     return numbers
 
 
-def _range_in_words(low: float, high: float) -> str:
+def _range_phrase(low: float, high: float) -> str:
     """Say which values a parameter may have, as the end of a sentence that begins "it must"."""
     if np.isfinite(high):
         return f"lie in {low:g} ... {high:g}"
@@ -76,7 +76,7 @@ def _range_in_words(low: float, high: float) -> str:
     return f"be {low:g} or more"
 
 
-def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
+def sd_of_pair_difference(parameters: Mapping[str, float], slope: float) -> float:
     """SD of method - slope * reference, the two scores of one case.
 
     Variance of the difference: sd² + (slope sd_reference)² - 2 correlation sd slope sd_reference.
@@ -111,12 +111,14 @@ def design_effect(parameters: Mapping[str, float]) -> float:
     return 1 + (cluster_size - 1) * icc
 
 
-def components_of(source: object) -> list[ReaderGroup]:
+def reader_groups_of(source: object) -> list[ReaderGroup]:
     """Return the components of a mapping, or of each group of a frame of `mrmc_components`."""
     if isinstance(source, Mapping):
-        numbers = check_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)
+        numbers = checked_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)
         n_readers = int(numbers["n_readers"]) if "n_readers" in numbers else None
-        group = ReaderGroup({"unit": "case"}, _components(numbers), cases_per_unit=1.0, n_readers=n_readers)
+        group = ReaderGroup(
+            {"unit": "case"}, _mrmc_components(numbers), cases_per_unit=1.0, n_readers=n_readers
+        )
         return [group]
     if not isinstance(source, pd.DataFrame) or {"term", "estimate", "n_units"} - set(source.columns):
         raise SalstatsError(
@@ -139,7 +141,7 @@ def components_of(source: object) -> list[ReaderGroup]:
                 numbers[term] = estimate
         # Components of clustered cases are of samples of units, whose number takes the place of n_cases.
         numbers["n_cases"] = first["n_units"]
-        components = _components(check_parameters(numbers, COMPONENT_RANGES))
+        components = _mrmc_components(checked_parameters(numbers, COMPONENT_RANGES))
         keys = {"unit": "case"}
         for column in (*grouping_columns, "unit", "figure"):
             if column in source.columns:
@@ -151,7 +153,7 @@ def components_of(source: object) -> list[ReaderGroup]:
     return groups
 
 
-def _components(numbers: Mapping[str, float]) -> MrmcComponents:
+def _mrmc_components(numbers: Mapping[str, float]) -> MrmcComponents:
     """Return the components of parameters, which must hold all of `COMPONENT_RANGES`."""
     missing = [name for name in COMPONENT_RANGES if name not in numbers]
     if missing:

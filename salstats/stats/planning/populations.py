@@ -85,7 +85,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     _, reference_mean = pilot.method_and_reference_means()
     slope, intercept = slope_and_intercept_of_effect(term, effect)
     target_mean = slope * reference_mean + intercept
-    _check_range(pilot, term, effect, metric, target_mean)
+    _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
         moved = MovedPilot(pilot, _flip_chances(pilot, target_mean))
         return replace(moved, shared_flip_chance=_shared_flip_chance(moved))
@@ -140,7 +140,9 @@ def _shared_flip_chance(moved: MovedPilot) -> float:
     return float(np.clip(chance, 0, 1))
 
 
-def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mean: float) -> None:
+def _check_effect_is_possible(
+    pilot: Pilot, term: str, effect: float, metric: str, target_mean: float
+) -> None:
     """Raise if no method could have the effect, because its scores would leave the metric's range."""
     low = -np.inf
     high = np.inf

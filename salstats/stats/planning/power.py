@@ -19,7 +19,7 @@ from salstats.frames import integer_column
 from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
-from salstats.stats.mrmc.anova import random_effects
+from salstats.stats.mrmc.anova import are_readers_and_cases_random
 from salstats.stats.planning import curve_sources
 from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
 from salstats.stats.planning.studies import Plan
@@ -234,18 +234,20 @@ def power(
         _check_t_analysis(interval, test)
     curves: Iterator[Curve]
     if term == "mrmc":
-        random = random_effects(readers, cases)
+        random = are_readers_and_cases_random(readers, cases)
         reader_numbers = _check_sizes(n_readers, "n_readers")
-        curves = curve_sources.of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
+        curves = curve_sources.curves_of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
     elif isinstance(pilot, Mapping):
-        curves = curve_sources.of_parameters(pilot, plan, effects)
+        curves = curve_sources.curves_of_parameters(pilot, plan, effects)
     else:
         check_frame(pilot, "pilot")
         if reference is None:
             raise SalstatsError(
                 Setting("reference"), " names the method that the pilot's others are compared with"
             )
-        curves = curve_sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
+        curves = curve_sources.curves_of_pilot(
+            pilot, plan, effects, reference, by, unit, check_generator(rng)
+        )
     simulation = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []

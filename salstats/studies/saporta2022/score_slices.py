@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError, warn
-from salstats.frames import check_nesting
+from salstats.frames import check_cases_have_one_patient
 from salstats.metrics.overlap import Counts
 from salstats.readers.chexlocalize_maps import ALIASES
 from salstats.readers.chexlocalize_study import PATIENT
@@ -320,7 +320,7 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
         return scores
     patient_of_case = dict(zip(names, patients, strict=True))
     scores = scores.assign(patient=cases.map(patient_of_case))
-    check_nesting(scores, "scores")
+    check_cases_have_one_patient(scores, "scores")
     return scores
 
 

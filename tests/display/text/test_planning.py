@@ -17,8 +17,8 @@ def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():
 
 
 def test_what_was_assumed_and_how_uncertain_the_cases_are_is_said():
-    of_pilot = {"unit": "patient", "n_units": 10, "sd": 0.176, "n_pilot": 64, "method_mean": 0.5}
-    said = ss.power_sentence(plan(needed=(45,), n_low=31, n_high=70, **of_pilot))
+    curves_of_pilot = {"unit": "patient", "n_units": 10, "sd": 0.176, "n_pilot": 64, "method_mean": 0.5}
+    said = ss.power_sentence(plan(needed=(45,), n_low=31, n_high=70, **curves_of_pilot))
     assert (
         "that were drawn from a pilot of 64 patients whose differences were moved to the effect and keep "
         "their spread (SD 0.176 per patient), and analysed as this one"

@@ -7,6 +7,7 @@ from scipy import sparse, stats
 from salstats.stats.agreement.readings import (
     LeaveOneOutWeights,
     RaterReadings,
+    estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
     jackknife_coefficients,
@@ -16,7 +17,6 @@ from salstats.stats.agreement.readings import (
     one_way_anova,
     t_quantile,
     two_sided_p_value,
-    without_each_unit,
 )
 
 
@@ -40,7 +40,7 @@ def test_left_out_units_are_the_same_in_products_and_written_out():
 def test_a_jackknife_of_a_mean_is_its_standard_error():
     values = np.random.default_rng(1).normal(size=(12, 2))
     readings = RaterReadings(values, np.arange(12), np.arange(12))
-    estimate, replicates = without_each_unit(readings, mean_of_first_rater)
+    estimate, replicates = estimate_and_leave_one_out(readings, mean_of_first_rater)
     assert estimate == pytest.approx(values[:, 0].mean())
     expected = [np.delete(values[:, 0], i).mean() for i in range(12)]
     np.testing.assert_allclose(replicates[:, 0], expected)
@@ -130,7 +130,7 @@ def test_a_coefficient_that_is_infinite_without_a_unit_has_no_replicate():
             return (n / last)[:, None]
 
     readings = RaterReadings(np.ones((4, 2)), np.arange(4), np.arange(4))
-    estimate, replicates = without_each_unit(readings, infinite_without_last)
+    estimate, replicates = estimate_and_leave_one_out(readings, infinite_without_last)
     assert estimate == [4.0]
     np.testing.assert_array_equal(replicates[:, 0], [3.0, 3.0, 3.0, np.nan])
     assert np.isnan(jackknife_error(replicates)).all()

@@ -7,14 +7,14 @@ from scipy import special
 
 from salstats.stats.models import covariance as kernels
 from salstats.stats.models.covariance import (
-    bias_reduced,
-    cluster_robust,
+    are_zero_variances,
+    bias_reduced_covariance,
+    cluster_robust_covariance,
     cluster_sums,
-    heteroscedastic,
+    heteroscedastic_covariance,
     hotelling_df,
     unidentified_coefficients,
     wald_f_statistic,
-    zero_variances,
 )
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import fit_model
@@ -42,8 +42,8 @@ def _fit(example, family="gaussian"):
 
 def test_cr2_of_single_rows_is_hc2(example):
     fit = _fit(example)
-    covariance, _ = bias_reduced(fit.matrix, fit.residual, fit.bread, np.arange(40))
-    hc2 = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, "hc2")
+    covariance, _ = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, np.arange(40))
+    hc2 = heteroscedastic_covariance(fit.scores, fit.bread, fit.leverage, fit.df_residual, "hc2")
     np.testing.assert_allclose(covariance, hc2, rtol=RTOL)
 
 
@@ -58,9 +58,9 @@ def test_cr2_is_unbiased_where_the_spread_is_that_of_the_model(example, rooted, 
     bread = np.linalg.inv(rows.T @ rows)
     annihilator = np.eye(40) - rows @ bread @ rows.T
     # residuals (I - H) e of independent e: CR2 is quadratic in e, its expectation the sum over unit vectors
-    each = [bias_reduced(rows, e, bread, clusters, spread)[0] for e in annihilator]
+    each = [bias_reduced_covariance(rows, e, bread, clusters, spread)[0] for e in annihilator]
     np.testing.assert_allclose(np.sum(each, axis=0), bread, rtol=1e-9, atol=1e-12 * np.abs(bread).max())
-    own = bias_reduced(rows, annihilator[0], bread, clusters)[0]
+    own = bias_reduced_covariance(rows, annihilator[0], bread, clusters)[0]
     assert np.allclose(each[0], own, rtol=1e-9) == (rooted == 1)
 
 
@@ -110,10 +110,10 @@ def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
         response = rng.normal(size=n_clusters)[clusters] + rng.normal(size=80)
         fit = fit_model(matrix, response, list("iabc"), FAMILIES["gaussian"], intercept=True)
         b, classical = fit.coefficients[tested], fit.dispersion * fit.bread[block]
-        cr1 = cluster_robust(fit.scores, fit.bread, clusters, fit.df_residual)[block]
+        cr1 = cluster_robust_covariance(fit.scores, fit.bread, clusters, fit.df_residual)[block]
         f = wald_f_statistic(b, cr1, classical)
         rejected["cluster"] += special.fdtrc(q, n_clusters - 1, f) < 0.05
-        cr2 = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
+        cr2 = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
         eta = hotelling_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
         f = wald_f_statistic(b, cr2, classical) * (eta - q + 1) / eta
         rejected["cr2"] += special.fdtrc(q, eta - q + 1, f) < 0.05
@@ -156,9 +156,9 @@ def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without
     matrix = np.column_stack([np.ones(30), x, treated, treated * x])
     fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], intercept=True)
     assert unidentified_coefficients(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
-    covariance, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
+    covariance, df = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, clusters)
     rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], intercept=True)
-    expected, expected_df = bias_reduced(rest.matrix, rest.residual, rest.bread, clusters[:25])
+    expected, expected_df = bias_reduced_covariance(rest.matrix, rest.residual, rest.bread, clusters[:25])
     np.testing.assert_allclose(covariance[:2, :2], expected, rtol=1e-9)
     np.testing.assert_allclose(df[:2], expected_df, rtol=1e-9)
 
@@ -173,7 +173,7 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
     rest = np.arange(12) != 7
     without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     for kind in ("hc0", "hc2", "hc3"):
-        ours = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, kind)[:2, :2]
+        ours = heteroscedastic_covariance(fit.scores, fit.bread, fit.leverage, fit.df_residual, kind)[:2, :2]
         theirs = sm.OLS(response[rest], matrix[rest, :2]).fit(cov_type=kind.upper()).cov_params()
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     np.testing.assert_allclose(fit.coefficients[:2], without.coefficients, rtol=1e-10)
@@ -203,11 +203,11 @@ def test_a_combination_has_the_degrees_of_freedom_of_its_coefficient_in_another_
     # b = T g with g[0] = c'b
     basis = np.vstack([combination, [0, 1, 0], [0, 0, 1]])
     turned = matrix @ np.linalg.inv(basis)
-    expected = bias_reduced(turned, residual, basis @ bread @ basis.T, clusters)[1][0]
+    expected = bias_reduced_covariance(turned, residual, basis @ bread @ basis.T, clusters)[1][0]
     contrasts = np.vstack([combination, -3 * combination, np.eye(3)])
-    covariance, df = bias_reduced(matrix, residual, bread, clusters, contrasts=contrasts)
+    covariance, df = bias_reduced_covariance(matrix, residual, bread, clusters, contrasts=contrasts)
     np.testing.assert_allclose(df[:2], expected, rtol=1e-9)
-    own_covariance, own = bias_reduced(matrix, residual, bread, clusters)
+    own_covariance, own = bias_reduced_covariance(matrix, residual, bread, clusters)
     np.testing.assert_allclose(df[2:], own, rtol=1e-12)
     np.testing.assert_array_equal(covariance, own_covariance)
 
@@ -217,7 +217,7 @@ def test_hotellings_degrees_of_freedom_of_one_combination_are_satterthwaites(exa
     matrix, residual, clusters = example
     bread = np.linalg.inv(matrix.T @ matrix)
     contrasts = np.array([[0.0, 1.0, -0.5]])
-    _, df = bias_reduced(matrix, residual, bread, clusters, contrasts=contrasts, power=power)
+    _, df = bias_reduced_covariance(matrix, residual, bread, clusters, contrasts=contrasts, power=power)
     eta = hotelling_df(matrix, bread, clusters, contrasts, power=power)
     assert eta == pytest.approx(df[0], rel=1e-10)
 
@@ -237,26 +237,26 @@ def test_robust_covariances_have_the_factors_of_their_definitions():
         "hc3": 1 / (1 - leverage) ** 2,
     }.items():
         expected = bread @ matrix.T @ np.diag(residual**2 * weights) @ matrix @ bread
-        found = heteroscedastic(scores, bread, leverage, 10.0, kind)
+        found = heteroscedastic_covariance(scores, bread, leverage, 10.0, kind)
         np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=kind)
     sums = np.array([scores[3 * g : 3 * g + 3].sum(axis=0) for g in range(4)])
     np.testing.assert_allclose(cluster_sums(scores, clusters), sums)
     cr0 = bread @ sums.T @ sums @ bread
-    uncorrected = cluster_robust(scores, bread, clusters, 10.0, corrected=False)
+    uncorrected = cluster_robust_covariance(scores, bread, clusters, 10.0, corrected=False)
     np.testing.assert_allclose(uncorrected, cr0, rtol=1e-12)
     cr1 = cr0 * (4 / 3) * (11 / 10)
-    np.testing.assert_allclose(cluster_robust(scores, bread, clusters, 10.0), cr1, rtol=1e-12)
+    np.testing.assert_allclose(cluster_robust_covariance(scores, bread, clusters, 10.0), cr1, rtol=1e-12)
     coefficients = np.array([0.3, -0.2])
     expected_f = coefficients @ np.linalg.inv(cr1) @ coefficients / 2
     assert wald_f_statistic(coefficients, cr1, bread) == pytest.approx(expected_f, rel=1e-10)
-    assert np.isnan(cluster_robust(scores, bread, np.zeros(12, dtype=int), 10.0)).all()
+    assert np.isnan(cluster_robust_covariance(scores, bread, np.zeros(12, dtype=int), 10.0)).all()
 
 
 def test_variances_of_rounding_errors_are_zero():
     bread = np.diag([2.0, 2.0, 2.0, 2.0])
     variances = np.array([1e-20, 3e-20, 1e-3, np.nan])
-    is_zero = zero_variances(variances, bread, dispersion=1.0, mean_square=0.0)
+    is_zero = are_zero_variances(variances, bread, dispersion=1.0, mean_square=0.0)
     np.testing.assert_array_equal(is_zero, [True, False, False, False])
     # The fitted values determine the rounding errors of a good fit.
-    is_zero = zero_variances(np.full(4, 1e-12), bread, dispersion=1e-12, mean_square=1e20)
+    is_zero = are_zero_variances(np.full(4, 1e-12), bread, dispersion=1e-12, mean_square=1e20)
     assert is_zero.all()

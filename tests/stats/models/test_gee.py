@@ -85,7 +85,10 @@ def test_mancl_and_derouens_errors_are_those_of_statsmodels_at_our_correlation(
         family=sm.families.Binomial() if family == "binomial" else sm.families.Gaussian(),
     )  # fmt: skip
     theirs = model.fit(
-        start_params=terms["estimate"].to_numpy(), first_dep_update=10**6, ctol=1e-12, cov_type="bias_reduced"
+        start_params=terms["estimate"].to_numpy(),
+        first_dep_update=10**6,
+        ctol=1e-12,
+        cov_type="bias_reduced",
     )
     np.testing.assert_allclose(terms["estimate"], theirs.params, rtol=1e-9)
     np.testing.assert_allclose(terms["std_error"], theirs.bse, rtol=1e-9)

@@ -8,7 +8,7 @@ from mrmc_readings import area, readings, some_ratings
 
 from salstats.stats.auroc import roc_area
 from salstats.stats.mrmc import figures_of_merit
-from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, sharing_factor
+from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, unbiasing_factors
 from salstats.stats.mrmc.figures_of_merit import ReaderReadings
 
 ROUNDING = 1e-12
@@ -133,7 +133,9 @@ def test_cells_without_a_case_in_common_have_no_covariance():
 
 
 def test_the_factor_of_complete_cells_is_bessels():
-    np.testing.assert_allclose(sharing_factor(np.ones((8, 3), bool)), np.full((3, 3), 8 / 7), atol=ROUNDING)
+    np.testing.assert_allclose(
+        unbiasing_factors(np.ones((8, 3), bool)), np.full((3, 3), 8 / 7), atol=ROUNDING
+    )
 
 
 @pytest.mark.parametrize("figure", figures_of_merit.FIGURES)

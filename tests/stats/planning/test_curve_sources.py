@@ -27,7 +27,7 @@ def pilot_scores(method_scores, reference_scores, metric="gap", patients=None):
 
 def curves_of_pilot(scores, plan, effects):
     rng = np.random.default_rng(0)
-    return list(curve_sources.of_pilot(scores, plan, effects, "human", None, None, rng))
+    return list(curve_sources.curves_of_pilot(scores, plan, effects, "human", None, None, rng))
 
 
 @pytest.fixture
@@ -92,13 +92,13 @@ def test_a_pilot_of_five_units_plans_nothing():
 
 def test_curves_of_parameters_have_clusters_and_tested_differences():
     parameters = {"sd": 0.2, "correlation": 0.5, "mean_reference": 0.4, "icc": 0.25, "cluster_size": 3}
-    difference, none = curve_sources.of_parameters(parameters, Plan("difference", 0.95), [0.05, None])
+    difference, none = curve_sources.curves_of_parameters(parameters, Plan("difference", 0.95), [0.05, None])
     # The difference of a case has SD 0.2, and the mean of three with ICC 0.25 sqrt(1.5 / 3) times that.
     assert difference.keys == {"effect": 0.05, "sd": pytest.approx(0.2 * np.sqrt(0.5)), "unit": "cluster"}
     assert difference.cases_per_unit == 3.0
     assert "effect" not in none.keys
     assert none.tested_effect == 0.0
-    (decrease,) = curve_sources.of_parameters(parameters, Plan("percent_decrease", 0.95), [10.0])
+    (decrease,) = curve_sources.curves_of_parameters(parameters, Plan("percent_decrease", 0.95), [10.0])
     assert decrease.tested_effect == pytest.approx(-0.04)
     assert decrease.tested_precision(9).std_error == pytest.approx(0.2 * np.sqrt(0.5) / 3)
     # SD of method - 0.9 reference, in percent of the reference's mean
@@ -108,10 +108,10 @@ def test_curves_of_parameters_have_clusters_and_tested_differences():
 
 def test_a_number_of_pilot_units_gives_parameters_limits():
     plan = Plan("difference", 0.95)
-    (known,) = curve_sources.of_parameters({"sd_difference": 0.2}, plan, [0.1])
+    (known,) = curve_sources.curves_of_parameters({"sd_difference": 0.2}, plan, [0.1])
     assert known.error_limits is None
-    (small,) = curve_sources.of_parameters({"sd_difference": 0.2, "n_pilot": 19}, plan, [0.1])
-    (large,) = curve_sources.of_parameters({"sd_difference": 0.2, "n_pilot": 20}, plan, [0.1])
+    (small,) = curve_sources.curves_of_parameters({"sd_difference": 0.2, "n_pilot": 19}, plan, [0.1])
+    (large,) = curve_sources.curves_of_parameters({"sd_difference": 0.2, "n_pilot": 20}, plan, [0.1])
     assert small.has_few_units
     assert not large.has_few_units
     # Tables of chi-squared with 19 degrees of freedom: 0.025 below 8.907, 0.025 above 32.852.
@@ -122,7 +122,7 @@ def test_a_number_of_pilot_units_gives_parameters_limits():
 def test_curves_of_readers_are_one_for_each_number_of_readers():
     plan = Plan("difference", 0.95)
     random = (True, True)
-    curves = list(curve_sources.of_readers(COMPONENTS, plan, [0.1, 0.2], [4, 6], random, None, None))
+    curves = list(curve_sources.curves_of_readers(COMPONENTS, plan, [0.1, 0.2], [4, 6], random, None, None))
     keys = [(curve.keys["effect"], curve.keys["n_readers"]) for curve in curves]
     assert keys == [(0.1, 4), (0.1, 6), (0.2, 4), (0.2, 6)]
     assert {curve.keys["inference_to"] for curve in curves} == {"readers and cases"}
@@ -132,7 +132,7 @@ def test_curves_of_readers_are_one_for_each_number_of_readers():
         assert curve.precision(40).std_error == pytest.approx(np.sqrt(2 * d / n_readers))
         assert curve.error_limits is None
     with raises(SalstatsError, option="n_readers"):
-        list(curve_sources.of_readers(COMPONENTS, plan, [0.1], None, random, None, None))
+        list(curve_sources.curves_of_readers(COMPONENTS, plan, [0.1], None, random, None, None))
 
 
 def test_scores_of_readers_stand_for_their_components():
@@ -142,9 +142,9 @@ def test_scores_of_readers_stand_for_their_components():
     score = np.random.default_rng(9).uniform(size=len(index))
     scores = pd.DataFrame({"metric": "iou", "score": score}, index=index).reset_index()
     plan = Plan("difference", 0.95)
-    (of_scores,) = curve_sources.of_readers(scores, plan, [0.1], [4], (True, True), None, None)
+    (of_scores,) = curve_sources.curves_of_readers(scores, plan, [0.1], [4], (True, True), None, None)
     components = ss.mrmc_components(scores)
-    (expected,) = curve_sources.of_readers(components, plan, [0.1], [4], (True, True), None, None)
+    (expected,) = curve_sources.curves_of_readers(components, plan, [0.1], [4], (True, True), None, None)
     assert of_scores.keys == expected.keys
     assert of_scores.precision(24) == expected.precision(24)
     assert of_scores.error_limits == expected.error_limits

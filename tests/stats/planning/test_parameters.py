@@ -6,10 +6,10 @@ from tests_support import raises
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.planning.parameters import (
     PAIR_RANGES,
-    check_parameters,
-    components_of,
+    checked_parameters,
     design_effect,
-    sd_of_pairs,
+    reader_groups_of,
+    sd_of_pair_difference,
 )
 
 COMPONENTS = {"error": 8.0, "cov1": 3.0, "cov2": 2.5, "cov3": 2.0, "method:reader": 1.5, "n_cases": 40}
@@ -25,7 +25,7 @@ def components_frame(**columns):
 
 
 def test_parameters_are_numbers_of_their_range():
-    parameters = check_parameters({"sd": "0.2", "icc": 1, "correlation": -1, "n_pilot": 6}, PAIR_RANGES)
+    parameters = checked_parameters({"sd": "0.2", "icc": 1, "correlation": -1, "n_pilot": 6}, PAIR_RANGES)
     assert parameters == {"sd": 0.2, "icc": 1.0, "correlation": -1.0, "n_pilot": 6.0}
 
 
@@ -39,12 +39,12 @@ def test_parameters_are_numbers_of_their_range():
 )  # fmt: skip
 def test_a_value_out_of_its_range_raises(name, value):
     with raises(ValueRangeError, option=name, value=value):
-        check_parameters({name: value}, PAIR_RANGES)
+        checked_parameters({name: value}, PAIR_RANGES)
 
 
 def test_an_unknown_parameter_raises():
     with raises(ValueRangeError, option="parameter", value="sds"):
-        check_parameters({"sds": 0.2}, PAIR_RANGES)
+        checked_parameters({"sds": 0.2}, PAIR_RANGES)
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.8])
@@ -57,19 +57,19 @@ def test_sd_of_pairs_is_that_of_scores_with_this_covariance(slope):
         "correlation": np.corrcoef(method, reference)[0, 1],
     }
     expected = (method - slope * reference).std(ddof=1)
-    assert sd_of_pairs(parameters, slope) == pytest.approx(expected, rel=1e-12)
+    assert sd_of_pair_difference(parameters, slope) == pytest.approx(expected, rel=1e-12)
 
 
 def test_sd_of_pairs_has_defaults_and_limits():
     # Both scores have SD 3 and are uncorrelated: 3 sqrt(2).
-    assert sd_of_pairs({"sd": 3.0}, 1.0) == pytest.approx(3 * np.sqrt(2))
-    assert sd_of_pairs({"sd_difference": 0.7, "sd": 3.0}, 1.0) == 0.7
+    assert sd_of_pair_difference({"sd": 3.0}, 1.0) == pytest.approx(3 * np.sqrt(2))
+    assert sd_of_pair_difference({"sd_difference": 0.7, "sd": 3.0}, 1.0) == 0.7
     with raises(SalstatsError, option="sd_difference"):
-        sd_of_pairs({"sd_difference": 0.7}, 0.9)
+        sd_of_pair_difference({"sd_difference": 0.7}, 0.9)
     with raises(ValueRangeError, option="correlation"):
-        sd_of_pairs({"sd": 3.0, "correlation": 1.0}, 1.0)
+        sd_of_pair_difference({"sd": 3.0, "correlation": 1.0}, 1.0)
     with pytest.raises(SalstatsError):
-        sd_of_pairs({"correlation": 0.5}, 1.0)
+        sd_of_pair_difference({"correlation": 0.5}, 1.0)
 
 
 def test_design_effect_is_the_variance_of_a_cluster_mean_over_that_of_independent_cases():
@@ -83,17 +83,17 @@ def test_design_effect_is_the_variance_of_a_cluster_mean_over_that_of_independen
 
 
 def test_components_of_a_mapping_are_one_group():
-    (group,) = components_of(COMPONENTS | {"n_readers": 5})
+    (group,) = reader_groups_of(COMPONENTS | {"n_readers": 5})
     assert group.keys == {"unit": "case"}
     assert (group.n_readers, group.cases_per_unit) == (5, 1.0)
     components = group.components
     assert (components.var, components.cov1, components.cov2, components.cov3) == (8.0, 3.0, 2.5, 2.0)
     assert (components.var_tr, components.n_cases) == (1.5, 40.0)
-    assert components_of(COMPONENTS)[0].n_readers is None
+    assert reader_groups_of(COMPONENTS)[0].n_readers is None
 
 
 def test_a_negative_gap_of_covariances_is_part_of_the_interaction():
-    (group,) = components_of(COMPONENTS | {"cov2": 1.75})
+    (group,) = reader_groups_of(COMPONENTS | {"cov2": 1.75})
     assert group.components.var_tr == 1.5 + 0.25
 
 
@@ -101,7 +101,7 @@ def test_components_of_a_frame_are_a_group_for_each_of_its_keys():
     first = components_frame(metric="iou", task="Edema").assign(n_cases=80, n_readers=5)
     second = components_frame(metric="iou", task="Mass").assign(n_units=20, n_cases=60, n_readers=4)
     frame = pd.concat([first, second]).assign(unit="patient", figure="auc")
-    groups = components_of(frame)
+    groups = reader_groups_of(frame)
     assert [group.keys["task"] for group in groups] == ["Edema", "Mass"]
     assert groups[1].keys == {"unit": "patient", "metric": "iou", "task": "Mass", "figure": "auc"}
     assert groups[1].components.n_cases == 20
@@ -110,8 +110,8 @@ def test_components_of_a_frame_are_a_group_for_each_of_its_keys():
 
 
 def test_a_frame_without_keys_is_one_group():
-    (group,) = components_of(components_frame())
-    (expected,) = components_of(COMPONENTS)
+    (group,) = reader_groups_of(components_frame())
+    (expected,) = reader_groups_of(COMPONENTS)
     assert group == expected
 
 
@@ -119,13 +119,13 @@ def test_a_frame_without_keys_is_one_group():
 def test_a_missing_component_raises(missing):
     components = {name: value for name, value in COMPONENTS.items() if name != missing}
     with raises(SalstatsError, option=missing):
-        components_of(components)
+        reader_groups_of(components)
 
 
 def test_sources_without_components_raise():
     with raises(ValueRangeError, option="error", value=0.0):
-        components_of(COMPONENTS | {"error": 0.0})
+        reader_groups_of(COMPONENTS | {"error": 0.0})
     with raises(SalstatsError, option="term"):
-        components_of(pd.DataFrame({"term": ["error"], "estimate": [1.0]}))
+        reader_groups_of(pd.DataFrame({"term": ["error"], "estimate": [1.0]}))
     with raises(SalstatsError, option="term"):
-        components_of([1.0, 2.0])
+        reader_groups_of([1.0, 2.0])

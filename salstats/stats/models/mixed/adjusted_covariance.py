@@ -14,9 +14,9 @@ from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import Evaluation
 from salstats.stats.models.mixed.information import (
     covariance_entries,
+    entry_pair_traces,
     entry_times,
     restricted_loadings,
-    traces,
     weighted_products_times,
 )
 from salstats.stats.models.mixed.terms import RandomTerm, theta_entries
@@ -74,7 +74,7 @@ def adjusted_covariance(
     all_traces[0, 0] = evaluation.df
     all_traces[0, 1:] = single_traces
     all_traces[1:, 0] = single_traces
-    all_traces[1:, 1:] = traces(products, evaluation.weighted, p_loadings, entries)
+    all_traces[1:, 1:] = entry_pair_traces(products, evaluation.weighted, p_loadings, entries)
     information = transform @ all_traces @ transform.T
     parameter_covariance = 2 * np.linalg.pinv(information, rcond=1e-14, hermitian=True)
 

@@ -231,7 +231,7 @@ def _batches(
         column = blocked_by_blocked.col[is_in_batch] - start
         products[row // size, row % size, column % size] = blocked_by_blocked.data[is_in_batch]
         products[:, :, size:] = z_by_dense_and_w[start:end].reshape(n_blocks, size, -1)
-        targets, sources = _covariance_positions(
+        targets, sources = _target_and_source_positions(
             layout.term_columns, first_covariances, slice(start, end), size
         )
         batches.append(Batch(products, start, targets, sources))
@@ -239,7 +239,7 @@ def _batches(
     return tuple(batches)
 
 
-def _covariance_positions(
+def _target_and_source_positions(
     term_columns: Mapping[int, np.ndarray], first_covariances: np.ndarray, batch: slice, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return `Batch.target_positions` and `Batch.source_positions` of the batch with these columns."""

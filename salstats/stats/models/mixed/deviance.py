@@ -51,7 +51,7 @@ class Evaluation(NamedTuple):
     weighted: WeightedProducts
 
 
-def evaluate(
+def evaluate_deviance(
     products: Crossproducts,
     relative_factors: Sequence[np.ndarray],
     *,

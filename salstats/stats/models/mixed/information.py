@@ -14,8 +14,8 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import Evaluation, WeightedProducts, evaluate
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas
+from salstats.stats.models.mixed.deviance import Evaluation, WeightedProducts, evaluate_deviance
+from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors
 
 #: Eigenvalues of the second derivatives up to this size are rounding errors, as in lmerTest.
 _ROUNDING = 1e-8
@@ -61,7 +61,7 @@ def weighted_products_times(
     return np.asarray(result - loadings.T @ (loadings @ rows))
 
 
-def traces(
+def entry_pair_traces(
     products: Crossproducts,
     weighted: WeightedProducts,
     loadings: np.ndarray,
@@ -210,7 +210,7 @@ def hessian(
     weighted = evaluation.weighted
     df = evaluation.df
     variance = evaluation.variance
-    entry_traces = traces(products, weighted, restricted_loadings(evaluation, reml=reml), entries)
+    entry_traces = entry_pair_traces(products, weighted, restricted_loadings(evaluation, reml=reml), entries)
     z_by_x = weighted.z_by_w[:, :-1]
     z_by_y = weighted.z_by_w[:, -1]
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
@@ -267,8 +267,8 @@ def parameter_covariance(
 
     Directions in which the deviance does not rise have no variance: they are treated as known.
     """
-    relative_factors = lambdas(theta, terms)
-    evaluation = evaluate(products, relative_factors, reml=reml, sigma=sigma)
+    relative_factors = relative_covariance_factors(theta, terms)
+    evaluation = evaluate_deviance(products, relative_factors, reml=reml, sigma=sigma)
     second_derivatives = hessian(products, terms, relative_factors, evaluation, reml=reml, sigma=sigma)
     # Derivatives by a theta above 1 are multiplied by it, that is, taken by its logarithm, since they vanish
     # as theta grows; the scale of sigma, last, is 1.
@@ -289,7 +289,7 @@ def covariance_slopes(
     inverse = cho_solve((evaluation.cholesky_factor, True), np.eye(n_coefficients))
     slopes = []
     for z_by_x, relative_factor, term in zip(
-        evaluation.fixed_products, lambdas(theta, terms), terms, strict=True
+        evaluation.fixed_products, relative_covariance_factors(theta, terms), terms, strict=True
     ):
         # A change dSigma of the term's covariance changes V by Z dSigma Z', and (X'V^-1 X)^-1 by
         # B' dSigma B, where B = Z'V^-1 X (X'V^-1 X)^-1. With Sigma = Lambda Lambda' a change of the entry

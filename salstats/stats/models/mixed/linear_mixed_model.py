@@ -15,10 +15,10 @@ from scipy.linalg import solve_triangular
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
-from salstats.stats.models.mixed.deviance import Evaluation, evaluate, level_products
+from salstats.stats.models.mixed.deviance import Evaluation, evaluate_deviance, level_products
 from salstats.stats.models.mixed.information import covariance_slopes, parameter_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas, theta_entries
+from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors, theta_entries
 
 __all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
 
@@ -50,7 +50,7 @@ class ScaledModel:
 
     def factors(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return Lambda of the scaled terms at the theta of the original terms."""
-        relative_factors = lambdas(theta, self.terms)
+        relative_factors = relative_covariance_factors(theta, self.terms)
         return [
             solve_triangular(basis, relative_factor, lower=True)
             for basis, relative_factor in zip(self.bases, relative_factors, strict=True)
@@ -90,9 +90,9 @@ class MixedSolution:
         return self.p + len(self.theta) + 1
 
     @property
-    def lambdas(self) -> list[np.ndarray]:
+    def relative_covariance_factors(self) -> list[np.ndarray]:
         """Relative covariance factor Lambda of each term."""
-        return lambdas(self.theta, self.terms)
+        return relative_covariance_factors(self.theta, self.terms)
 
     @property
     def singular(self) -> bool:
@@ -106,12 +106,12 @@ class MixedSolution:
     @property
     def covariances(self) -> tuple[np.ndarray, ...]:
         """Covariance of each term's effects, (n_effects, n_effects)."""
-        return tuple(self.sigma**2 * factor @ factor.T for factor in self.lambdas)
+        return tuple(self.sigma**2 * factor @ factor.T for factor in self.relative_covariance_factors)
 
     @cached_property
     def evaluated(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
-        return evaluate(self.scaled.products, self.scaled.factors(self.theta), reml=self.reml)
+        return evaluate_deviance(self.scaled.products, self.scaled.factors(self.theta), reml=self.reml)
 
     @property
     def scaled_theta(self) -> np.ndarray:
@@ -200,8 +200,8 @@ def fit_mixed(
     """
     scaled = scaled_model(matrix, response, terms)
     optimum = DevianceSearch(scaled.products, scaled.terms, reml=reml).minimum()
-    scaled_factors = lambdas(optimum.theta, scaled.terms)
-    evaluation = evaluate(scaled.products, scaled_factors, reml=reml)
+    scaled_factors = relative_covariance_factors(optimum.theta, scaled.terms)
+    evaluation = evaluate_deviance(scaled.products, scaled_factors, reml=reml)
     # The deviance in the model's own units, which differs by constants from that of the rescaled model
     deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.unit)
     if reml:

@@ -7,9 +7,14 @@ import numpy as np
 from scipy.optimize import minimize
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
+from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
 from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
+from salstats.stats.models.mixed.terms import (
+    RandomTerm,
+    is_diagonal,
+    relative_covariance_factors,
+    theta_entries,
+)
 
 #: Standard deviations (over sigma) below this may be zero: the derivative by the variance at zero decides.
 _SMALL = 3e-3
@@ -59,15 +64,15 @@ class DevianceSearch:
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the deviance and its derivatives by theta, divided by the number of rows."""
-        relative_factors = lambdas(theta, self.terms)
-        evaluation = evaluate(self.products, relative_factors, reml=self.reml)
+        relative_factors = relative_covariance_factors(theta, self.terms)
+        evaluation = evaluate_deviance(self.products, relative_factors, reml=self.reml)
         n = self.products.n_rows
         return evaluation.deviance / n, theta_gradient(evaluation, relative_factors, self.terms) / n
 
     def hessian_per_row(self, theta: np.ndarray) -> np.ndarray:
         """Return the second derivatives of the deviance by theta, divided by the number of rows."""
-        relative_factors = lambdas(theta, self.terms)
-        evaluation = evaluate(self.products, relative_factors, reml=self.reml)
+        relative_factors = relative_covariance_factors(theta, self.terms)
+        evaluation = evaluate_deviance(self.products, relative_factors, reml=self.reml)
         second_derivatives = hessian(self.products, self.terms, relative_factors, evaluation, reml=self.reml)
         return second_derivatives / self.products.n_rows
 
@@ -94,17 +99,19 @@ class DevianceSearch:
                 },
             )
             theta = result.x
-            theta, was_raised = self._with_resolved_small_variances(theta)
+            theta, was_raised = self._zero_or_raise_small_variances(theta)
             if not was_raised:
                 break
         return self._newton_optimum(theta)
 
-    def _with_resolved_small_variances(self, theta: np.ndarray) -> _ThetaAfterRaise:
+    def _zero_or_raise_small_variances(self, theta: np.ndarray) -> _ThetaAfterRaise:
         """Set variances near zero to zero if that is an optimum, and raise them if it is not.
 
         The search must continue from the new theta if a variance was raised.
         """
-        relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
+        relative_factors = [
+            _with_positive_diagonal(factor) for factor in relative_covariance_factors(theta, self.terms)
+        ]
         roots = [
             _nonzero_root(factor, correlated=term.correlated)
             for factor, term in zip(relative_factors, self.terms, strict=True)
@@ -116,7 +123,7 @@ class DevianceSearch:
             _triangular_factor(root, correlated=term.correlated)
             for root, term in zip(roots, self.terms, strict=True)
         ]
-        gradients = evaluate(self.products, zeroed_factors, reml=self.reml).gradients
+        gradients = evaluate_deviance(self.products, zeroed_factors, reml=self.reml).gradients
         lowered = list(relative_factors)
         raised = list(relative_factors)
         for k, term in enumerate(self.terms):
@@ -138,7 +145,7 @@ class DevianceSearch:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
             _free_entry_indicators(factor, correlated=term.correlated)
-            for factor, term in zip(lambdas(theta, self.terms), self.terms, strict=True)
+            for factor, term in zip(relative_covariance_factors(theta, self.terms), self.terms, strict=True)
         ]
         free = theta_entries(free_by_term, self.terms) > 0
         deviance, slopes = self(theta)
@@ -158,7 +165,9 @@ class DevianceSearch:
             deviance = new_deviance
             slopes = new_slopes
         converged = bool(np.abs(slopes[free]).max(initial=0.0) < _GRADIENT_TOLERANCE)
-        relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
+        relative_factors = [
+            _with_positive_diagonal(factor) for factor in relative_covariance_factors(theta, self.terms)
+        ]
         return Optimum(theta_entries(relative_factors, self.terms), converged)
 
 

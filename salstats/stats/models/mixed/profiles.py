@@ -19,12 +19,17 @@ from scipy import special
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
-from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
+from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
-from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
+from salstats.stats.models.mixed.terms import (
+    RandomTerm,
+    is_diagonal,
+    relative_covariance_factors,
+    theta_entries,
+)
 
 #: Largest error of a solution: of the deviance at a limit, and of the equations' derivatives per row.
 _TOLERANCE = 1e-8
@@ -225,8 +230,8 @@ class _ProfileRegion:
         scaled = self.solution.scaled
         reml = self.solution.reml
         sigma = float(np.exp(parameters[-1]))
-        relative_factors = lambdas(parameters[:-1], scaled.terms)
-        evaluation = evaluate(scaled.products, relative_factors, reml=reml, sigma=sigma)
+        relative_factors = relative_covariance_factors(parameters[:-1], scaled.terms)
+        evaluation = evaluate_deviance(scaled.products, relative_factors, reml=reml, sigma=sigma)
         by_log_sigma = 2 * evaluation.df - 2 * evaluation.rss / sigma**2
         slopes = np.append(theta_gradient(evaluation, relative_factors, scaled.terms), by_log_sigma)
         second_derivatives = hessian(
@@ -388,7 +393,7 @@ def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray)
     """
 
     def log_deviation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        relative_factors = lambdas(parameters[:-1], terms)
+        relative_factors = relative_covariance_factors(parameters[:-1], terms)
         # The combination c has the variance sigma^2 |c'Lambda|^2.
         row = combination @ relative_factors[k]
         by_lambda = [np.zeros_like(factor) for factor in relative_factors]
@@ -407,7 +412,7 @@ def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) 
     """
 
     def correlation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        relative_factors = lambdas(parameters[:-1], terms)
+        relative_factors = relative_covariance_factors(parameters[:-1], terms)
         first, second = combinations @ relative_factors[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse_first = 1 / np.linalg.norm(first)
@@ -432,7 +437,7 @@ def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFu
     mean_products = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
 
     def log_odds(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        relative_factors = lambdas(parameters[:-1], terms)
+        relative_factors = relative_covariance_factors(parameters[:-1], terms)
         # M Lambda, half of the derivative of trace(M Lambda Lambda') by Lambda
         half_slopes = [
             mean_product @ relative_factor

@@ -22,7 +22,7 @@ class FTest(NamedTuple):
     df_den: float
 
 
-def satterthwaite(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarray:
+def satterthwaite_df(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarray:
     """Return the degrees of freedom of the t test of each contrast of the coefficients, (k,).
 
     They are 2 v^2 / (g'A g). v is the variance of the contrast, g its derivatives by theta and sigma, and A
@@ -47,7 +47,7 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
     if not len(independent):
         return FTest(statistic=np.nan, df_num=0, df_den=np.nan)
     squared_t = (independent @ solution.coefficients) ** 2 / variances
-    df_den = _pooled_df(satterthwaite(solution, independent))
+    df_den = _pooled_df(satterthwaite_df(solution, independent))
     return FTest(statistic=float(squared_t.mean()), df_num=len(independent), df_den=df_den)
 
 

@@ -39,7 +39,7 @@ class RandomTerm:
         return len(self.theta_positions[0])
 
 
-def lambdas(theta: np.ndarray, terms: Sequence[RandomTerm]) -> list[np.ndarray]:
+def relative_covariance_factors(theta: np.ndarray, terms: Sequence[RandomTerm]) -> list[np.ndarray]:
     """Return the relative covariance factor Lambda of each term, lower triangular."""
     relative_factors = []
     start = 0
@@ -55,7 +55,7 @@ def lambdas(theta: np.ndarray, terms: Sequence[RandomTerm]) -> list[np.ndarray]:
 def theta_entries(relative_factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]) -> np.ndarray:
     """Return the entries of each term's (n_effects, n_effects) matrix that stand in theta, in its order.
 
-    Of relative covariance factors this is theta itself, the inverse of `lambdas`.
+    Of relative covariance factors this is theta itself, the inverse of `relative_covariance_factors`.
     """
     entries = [
         relative_factor[term.theta_positions]

@@ -5,8 +5,8 @@ from dense_mixed import THETA, four_terms, random_effects_matrix, relative_covar
 
 from salstats.stats.models.mixed.adjusted_covariance import adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import crossproducts
-from salstats.stats.models.mixed.deviance import evaluate
-from salstats.stats.models.mixed.terms import lambdas
+from salstats.stats.models.mixed.deviance import evaluate_deviance
+from salstats.stats.models.mixed.terms import relative_covariance_factors
 
 
 def _slopes_of_v(terms):
@@ -28,9 +28,9 @@ def _slopes_of_v(terms):
 
 def test_covariances_are_those_of_kenward_and_roger():
     x, response, terms = four_terms()
-    factors = lambdas(THETA, terms)
+    factors = relative_covariance_factors(THETA, terms)
     products = crossproducts(np.column_stack([x, response]), terms)
-    result = adjusted_covariance(products, terms, factors, evaluate(products, factors, reml=True))
+    result = adjusted_covariance(products, terms, factors, evaluate_deviance(products, factors, reml=True))
 
     v = relative_covariance(terms, [factor @ factor.T for factor in factors])
     v_inverse = np.linalg.inv(v)

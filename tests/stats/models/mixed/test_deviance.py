@@ -6,14 +6,16 @@ from dense_mixed import THETA, differences, four_terms, generalized_least_square
 from dense_mixed import deviance as dense_deviance
 
 from salstats.stats.models.mixed.crossproducts import crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, level_products, theta_gradient
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas
+from salstats.stats.models.mixed.deviance import evaluate_deviance, level_products, theta_gradient
+from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors
 
 RTOL = 1e-10
 
 
 def _covariance(theta, terms):
-    return relative_covariance(terms, [factor @ factor.T for factor in lambdas(theta, terms)])
+    return relative_covariance(
+        terms, [factor @ factor.T for factor in relative_covariance_factors(theta, terms)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,9 @@ def model():
 def test_deviance_is_that_of_the_normal_density_also_without_variances(model, theta, reml, sigma):
     matrix, response, terms = model
     products = crossproducts(np.column_stack([matrix, response]), terms)
-    evaluation = evaluate(products, lambdas(theta, terms), reml=reml, sigma=sigma)
+    evaluation = evaluate_deviance(
+        products, relative_covariance_factors(theta, terms), reml=reml, sigma=sigma
+    )
     v = _covariance(theta, terms)
     expected = dense_deviance(matrix, response, v, reml=reml, sigma=sigma)
     assert evaluation.deviance == pytest.approx(expected, rel=RTOL)
@@ -45,8 +49,8 @@ def test_deviance_is_that_of_the_normal_density_also_without_variances(model, th
 def test_gradient_is_that_of_the_deviance(model, reml, sigma):
     matrix, response, terms = model
     products = crossproducts(np.column_stack([matrix, response]), terms)
-    factors = lambdas(THETA, terms)
-    slopes = theta_gradient(evaluate(products, factors, reml=reml, sigma=sigma), factors, terms)
+    factors = relative_covariance_factors(THETA, terms)
+    slopes = theta_gradient(evaluate_deviance(products, factors, reml=reml, sigma=sigma), factors, terms)
 
     def dense(theta):
         return dense_deviance(matrix, response, _covariance(theta, terms), reml=reml, sigma=sigma)
@@ -58,7 +62,7 @@ def test_gradient_is_that_of_the_deviance(model, reml, sigma):
 def test_products_of_levels_are_weighted_by_the_covariance(model):
     matrix, response, terms = model
     products = crossproducts(np.column_stack([matrix, response]), terms)
-    evaluation = evaluate(products, lambdas(THETA, terms), reml=False)
+    evaluation = evaluate_deviance(products, relative_covariance_factors(THETA, terms), reml=False)
     v_inverse = np.linalg.inv(_covariance(THETA, terms))
     coefficients, _, _ = generalized_least_squares(matrix, response, np.linalg.inv(v_inverse))
     residual = response - matrix @ coefficients
@@ -84,6 +88,6 @@ def test_blocks_of_one_column_need_no_matrices_and_give_the_same():
     term = RandomTerm("case", ("(Intercept)",), codes, 10, matrix)
     products = crossproducts(np.column_stack([matrix, response]), [term])
     assert products.batches[0].products.shape[1] == 1
-    evaluation = evaluate(products, [np.array([[0.7]])], reml=True)
+    evaluation = evaluate_deviance(products, [np.array([[0.7]])], reml=True)
     v = relative_covariance([term], [np.array([[0.49]])])
     assert evaluation.deviance == pytest.approx(dense_deviance(matrix, response, v, reml=True), rel=RTOL)

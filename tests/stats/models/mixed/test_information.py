@@ -6,7 +6,7 @@ from dense_mixed import THETA, deviance, differences, four_terms, generalized_le
 from dense_mixed import relative_covariance as dense_covariance
 
 from salstats.stats.models.mixed.crossproducts import crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
+from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradient
 from salstats.stats.models.mixed.information import (
     covariance_entries,
     covariance_slopes,
@@ -14,7 +14,7 @@ from salstats.stats.models.mixed.information import (
     parameter_covariance,
 )
 from salstats.stats.models.mixed.linear_mixed_model import scaled_model
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas
+from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors
 
 #: Five-point differences with a step of 1e-3.
 TOLERANCE = 1e-8
@@ -29,11 +29,13 @@ def model():
 @pytest.mark.parametrize("sigma", [None, 0.8], ids=["profiled", "sigma"])
 def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
     def slope(theta, sigma=sigma):
-        factors = lambdas(theta, model.terms)
-        return theta_gradient(evaluate(model.products, factors, reml=reml, sigma=sigma), factors, model.terms)
+        factors = relative_covariance_factors(theta, model.terms)
+        return theta_gradient(
+            evaluate_deviance(model.products, factors, reml=reml, sigma=sigma), factors, model.terms
+        )
 
-    factors = lambdas(THETA, model.terms)
-    evaluation = evaluate(model.products, factors, reml=reml, sigma=sigma)
+    factors = relative_covariance_factors(THETA, model.terms)
+    evaluation = evaluate_deviance(model.products, factors, reml=reml, sigma=sigma)
     second = hessian(model.products, model.terms, factors, evaluation, reml=reml, sigma=sigma)
     m = len(THETA)
     tolerance = TOLERANCE * np.abs(second).max()
@@ -44,7 +46,7 @@ def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
 
         # -2 log likelihood is df log(sigma^2) + rss / sigma^2 + terms without sigma
         def by_sigma_alone(s):
-            return evaluate(model.products, factors, reml=reml, sigma=s.item()).deviance
+            return evaluate_deviance(model.products, factors, reml=reml, sigma=s.item()).deviance
 
         def slope_by_sigma(s):
             return differences(by_sigma_alone, s)[0]
@@ -61,7 +63,9 @@ def test_entries_are_symmetric_and_stand_in_the_order_of_theta(model):
 
 
 def _v(theta, terms):
-    return dense_covariance(terms, [factor @ factor.T for factor in lambdas(theta, terms)])
+    return dense_covariance(
+        terms, [factor @ factor.T for factor in relative_covariance_factors(theta, terms)]
+    )
 
 
 def test_slopes_of_the_coefficients_covariance_are_its_differences():
@@ -73,7 +77,9 @@ def test_slopes_of_the_coefficients_covariance_are_its_differences():
         v = _v(parameters[:-1], terms)
         return parameters[-1] ** 2 * generalized_least_squares(matrix, response, v)[1]
 
-    evaluation = evaluate(products, lambdas(THETA, terms), reml=True, sigma=sigma)
+    evaluation = evaluate_deviance(
+        products, relative_covariance_factors(THETA, terms), reml=True, sigma=sigma
+    )
     slopes = covariance_slopes(evaluation, terms, THETA, sigma)
     expected = differences(covariance, np.append(THETA, sigma))
     np.testing.assert_allclose(slopes, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

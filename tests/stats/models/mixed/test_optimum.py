@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from salstats.stats.models.mixed.deviance import evaluate
+from salstats.stats.models.mixed.deviance import evaluate_deviance
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
-from salstats.stats.models.mixed.terms import lambdas
+from salstats.stats.models.mixed.terms import relative_covariance_factors
 
 # the deviance of one optimum, found along different ways
 ATOL = 1e-8
@@ -60,5 +60,7 @@ def test_zero_is_left_where_a_variance_is_better():
         np.testing.assert_allclose(search(found.theta)[0], search(search.minimum().theta)[0], rtol=1e-10)
         # the search works per row
         assert 80 * (search(zeros)[0] - search(found.theta)[0]) > 4
-        slopes = evaluate(scaled.products, lambdas(found.theta, scaled.terms), reml=True).gradients
+        slopes = evaluate_deviance(
+            scaled.products, relative_covariance_factors(found.theta, scaled.terms), reml=True
+        ).gradients
         assert np.diag(slopes[0]).min() > -1e-6

@@ -4,7 +4,7 @@ import numpy as np
 from lme4_oracle import r_rows
 
 from salstats.stats.models.mixed.linear_mixed_model import fit_mixed
-from salstats.stats.models.mixed.satterthwaite import satterthwaite, satterthwaite_f
+from salstats.stats.models.mixed.satterthwaite import satterthwaite_df, satterthwaite_f
 
 
 def _contrasts(model, row):
@@ -18,7 +18,7 @@ def _contrasts(model, row):
 
 def test_degrees_of_freedom_are_lmertests(lme4_model, reml):
     expected = r_rows("fixed", lme4_model.name, reml).set_index("term").loc[lme4_model.terms]
-    df = satterthwaite(lme4_model.solution, np.eye(len(lme4_model.terms)))
+    df = satterthwaite_df(lme4_model.solution, np.eye(len(lme4_model.terms)))
     np.testing.assert_allclose(df, expected["df"], rtol=lme4_model.rtol["df"])
 
 

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
+from salstats.stats.models.mixed.terms import (
+    RandomTerm,
+    is_diagonal,
+    relative_covariance_factors,
+    theta_entries,
+)
 
 
 def _terms():
@@ -16,7 +21,7 @@ def _terms():
 
 
 def test_theta_fills_lower_triangles_by_columns_and_diagonals_of_independent_effects():
-    correlated, independent = lambdas(np.arange(1.0, 9.0), _terms())
+    correlated, independent = relative_covariance_factors(np.arange(1.0, 9.0), _terms())
     np.testing.assert_array_equal(correlated, [[1, 0, 0], [2, 4, 0], [3, 5, 6]])
     np.testing.assert_array_equal(independent, [[7, 0], [0, 8]])
     assert [term.n_parameters for term in _terms()] == [6, 2]
@@ -24,7 +29,9 @@ def test_theta_fills_lower_triangles_by_columns_and_diagonals_of_independent_eff
 
 def test_theta_is_read_from_the_factors_that_it_filled():
     theta = np.arange(1.0, 9.0)
-    np.testing.assert_array_equal(theta_entries(lambdas(theta, _terms()), _terms()), theta)
+    np.testing.assert_array_equal(
+        theta_entries(relative_covariance_factors(theta, _terms()), _terms()), theta
+    )
 
 
 def test_entries_on_diagonals_are_those_that_cannot_be_negative():
