@@ -264,9 +264,9 @@ class _MapRun(NamedTuple):
         if self.plan.ensemble is None:
             for member in self.plan.members:
                 for batch in self._batches(images, member, number=0):
-                    self._write(batch)
+                    self._write_maps(batch)
         else:
-            self._write(self._mean_maps(images))
+            self._write_maps(self._mean_maps(images))
 
     def _mean_maps(self, images: "_Images") -> list[_MadeMap]:
         """Return the means of the networks' missing maps, and of the probabilities."""
@@ -345,7 +345,7 @@ class _MapRun(NamedTuple):
             saliency = geometry.to_image(saliency, shape=geometry.frame_shape)
         return _MadeMap(key, saliency, prob, geometry.image_shape)
 
-    def _write(self, batch: Sequence[_MadeMap]) -> None:
+    def _write_maps(self, batch: Sequence[_MadeMap]) -> None:
         """Write a batch of maps; a run that is killed leaves the rows of all, or of none."""
         if not batch:
             return

@@ -145,7 +145,7 @@ def rank_agreement(
         if codes[first] != codes[second]:
             continue
         first_name, second_name = rankings.group_keys[over].iloc[[first, second]].tolist()
-        shared = _shared_methods(rankings, first, second)
+        shared = _methods_of_both_groups(rankings, first, second)
         n_methods = len(shared.names)
         if n_methods < 2:
             raise ColumnError(
@@ -211,11 +211,11 @@ class _SharedMethods(NamedTuple):
     n_units: int
 
 
-def _shared_methods(rankings: Rankings, first: int, second: int) -> _SharedMethods:
+def _methods_of_both_groups(rankings: Rankings, first_group: int, second_group: int) -> _SharedMethods:
     """Return the methods that two groups have in common, sorted by name."""
     methods = _methods_of_rows(rankings)
-    first_rows = rankings.rows_of(first)
-    second_rows = rankings.rows_of(second)
+    first_rows = rankings.rows_of(first_group)
+    second_rows = rankings.rows_of(second_group)
     names, in_first, in_second = np.intersect1d(
         methods[first_rows], methods[second_rows], return_indices=True
     )

@@ -80,7 +80,7 @@ def write_results(
         # Each result takes one step of the progress bar.
         steps = [1] * len(results)
         for item, result in with_bar(results, len(results), "Writing", progress=True, sizes=steps):
-            index_rows += _write(item, result, new_folder, figures)
+            index_rows += _write_files_of_result(item, result, new_folder, figures)
         drawing_warnings = _finish_figures_and_list_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
@@ -124,7 +124,9 @@ def _warning_unless_file_error(name: str) -> Iterator[None]:
         warn(ItemFailed(name, error))
 
 
-def _write(item: StudyItem, result: ItemResult, folder: Path, figures: FigureJobs) -> list[dict[str, str]]:
+def _write_files_of_result(
+    item: StudyItem, result: ItemResult, folder: Path, figures: FigureJobs
+) -> list[dict[str, str]]:
     """Write the files of one result; return the rows of the index, one for each file."""
     note = result.note.rstrip(".")
     files = []
