@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
-from salstats.stats.models.mixed.satterthwaite import satterthwaite
+from salstats.stats.models.mixed.satterthwaite import satterthwaite_df
 
 N = 10_000
 R_SCRIPT = """
@@ -73,7 +73,7 @@ for name, factors in studies().items():
         found = fit_mixed(np.column_stack([one, x]), y, terms)
         ours.append(time.perf_counter() - start)
     start = time.perf_counter()
-    satterthwaite(found, np.eye(2))
+    satterthwaite_df(found, np.eye(2))
     rows.append(
         {
             "model": name,

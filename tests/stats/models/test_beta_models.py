@@ -13,7 +13,7 @@ from salstats.stats.models.beta_models import (
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
-    starting_values,
+    starting_coefficients_and_log_precision,
 )
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.fisher_scoring import Maximum
@@ -83,7 +83,7 @@ def test_search_starts_near_the_parameters_that_made_the_scores():
     mean = special.expit(matrix @ [0.2, 0.5])
     scores = rng.beta(mean * 30, (1 - mean) * 30)
     scores[:5] = 0
-    coefficients, log_precision = starting_values(matrix, scores, scores > 0)
+    coefficients, log_precision = starting_coefficients_and_log_precision(matrix, scores, scores > 0)
     np.testing.assert_allclose(coefficients, [0.2, 0.5], atol=0.05)
     assert np.exp(log_precision) == pytest.approx(30, rel=0.1)
 
