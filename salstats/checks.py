@@ -109,7 +109,7 @@ def check_columns(
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
-    """Return a column as float64; raise ColumnError where it is not numeric or holds infinity."""
+    """Return a column as float64; raise ColumnError where it is not numeric or beyond +-`LARGEST`."""
     values = frame[column]
     is_numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     if not is_numeric:

@@ -237,7 +237,7 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
 
 
 def _call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
-    """Draw with a function that takes labels and a style."""
+    """Return a function that returns the call of `function` with a frame, labels and a style."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
         return partial(function, frame, **contents.style_options)
@@ -246,7 +246,7 @@ def _call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
 
 
 def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
-    """Draw with a function that takes labels."""
+    """Return a function that returns the call of `function` with a frame and labels."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
         return partial(function, frame, labels=contents.wording.labels)
@@ -255,7 +255,7 @@ def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
 
 
 def _intervals_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw means, methods in the order of their decreases and tasks in that of their AUROC."""
+    """Return the call that draws means, with methods in the order of decreases and tasks in that of AUROC."""
     frames = contents.analyses.frames
     options: dict[str, Any] = {}
     if "decrease" in frames:
@@ -266,7 +266,7 @@ def _intervals_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
 
 
 def _ranking_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw the means of methods, the best on top."""
+    """Return the call that draws the means of methods, the best on top."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"sort": "estimate"}
     if reference in set(means["method"]):
@@ -275,25 +275,25 @@ def _ranking_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
 
 
 def _contrasts_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw contrasts over tasks, with P values where there are any."""
+    """Return the call that draws contrasts over tasks, with P values where there are any."""
     is_tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
     return partial(ss.plot_forest, contrasts, p_values=is_tested, width=_FOREST_MM, **contents.style_options)
 
 
 def _contrasts_by_task_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw contrasts in single tasks, a panel for each metric."""
+    """Return the call that draws contrasts in single tasks, a panel for each metric."""
     n_columns = min(contrasts["metric"].nunique(), 2)
     return partial(ss.plot_decrease, contrasts, n_columns=n_columns, **contents.style_options)
 
 
 def _scores_call(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw the scores behind their descriptions."""
+    """Return the call that draws the scores behind their descriptions."""
     wording = contents.wording
     return partial(ss.plot_box, contents.scores, reference=wording.settings.reference, labels=wording.labels)
 
 
 def _confidence_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw the scores on the first metric against the model's confidence, with fitted lines."""
+    """Return the call that draws scores on the first metric against the model's confidence, with lines."""
     labels = contents.wording.labels
     return partial(
         ss.plot_scatter, contents.compared_scores, "prob", contents.first_metric, fit=lines, labels=labels
@@ -301,7 +301,7 @@ def _confidence_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
 
 
 def _mean_table_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw the table of means, with marks for differences from the reference."""
+    """Return the call that draws the table of means, with marks for differences from the reference."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"differences": contents.analyses.frames.get("difference")}
     if reference is not None:
@@ -310,7 +310,7 @@ def _mean_table_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
 
 
 def _examples_call(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Draw the maps of picked cases."""
+    """Return the call that draws the maps of picked cases."""
     assert contents.examples is not None
     return partial(contents.examples.figure, picks, contents.scores, contents.wording.labels)
 

@@ -11,8 +11,8 @@ from salstats.metrics.registry import direction
 def is_ranked(means: Estimates, reference: str | None) -> np.ndarray:
     """Find the means by which methods are ranked.
 
-    They are of the first metric on which a method other than the reference has a mean, over tasks where
-    there are several.
+    They are of the first metric on which a method other than the reference has a mean, else of the first
+    metric, and over tasks where there are several.
     """
     is_candidate = np.ones(len(means), dtype=bool)
     if means.is_over_tasks.any():

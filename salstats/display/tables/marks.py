@@ -22,7 +22,8 @@ def better_sign(metric: object, term: object, directions: Mapping[str, str] | No
     """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where it is not known.
 
     Estimates without a metric, such as areas under a curve, are better the larger; ranks, shares of empty
-    masks and how much a score changes within a case are not.
+    masks and how much a score changes within a case are not. The sign of a percentage decrease is the
+    opposite of that of its metric. `directions` outweigh what is known of a metric.
     """
     if term in ("empty", "within_case_sd", "rank", "true_rank"):
         return -1
@@ -232,7 +233,8 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
     """Return stars of adjusted P values, or of unadjusted ones at levels divided by the number of tests.
 
     Adjusted P values are used where the frame has them, unless `n_tests` gives the number of tests. By
-    default this is the number of P values in the frame. Intercepts are no tests and have no stars.
+    default this is the number of P values in the frame, or 1 where the procedure "none" was chosen.
+    Intercepts are no tests and have no stars.
     """
     if n_tests is not None:
         check_count(n_tests, "n_tests")

@@ -20,7 +20,8 @@ from salstats.stats.engine.estimands import ratio
 class PairMoments(NamedTuple):
     """Means, variances and covariance of two raters, x and y, each of shape (n_sets,).
 
-    The denominator of variances and covariance is n, as in Lin (1989).
+    Means are less the mean of all readings, so that only their difference counts. The denominator of
+    variances and covariance is n, as in Lin (1989).
     """
 
     mean_x: np.ndarray
@@ -30,7 +31,7 @@ class PairMoments(NamedTuple):
     covariance: np.ndarray
 
 
-def moments(readings: RaterReadings, weights: Weights) -> PairMoments:
+def pair_moments(readings: RaterReadings, weights: Weights) -> PairMoments:
     """Return the moments of both raters over the rows of each set of weights."""
     # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
@@ -53,7 +54,7 @@ def concordance(readings: RaterReadings, weights: Weights) -> np.ndarray:
 
     Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
     """
-    m = moments(readings, weights)
+    m = pair_moments(readings, weights)
     squared_distance = m.var_x + m.var_y + (m.mean_x - m.mean_y) ** 2
     coefficients = ratio(2 * m.covariance, squared_distance)
     return coefficients[:, None]
@@ -71,7 +72,7 @@ def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
     """
     all_rows = equal_weights(readings)
     # One set of weights: arrays of one number
-    mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in moments(readings, all_rows))
+    mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in pair_moments(readings, all_rows))
     rho = concordance(readings, all_rows)[0]
     n = len(readings.values)
     r = covariance / np.sqrt(var_x * var_y)

@@ -231,7 +231,11 @@ class WaldTest(NamedTuple):
 
 
 def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
-    """Test that the terms of a model at these positions have no effect."""
+    """Test that the terms of a model at these positions have no effect.
+
+    The test is NaN where the model or all coefficients of the terms have no estimates, and, with a note,
+    where the data do not determine the hypothesis.
+    """
     solution = model.solution
     if solution is None:
         return WaldTest(np.nan, np.nan, np.nan, np.nan)

@@ -405,7 +405,7 @@ def _margin_columns(
     """Return the columns of a margin for rows of differences, NaN in other rows.
 
     `estimates` are three arrays (n_rows,): estimates, standard errors and degrees of freedom; `side`
-    (n_rows,) are the verdict_texts without the margin.
+    (n_rows,) are the verdicts without the margin.
     """
     low, high = margin_bounds(margin, metrics)
     low = np.where(is_difference, low, np.nan)
