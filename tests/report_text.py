@@ -4,18 +4,18 @@ from html.parser import HTMLParser
 
 from salstats.display.report.analyses import run_analyses
 from salstats.display.report.composition import compose, labels_of
-from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
 
 
 def settings_of(scores, **options):
     """The settings of a report on scores."""
-    return resolve_settings(scores, Settings(**options))[1]
+    return resolve_scores_and_settings(scores, Settings(**options))[1]
 
 
 def analyses_of(scores, **options):
     """The analyses of a report on scores."""
-    used, settings = resolve_settings(scores, Settings(**{"n_replicates": 199} | options))
+    used, settings = resolve_scores_and_settings(scores, Settings(**{"n_replicates": 199} | options))
     return run_analyses(used, settings)
 
 
@@ -26,7 +26,7 @@ def frames_of(scores, **options):
 
 def composed(scores, **options):
     """A report on scores."""
-    used, settings = resolve_settings(scores, Settings(**{"n_replicates": 199} | options))
+    used, settings = resolve_scores_and_settings(scores, Settings(**{"n_replicates": 199} | options))
     return compose(used, run_analyses(used, settings), Wording(settings, labels_of(used, settings)))
 
 

@@ -26,8 +26,8 @@ from salstats.files.map_table import (
     csv_bytes,
     file_inside,
     is_complete,
+    read_header_and_rows,
     read_masks,
-    read_rows,
     read_settings,
     row_of,
     settings_key,
@@ -145,7 +145,7 @@ class MapFolder:
         self._columns: list[str] = []
         self._rows: dict[MapKey, TableRow] = {}
         if table.exists():
-            self._columns, self._rows = read_rows(table, resume=True)
+            self._columns, self._rows = read_header_and_rows(table, resume=True)
         self._added: list[TableRow] = []
         #: rows that are added are written together, by the end of a block
         self._is_together = False

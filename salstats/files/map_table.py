@@ -169,7 +169,7 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
     )
 
 
-def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
+def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
     """Read the header of a table, and its rows in their order, every cell as text.
 
     To `resume`, a last row that its writer was stopped in is left out: its map has no row.

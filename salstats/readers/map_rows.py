@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from salstats.errors import NO_VALUE, InputFileError, MessagePart, SalstatsError, warn
-from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_rows
+from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_header_and_rows
 from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
@@ -89,7 +89,7 @@ class RowLocation:
 def read_map_rows(folder: Path) -> list[MapRow]:
     """Read the rows of a map folder's table, in its order, and check every cell."""
     check_folder(folder)
-    _, table = read_rows(folder / TABLE)
+    _, table = read_header_and_rows(folder / TABLE)
     if not table:
         raise InputFileError(f"{folder / TABLE} has a header but no data rows", path=folder / TABLE)
     rows = []

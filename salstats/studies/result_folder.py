@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from salstats.coded_text import TEXT
-from salstats.display.export.figure_files import FigureJobs, page_files
+from salstats.display.export.figure_files import FigureJobs, pages_with_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.errors import (
@@ -136,7 +136,7 @@ def _write_files_of_result(
         with _warning_unless_file_error(f"{item.name}, its figure"):
             first_file = folder / "figures" / f"{item.key}{_FIGURE_SUFFIXES[0]}"
             # each page of a figure has files of its own
-            for page, file in page_files(result.figure, first_file):
+            for page, file in pages_with_files(result.figure, first_file):
                 page_targets = [file.with_suffix(suffix) for suffix in _FIGURE_SUFFIXES]
                 figures.add(page, page_targets)
                 files += page_targets

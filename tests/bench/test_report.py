@@ -8,7 +8,7 @@ from timing import seconds
 
 import salstats as ss
 from salstats.display.report.analyses import run_analyses
-from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.settings import Settings, resolve_scores_and_settings
 
 N_ROWS = 100_000
 # the figure to reach
@@ -31,7 +31,7 @@ def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
     assert len(scores) == N_ROWS
 
     def statistics():
-        assert len(run_analyses(*resolve_settings(scores, Settings())).frames) == 11
+        assert len(run_analyses(*resolve_scores_and_settings(scores, Settings())).frames) == 11
 
     def whole():
         ss.report(scores, tmp_path / "report", overwrite=True)

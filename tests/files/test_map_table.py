@@ -18,8 +18,8 @@ from salstats.files.map_table import (
     file_inside,
     is_complete,
     path_of,
+    read_header_and_rows,
     read_masks,
-    read_rows,
     read_settings,
     row_of,
     settings_key,
@@ -144,7 +144,7 @@ def test_rows_are_read_as_they_were_written(table):
     row = row_of(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
     plain = row_of(KEY, (4, 5), float("nan"), float("nan"), None)
     header = csv_bytes(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
-    names, rows = read_rows(table(header + csv_bytes(COLUMNS, [row, plain])))
+    names, rows = read_header_and_rows(table(header + csv_bytes(COLUMNS, [row, plain])))
     assert tuple(names) == COLUMNS
     assert rows == {MapKey('a "b", c', "Edema", "ig", None, "2"): row, KEY: plain}
     assert float(row["prob"]) == 0.1 + 0.2
@@ -154,7 +154,7 @@ def test_rows_are_read_as_they_were_written(table):
 
 def test_a_byte_order_mark_and_unknown_models_and_seeds_are_read(table):
     file = table("\ufeffcase,task,method,path,model,seed\r\na,Edema,ig,a.npy,NA,nan\r\n")
-    assert list(read_rows(file)[1]) == [MapKey("a", "Edema", "ig")]
+    assert list(read_header_and_rows(file)[1]) == [MapKey("a", "Edema", "ig")]
 
 
 @pytest.mark.parametrize("column", ["case", "task", "method", "path"])
@@ -162,44 +162,44 @@ def test_a_column_that_is_not_there_is_named(table, column):
     header = [name for name in ("case", "task", "method", "path") if name != column]
     file = table(",".join(header) + "\n")
     with raises(InputFileError, column=column, choices=tuple(header), path=file):
-        read_rows(file)
+        read_header_and_rows(file)
 
 
 def test_a_column_that_is_there_twice_is_an_error(table):
     file = table("case,task,method,path,path\n")
     with raises(InputFileError, column=None, path=file, choices=("case", "task", "method", "path", "path")):
-        read_rows(file)
+        read_header_and_rows(file)
 
 
 def test_a_row_is_named_by_its_position_from_0(table):
     text = "case,task,method,path\na,Edema,ig,1.npy\nb,Edema,ig,2.npy\n"
     with raises(InputFileError, rows=(2,), column=None, value=3):
-        read_rows(table(text + "c,Edema,ig\n"))
+        read_header_and_rows(table(text + "c,Edema,ig\n"))
     with raises(InputFileError, rows=(2,), column="task", value=""):
-        read_rows(table(text + "c,,ig,3.npy\n"))
+        read_header_and_rows(table(text + "c,,ig,3.npy\n"))
     with raises(InputFileError, rows=(1, 2), hint="remove one of them"):
-        read_rows(table(text + "b,Edema,ig,3.npy\n"))
+        read_header_and_rows(table(text + "b,Edema,ig,3.npy\n"))
 
 
 @pytest.mark.parametrize("text", [b"case,task,method,path\n\xff,a,b,c\n", b'case,task,method,path\n"a\n'])
 def test_what_is_no_table_is_an_error(table, text):
     file = table(text)
     with raises(InputFileError, path=file, match="cannot be read as a table"):
-        read_rows(file)
+        read_header_and_rows(file)
     with raises(InputFileError, path=file.parent / "none.csv", match="no such file"):
-        read_rows(file.parent / "none.csv")
+        read_header_and_rows(file.parent / "none.csv")
 
 
 def test_only_a_run_that_goes_on_leaves_out_a_row_that_is_cut(table):
     whole = "case,task,method,path\na,Edema,ig,1.npy\n"
     cut = table(whole + "b,Edema")
-    assert [key.case for key in read_rows(cut, resume=True)[1]] == ["a"]
+    assert [key.case for key in read_header_and_rows(cut, resume=True)[1]] == ["a"]
     with raises(InputFileError, rows=(1,)):
-        read_rows(cut)
+        read_header_and_rows(cut)
     # another program's last row may lack its line break; one that is written here has it
-    assert len(read_rows(table(whole + "b,Edema,ig,2.npy"), resume=True)[1]) == 2
-    assert len(read_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}"), resume=True)[1]) == 1
-    assert len(read_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}\n"), resume=True)[1]) == 2
+    assert len(read_header_and_rows(table(whole + "b,Edema,ig,2.npy"), resume=True)[1]) == 2
+    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}"), resume=True)[1]) == 1
+    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}\n"), resume=True)[1]) == 2
 
 
 @pytest.mark.parametrize(

@@ -140,13 +140,13 @@ def save_figure(
     width_inches, _ = size_inches(figure, width, height, unit)
     if isinstance(figure, Figure):
         figure = figure.at(width_inches * MM_PER_INCH)
-    pages = page_files(figure, target)
+    pages = pages_with_files(figure, target)
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
     text = _title_and_caption(figure)
     contents: list[tuple[Path, bytes]] = []
     if isinstance(figure, Figure) and figure.caption() and not caption:
-        contents.append(_caption_file(figure.caption(), target, overwrite=overwrite))
+        contents.append(_caption_file_and_content(figure.caption(), target, overwrite=overwrite))
         pages = [(cast(Figure, page).without_caption(), file) for page, file in pages]
     if tag is not None:
         first_page, first_file = pages[0]
@@ -166,7 +166,7 @@ def _column_width_mm(width: str, journal: str) -> float:
     return COLUMNS_MM[journal][_WIDTHS.index(width)]
 
 
-def _caption_file(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
+def _caption_file_and_content(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
     """Return the text file of a caption and its content, which may be there already for another format."""
     file = target.with_suffix(".txt")
     content = f"{caption}\n".encode()
@@ -175,7 +175,7 @@ def _caption_file(caption: str, target: Path, *, overwrite: bool) -> tuple[Path,
     return file, content
 
 
-def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
+def pages_with_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
     """Return each page of a figure with its file: fig.png, fig-2.png ..."""
     pages: Sequence[p9.ggplot] = (figure,)
     if isinstance(figure, Figure):

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from salstats.display.tables.rows import Align, BodyRow, Cell, TableRows, cells_by_column
-from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts, text_width, word_pieces
+from salstats.display.tables.widths import (
+    INDENT,
+    PageLayout,
+    Paper,
+    parts_with_layouts,
+    text_width,
+    word_pieces,
+)
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than
@@ -42,7 +49,7 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
     packages it needs. `label` is what `\ref{tab:...}` finds it by; signs other than letters, digits and
     hyphens are replaced.
     """
-    parts = table_parts(rows, _PAPER)
+    parts = parts_with_layouts(rows, _PAPER)
     first_part, layout = parts[0]
     # the height of an upright page is the width of a turned one, and the other way round
     page_height = _PAPER.line_width(turned=not layout.turned)

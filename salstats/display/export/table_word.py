@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, cells_by_column
-from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts
+from salstats.display.tables.widths import INDENT, PageLayout, Paper, parts_with_layouts
 
 #: Kinds of headings: of one column each, or above several columns.
 Heading: TypeAlias = Literal["column", "spanner"]
@@ -60,7 +60,7 @@ _NO_TIME = datetime(2000, 1, 1)
 
 def word_document(rows: TableRows) -> bytes:
     """Return a table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
-    parts = table_parts(rows, _PAPER)
+    parts = parts_with_layouts(rows, _PAPER)
     _, first_layout = parts[0]
     document = Document()
     _set_page(document, turned=first_layout.turned)

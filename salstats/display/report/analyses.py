@@ -174,7 +174,7 @@ def run_analyses(
     Parameters
     ----------
     scores : DataFrame
-        The rows that the report is on, from `resolve_settings`.
+        The rows that the report is on, from `resolve_scores_and_settings`.
     settings : Settings
         Its settings, from there.
     count : callable

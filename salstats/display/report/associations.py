@@ -79,7 +79,7 @@ def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]
 
 def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the correlations of each metric, and those that were shown to differ from 0."""
-    for _, rows in wording.by_metric(correlations, "x"):
+    for _, rows in wording.rows_by_metric(correlations, "x"):
         yield _correlations_of_metric(rows, wording)
     if wording.is_not_significant(correlations).any():
         yield "A correlation that was not shown to differ from 0 was not thereby shown to be 0."

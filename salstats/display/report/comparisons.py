@@ -43,7 +43,7 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the result of each method, metric by metric, and notes that are needed to read these."""
     if contrasts.has_estimate.any():
         yield _significance_rule_sentence(contrasts, wording)
-    for _, rows in wording.by_metric(contrasts):
+    for _, rows in wording.rows_by_metric(contrasts):
         yield headline_sentence(rows, wording)
     yield from _reading_notes(contrasts, wording)
     yield from caveat_sentences(contrasts, wording)
@@ -54,8 +54,8 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     if not has_margins(contrasts):
         return
     tested = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
-    for metric, rows in wording.by_metric(tested):
-        yield f"On {wording.metric(metric)}, {_margin_result(wording.by_method(rows), wording)}."
+    for metric, rows in wording.rows_by_metric(tested):
+        yield f"On {wording.metric(metric)}, {_margin_result(wording.sorted_by_method(rows), wording)}."
 
 
 def _margin_result(contrasts: Estimates, wording: Wording) -> str:
@@ -108,7 +108,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     rows = contrasts
     if contrasts.is_over_tasks.any():
         rows = contrasts.subset(contrasts.is_over_tasks)
-    rows = wording.by_method(rows)
+    rows = wording.sorted_by_method(rows)
     states = contrast_states(rows)
     n_methods = len(rows.values("method"))
     noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
@@ -240,7 +240,7 @@ def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
         yield f"A percentage decrease below 0 is an increase: a mean above that of {reference}."
     smaller_is_better = []
     without_direction = []
-    for metric, _ in wording.by_metric(contrasts):
+    for metric, _ in wording.rows_by_metric(contrasts):
         record = registered_metric(metric)
         if record is None:
             without_direction.append(metric)

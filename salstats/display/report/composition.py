@@ -15,7 +15,7 @@ from salstats.display.report.guidelines import missing_items
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.sections import sections_of
-from salstats.display.report.settings import Settings, has_several_values, resolve_settings
+from salstats.display.report.settings import Settings, has_several_values, resolve_scores_and_settings
 from salstats.display.report.wording import LabelSpelling, Wording
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
@@ -47,7 +47,7 @@ def write_report(
         Those of `report`.
     """
     check_count(jobs, "jobs")
-    rows, settings = resolve_settings(scores, settings)
+    rows, settings = resolve_scores_and_settings(scores, settings)
     wording = Wording(settings, labels_of(rows, settings))
     with FigureJobs(jobs) as figures:
         with counting(None, "Statistics", progress=progress) as count:

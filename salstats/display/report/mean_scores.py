@@ -15,7 +15,7 @@ from salstats.stats.missing_bounds import missing_bounds
 
 def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
-    for metric, rows in wording.by_metric(means):
+    for metric, rows in wording.rows_by_metric(means):
         yield from _sentences_of_metric(wording.metric(metric), rows, wording)
     yield from bound_sentences(means, wording)
     yield from caveat_sentences(means, wording)
@@ -30,7 +30,7 @@ def bound_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
         warnings.simplefilter("ignore", SalstatsWarning)
         bounded = means.with_frame(missing_bounds(means.frame))
     changes = []
-    for metric, rows in wording.by_metric(bounded):
+    for metric, rows in wording.rows_by_metric(bounded):
         estimate = rows.numbers("estimate")
         loss = estimate - rows.numbers("bound_low")
         gain = rows.numbers("bound_high") - estimate
@@ -51,7 +51,7 @@ def bound_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
 def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the means of one metric, and the methods that lack tasks that others have."""
     has_averages = bool(means.is_over_tasks.any())
-    rows = wording.by_method(means.subset(means.is_over_tasks) if has_averages else means)
+    rows = wording.sorted_by_method(means.subset(means.is_over_tasks) if has_averages else means)
     if not rows.has_estimate.any():
         yield f"On {metric_name}, no score was defined."
         return

@@ -59,8 +59,8 @@ class Settings:
 
     Notes
     -----
-    Other attributes are the arguments of `report` of the same name. `resolve_settings` fills in what the
-    user left open: reference, unit and covariates.
+    Other attributes are the arguments of `report` of the same name. `resolve_scores_and_settings` fills in
+    what the user left open: reference, unit and covariates.
     """
 
     reference: str | None = None
@@ -118,7 +118,7 @@ class Settings:
         return options | dict(self.labels or {})
 
 
-def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, Settings]:
+def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, Settings]:
     """Return the rows that a report is on, and its settings with what the user left open.
 
     Raises

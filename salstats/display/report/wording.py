@@ -106,13 +106,13 @@ class Wording:
         """Return metrics as a list in a sentence."""
         return name_list([self.metric(name) for name in names], "metrics")
 
-    def by_method(self, estimates: Estimates) -> Estimates:
+    def sorted_by_method(self, estimates: Estimates) -> Estimates:
         """Return estimates sorted by method, in the order of labels."""
         methods = estimates.frame["method"]
         positions = {method: position for position, method in enumerate(self.labels.order("method", methods))}
         return estimates.take(methods.map(positions).to_numpy().argsort(kind="stable"))
 
-    def by_metric(self, estimates: Estimates, column: str = "metric") -> list[tuple[str, Estimates]]:
+    def rows_by_metric(self, estimates: Estimates, column: str = "metric") -> list[tuple[str, Estimates]]:
         """Return each metric with its rows, in the order of labels."""
         metrics = self.labels.order("metric", estimates.frame[column])
         return [(metric, estimates.subset(estimates.frame[column] == metric)) for metric in metrics]

@@ -167,7 +167,7 @@ class PageLayout(NamedTuple):
         return self.width_of(column, cell.n_columns) / self.em + _TOLERANCE_EM
 
 
-def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayout]]:
+def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayout]]:
     """Return a table, or where it fits in no setting its parts side by side, each with its layout.
 
     Every part has the labels of rows. Parts are cut between outer headings where these have room, and are

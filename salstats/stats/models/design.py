@@ -70,7 +70,7 @@ class DesignMatrix:
     values: dict[str, np.ndarray]
 
     @property
-    def single_level(self) -> tuple[str, ...]:
+    def factors_of_one_level(self) -> tuple[str, ...]:
         """Categorical variables that have a single level in these rows, and so no column."""
         return tuple(factor.name for factor, values in self.levels.items() if len(values) == 1)
 
@@ -315,13 +315,15 @@ def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[t
             if margin and not is_nested:
                 fully_coded.add((position, factor))
     if not formula.intercept:
-        first = _first_categorical(formula, levels)
+        first = _first_categorical_with_position(formula, levels)
         if first is not None:
             fully_coded.add(first)
     return fully_coded
 
 
-def _first_categorical(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> tuple[int, Factor] | None:
+def _first_categorical_with_position(
+    formula: Formula, levels: Mapping[Factor, np.ndarray]
+) -> tuple[int, Factor] | None:
     """Return the first categorical factor, after the position of its term; None if there is none."""
     for position, term in enumerate(formula.terms):
         for factor in term:

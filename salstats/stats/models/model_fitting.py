@@ -267,15 +267,15 @@ def _solve(design: DesignMatrix, family: Family, label: Message, notes: Notes) -
         family.check_outcome(design.response, family.name)
     except ValueRangeError as error:
         raise error.prefixed(label, ": ") from None
-    if design.single_level and len(design.response):
+    if design.factors_of_one_level and len(design.response):
         variables = Message.joined(
-            [column_or_text(name, design.values) for name in design.single_level], ", "
+            [column_or_text(name, design.values) for name in design.factors_of_one_level], ", "
         )
         notes.add(
             "a variable of one level, which is left out,",
             Message(label, ": ", variables),
             option="formula",
-            column=design.single_level[0],
+            column=design.factors_of_one_level[0],
         )
     intercept = design.formula.intercept
     try:

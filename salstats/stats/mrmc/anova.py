@@ -219,9 +219,14 @@ def global_test(table: AnovaTable, analysis: Analysis, smallest_error: float = 0
     return GlobalTest(f, df, df_residual, p_value=float(special.fdtrc(df, df_residual, f)))
 
 
-def error_of_difference(
-    table: AnovaTable, analysis: Analysis, first: int, second: int
-) -> tuple[float, float]:
+class StandardError(NamedTuple):
+    """Standard error of an estimate, and its degrees of freedom; infinite for the normal distribution."""
+
+    std_error: float
+    df: float
+
+
+def error_of_difference(table: AnovaTable, analysis: Analysis, first: int, second: int) -> StandardError:
     """Standard error of the difference of two methods' figures, and its degrees of freedom.
 
     `first` and `second` are positions of methods. The variance is 2 error / readers.
@@ -237,13 +242,13 @@ def error_of_difference(
             ms_reader=np.nan,
         )
     error, df = analysis.error(table)
-    return _square_root(2 / table.readers_per_method * error), df
+    return StandardError(_square_root(2 / table.readers_per_method * error), df)
 
 
-def error_of_mean(table: AnovaTable, analysis: Analysis) -> tuple[float, float]:
+def error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
-    return _square_root(error / table.readers_per_method), df
+    return StandardError(_square_root(error / table.readers_per_method), df)
 
 
 def _square_root(variance: float) -> float:

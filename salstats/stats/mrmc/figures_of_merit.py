@@ -7,6 +7,7 @@ A cell is a reader with a method. Kernels give the figure of each cell, the figu
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,13 +64,21 @@ class FigureOfMerit:
     name: str
     #: Name in print.
     label: str
-    #: Function that returns the figures of the cells (n_cells,), and those without each unit in turn
-    #: (n_units, n_cells).
-    with_jackknife: Callable[[ReaderReadings], tuple[np.ndarray, np.ndarray]]
+    #: Function that returns the figures of the cells, and those without each unit in turn.
+    with_jackknife: Callable[[ReaderReadings], "JackknifedFigures"]
     #: Function that returns figures (n_replicates, n_cells) for weights of units (n_replicates, n_units).
     with_weights: Callable[[ReaderReadings, np.ndarray], np.ndarray]
     #: True if it needs the truth of each case.
     needs_label: bool = False
+
+
+class JackknifedFigures(NamedTuple):
+    """Figures of cells, and those without each unit in turn."""
+
+    #: (n_cells,)
+    figures: np.ndarray
+    #: (n_units, n_cells)
+    without_unit: np.ndarray
 
 
 def _unit_sums_and_counts(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
@@ -79,12 +88,12 @@ def _unit_sums_and_counts(readings: ReaderReadings) -> tuple[np.ndarray, np.ndar
     return sums, counts
 
 
-def _means_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
+def _means_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     """Mean scores of cells, and those without each unit in turn."""
     sums, counts = _unit_sums_and_counts(readings)
     total = sums.sum(axis=0)
     n = counts.sum(axis=0)
-    return total / n, (total - sums) / (n - counts)
+    return JackknifedFigures(total / n, (total - sums) / (n - counts))
 
 
 def _means_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.ndarray:
@@ -93,7 +102,7 @@ def _means_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.nda
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
-def _areas_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
+def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     """Areas of cells, and those without each unit in turn.
 
     An area is the number of comparisons of positives with negatives that are won, over the number of all.
@@ -113,7 +122,7 @@ def _areas_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndar
     won_over_negatives = n_positive * readings.sums_by_unit(placement_values * ~positive)
     won_with_unit = won_by_positives + won_over_negatives - _won_within_units(readings)
     n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
-    return area, (n_won - won_with_unit) / n_comparisons
+    return JackknifedFigures(area, (n_won - won_with_unit) / n_comparisons)
 
 
 def _won_within_units(readings: ReaderReadings) -> np.ndarray:

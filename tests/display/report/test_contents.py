@@ -5,13 +5,13 @@ from report_text import analyses_of, settings_of
 
 from salstats.display.report.composition import labels_of
 from salstats.display.report.contents import SECTION_PLANS, Contents
-from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
 
 
 def contents_of(scores, **options):
     """The material of a report on scores."""
-    rows, settings = resolve_settings(scores, Settings(n_replicates=199, **options))
+    rows, settings = resolve_scores_and_settings(scores, Settings(n_replicates=199, **options))
     analyses = analyses_of(scores, **options)
     return Contents(rows, analyses, Wording(settings, labels_of(rows, settings)))
 

@@ -13,7 +13,7 @@ from report_frames import faults
 from salstats.display.report.analyses import ReportFrames, run_analyses
 from salstats.display.report.composition import labels_of
 from salstats.display.report.main_result import main_sentences
-from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
 from salstats.errors import SalstatsError
 from salstats.metrics.registry import registered_metric
@@ -162,11 +162,11 @@ def test_first_sentences_agree_with_the_tables(drawn):
     options = {"interval": "t", "n_replicates": 19, "covariates": ["size"] if n_cases > 4 else None}
     if scores["patient" if "patient" in scores else "case"].nunique() == 1 or scores["score"].isna().all():
         with pytest.raises(SalstatsError):
-            resolve_settings(scores, Settings(**options))
+            resolve_scores_and_settings(scores, Settings(**options))
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        used, chosen = resolve_settings(scores, Settings(**options))
+        used, chosen = resolve_scores_and_settings(scores, Settings(**options))
         frames = run_analyses(used, chosen).frames
     words = Wording(chosen, labels_of(used, chosen))
     sentences = main_sentences(ReportFrames(frames), words)

@@ -7,7 +7,7 @@ from report_text import frames_of, settings_of
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 #: Covariates of the embedded study.
@@ -22,10 +22,10 @@ def test_the_reference_is_human_beside_others_unless_another_is_named(small):
 
 
 def test_the_unit_is_a_column_of_the_rows_that_are_reported_on(small):
-    rows, settings = resolve_settings(small, Settings())
+    rows, settings = resolve_scores_and_settings(small, Settings())
     assert (settings.unit, settings.unit_argument) == ("patient", "patient")
     several = small.assign(site=small["patient"].str[-1])
-    rows, settings = resolve_settings(several, Settings(unit="site, patient"))
+    rows, settings = resolve_scores_and_settings(several, Settings(unit="site, patient"))
     assert settings.unit in rows.columns
     assert settings.unit_argument == ["site", "patient"]
 

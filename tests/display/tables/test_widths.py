@@ -11,7 +11,7 @@ from salstats.display.tables.widths import (
     column_widths,
     number_lines,
     page_layout,
-    table_parts,
+    parts_with_layouts,
     text_width,
 )
 
@@ -88,7 +88,7 @@ def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
 @pytest.mark.parametrize(("n_methods", "sizes"), [(3, [6]), (8, [4, 6, 6]), (9, [6, 6, 6])])
 def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, sizes):
     rows = table_rows(estimates(3, n_methods))
-    parts = table_parts(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
+    parts = parts_with_layouts(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
     assert [len(part.aligns) - 1 for part, _ in parts] == sizes
     for part, found in parts:
         assert sum(found.column_widths) * found.em + 2 * found.gap * len(

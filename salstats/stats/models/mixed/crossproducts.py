@@ -79,7 +79,7 @@ class _BlockLayout(NamedTuple):
 def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
     """Return the crossproducts of W (n, n_w) and of the columns Z that the random terms define."""
     n_rows, n_w = w.shape
-    blocked, row_blocks = _choose_blocked_terms(terms, n_w)
+    blocked, row_blocks = _blocked_terms_and_row_blocks(terms, n_w)
     layout = _block_layout(terms, blocked, row_blocks)
     n_blocked = layout.n_columns
     dense = tuple(k for k in range(len(terms)) if k not in blocked)
@@ -126,7 +126,9 @@ def _random_effects_matrix(
     return sparse.csr_array((np.concatenate(values), positions), shape=shape)
 
 
-def _choose_blocked_terms(terms: Sequence[RandomTerm], n_w: int) -> tuple[tuple[int, ...], np.ndarray]:
+def _blocked_terms_and_row_blocks(
+    terms: Sequence[RandomTerm], n_w: int
+) -> tuple[tuple[int, ...], np.ndarray]:
     """Return the positions of the terms to eliminate by blocks, and the block of each row.
 
     These are the grouping factor with the least cost and all terms nested in it.

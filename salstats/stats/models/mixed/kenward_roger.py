@@ -14,7 +14,7 @@ import numpy as np
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution
-from salstats.stats.models.mixed.satterthwaite import FTest, uncorrelated_contrasts
+from salstats.stats.models.mixed.satterthwaite import FTest, uncorrelated_contrasts_and_variances
 
 #: Differences of the intermediate results below this are rounding errors, as in pbkrtest.
 _ROUNDING = 1e-10
@@ -46,7 +46,7 @@ def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoge
     transform = scaled.unit * scaled.coefficient_basis
     relative_covariance = transform @ scaled_covariance.adjusted @ transform.T
     covariance = solution.scaled_sigma**2 * relative_covariance
-    independent, _ = uncorrelated_contrasts(contrasts, solution.covariance)
+    independent, _ = uncorrelated_contrasts_and_variances(contrasts, solution.covariance)
     df_num = len(independent)
     if not df_num:
         return KenwardRogerTests(covariance, df, FTest(statistic=np.nan, df_num=0, df_den=np.nan))

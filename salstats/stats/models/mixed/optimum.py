@@ -127,7 +127,9 @@ class DevianceSearch:
         lowered = list(relative_factors)
         raised = list(relative_factors)
         for k, term in enumerate(self.terms):
-            slope, direction = _steepest_direction(roots[k], gradients[k], correlated=term.correlated)
+            slope, direction = _slope_and_steepest_direction(
+                roots[k], gradients[k], correlated=term.correlated
+            )
             if slope >= -_GRADIENT_TOLERANCE * self.products.n_rows:
                 lowered[k] = zeroed_factors[k]
                 raised[k] = zeroed_factors[k]
@@ -185,7 +187,7 @@ def _nonzero_root(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarra
     return np.asarray(directions[:, nonzero] * deviations[nonzero])
 
 
-def _steepest_direction(
+def _slope_and_steepest_direction(
     root: np.ndarray, gradient: np.ndarray, *, correlated: bool
 ) -> tuple[float, np.ndarray]:
     """Return the direction without variance in which a variance would lower the deviance most.

@@ -194,7 +194,9 @@ class _ProfileRegion:
         multiplier = None
         for _ in range(_MAX_STEPS):
             try:
-                deviance, deviance_slopes, deviance_hessian = self._excess_deviance(parameters)
+                deviance, deviance_slopes, deviance_hessian = self._excess_deviance_with_derivatives(
+                    parameters
+                )
             except np.linalg.LinAlgError:
                 return None
             _, slopes = function(parameters)
@@ -225,7 +227,9 @@ class _ProfileRegion:
             multiplier = multiplier + step[-1]
         return None
 
-    def _excess_deviance(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def _excess_deviance_with_derivatives(
+        self, parameters: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the deviance in excess of its minimum, with its first and second derivatives."""
         scaled = self.solution.scaled
         reml = self.solution.reml
@@ -392,7 +396,7 @@ def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray)
     It is infinite where the standard deviation is zero.
     """
 
-    def log_deviation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+    def log_deviation_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = relative_covariance_factors(parameters[:-1], terms)
         # The combination c has the variance sigma^2 |c'Lambda|^2.
         row = combination @ relative_factors[k]
@@ -402,7 +406,7 @@ def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray)
             value = parameters[-1] + np.log(row @ row) / 2
         return value, np.append(theta_entries(by_lambda, terms), 1.0)
 
-    return log_deviation
+    return log_deviation_with_slopes
 
 
 def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
@@ -411,7 +415,7 @@ def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) 
     It is NaN where one of them has no variance.
     """
 
-    def correlation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+    def correlation_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = relative_covariance_factors(parameters[:-1], terms)
         first, second = combinations @ relative_factors[k]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -424,7 +428,7 @@ def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) 
         by_lambda[k] = combinations.T @ [by_first, by_second]
         return value, np.append(theta_entries(by_lambda, terms), 0.0)
 
-    return correlation
+    return correlation_with_slopes
 
 
 def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
@@ -436,7 +440,7 @@ def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFu
     """
     mean_products = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
 
-    def log_odds(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+    def log_odds_with_slopes(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = relative_covariance_factors(parameters[:-1], terms)
         # M Lambda, half of the derivative of trace(M Lambda Lambda') by Lambda
         half_slopes = [
@@ -463,4 +467,4 @@ def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFu
             value = float(np.log(variance) - np.log(remaining_variance))
         return value, np.append(theta_entries(by_lambda, terms), 0.0)
 
-    return log_odds
+    return log_odds_with_slopes

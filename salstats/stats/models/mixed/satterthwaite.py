@@ -43,7 +43,9 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
     The contrasts are transformed to uncorrelated ones, and F is the mean of their squared t values. Contrasts
     that depend linearly on others are left out.
     """
-    independent, variances = uncorrelated_contrasts(np.atleast_2d(contrasts), solution.covariance)
+    independent, variances = uncorrelated_contrasts_and_variances(
+        np.atleast_2d(contrasts), solution.covariance
+    )
     if not len(independent):
         return FTest(statistic=np.nan, df_num=0, df_den=np.nan)
     squared_t = (independent @ solution.coefficients) ** 2 / variances
@@ -51,7 +53,9 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
     return FTest(statistic=float(squared_t.mean()), df_num=len(independent), df_den=df_den)
 
 
-def uncorrelated_contrasts(contrasts: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def uncorrelated_contrasts_and_variances(
+    contrasts: np.ndarray, covariance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return uncorrelated contrasts that span the same space as the given ones, and their variances."""
     eigenvalues, eigenvectors = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
     nonzero = eigenvalues > _ROUNDING * eigenvalues[-1]
