@@ -12,7 +12,12 @@ from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, wa
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.comparisons import MISSING_SIDE, fill_readers_models_seeds, pair_rows
+from salstats.stats.engine.comparisons import (
+    MISSING_SIDE,
+    fill_readers_models_seeds,
+    pair_rows,
+    values_of_side,
+)
 from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
@@ -276,7 +281,8 @@ def labelled_table(
 ) -> LabelledTable:
     """Return the table of a score, a label and a reference, which is a method or another score.
 
-    It raises for a label other than 0 and 1, and warns where rows of several methods are taken together.
+    It raises for a label other than 0 and 1, or one that differs between a method and the reference, and
+    warns where rows of several methods are taken together.
     """
     reference_is_method = False
     if reference is not None and "method" in frame:
@@ -489,10 +495,8 @@ def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str
     table["method"] = frame["method"].array.take(pairs.method_examples)
     scores = check_numeric(frame, score, "data")
     labels = check_numeric(frame, label, "data")
-    has_method = pairs.method_rows >= 0
-    has_reference = pairs.reference_rows >= 0
-    method_labels = np.where(has_method, labels[pairs.method_rows], np.nan)
-    reference_labels = np.where(has_reference, labels[pairs.reference_rows], np.nan)
+    method_labels = values_of_side(labels, pairs.method_rows)
+    reference_labels = values_of_side(labels, pairs.reference_rows)
     contradictory_rows = np.flatnonzero(np.abs(method_labels - reference_labels) > 0)
     if len(contradictory_rows):
         method = table["method"].iloc[contradictory_rows[0]]
@@ -504,9 +508,9 @@ def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str
             value=label,
             column=label,
         )
-    table[score] = np.where(has_method, scores[pairs.method_rows], np.nan)
+    table[score] = values_of_side(scores, pairs.method_rows)
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
-    reference_scores = np.where(has_reference, scores[pairs.reference_rows], np.nan)
+    reference_scores = values_of_side(scores, pairs.reference_rows)
     return _PairedRows(ColumnCodes(table), reference_scores)
 
 

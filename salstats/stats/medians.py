@@ -13,7 +13,7 @@ from salstats.errors import warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
+from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs, values_of_side
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
@@ -241,8 +241,8 @@ def median_difference(
     units = resolve_unit(codes, unit)
     pairs = compared_rows(codes, reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = np.where(pairs.method_rows >= 0, values[pairs.method_rows], np.nan)
-    reference_scores = np.where(pairs.reference_rows >= 0, values[pairs.reference_rows], np.nan)
+    method_scores = values_of_side(values, pairs.method_rows)
+    reference_scores = values_of_side(values, pairs.reference_rows)
     pair_keys = {column: scores[column].array.take(pairs.key_rows) for column in columns}
     pair_keys["method"] = scores["method"].array.take(pairs.method_examples)
     pair_keys["reference"] = scores["method"].array.take(pairs.reference_examples)

@@ -10,7 +10,12 @@ from salstats.checks import check_by, check_choice, check_columns, check_numeric
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats.engine.comparisons import fill_readers_models_seeds, one_sided_pairs, pair_rows
+from salstats.stats.engine.comparisons import (
+    fill_readers_models_seeds,
+    one_sided_pairs,
+    pair_rows,
+    values_of_side,
+)
 from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.engine.fixed_factors import inference_to
@@ -294,8 +299,8 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
-    method_counts = np.where(pairs.method_rows >= 0, counts[pairs.method_rows], np.nan)
-    reference_counts = np.where(pairs.reference_rows >= 0, counts[pairs.reference_rows], np.nan)
+    method_counts = values_of_side(counts, pairs.method_rows)
+    reference_counts = values_of_side(counts, pairs.reference_rows)
     complete = ~np.isnan(method_counts) & ~np.isnan(reference_counts)
     if not complete.any():
         raise SalstatsError(

@@ -150,7 +150,7 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     )
 
 
-def _side_values(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def values_of_side(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the values of one side of pairs, NaN where its row is -1."""
     return np.where(rows >= 0, values[rows], np.nan)
 
@@ -167,8 +167,8 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.method_examples)
     paired = fill_readers_models_seeds(paired, scores, pairs.reference_rows)
-    paired["score"] = _side_values(values, pairs.method_rows)
-    paired["reference_score"] = _side_values(values, pairs.reference_rows)
+    paired["score"] = values_of_side(values, pairs.method_rows)
+    paired["reference_score"] = values_of_side(values, pairs.reference_rows)
     if "reason" in scores.columns:
         paired["reference_reason"] = scores["reason"].array.take(pairs.reference_rows, allow_fill=True)
     return paired
@@ -316,8 +316,8 @@ def target_of_scores(
     warn_uneven_rows_per_case(codes, [*comparison.by, "method"], equal_units)
     pairs = compared_rows(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = _side_values(values, pairs.method_rows)
-    reference_scores = _side_values(values, pairs.reference_rows)
+    method_scores = values_of_side(values, pairs.method_rows)
+    reference_scores = values_of_side(values, pairs.reference_rows)
     groups, first_pairs = _groups_of_pairs(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)

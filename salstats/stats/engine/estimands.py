@@ -188,7 +188,8 @@ def sum_cells(
 ) -> Cells:
     """Return the cells of a column of scores, NaN where undefined, a cell for each group.
 
-    `values`, `units`, `groups` and `weights` have one element per row.
+    `values`, `units`, `groups` and `weights` have one element per row. ValueRangeError if the sums of all
+    units and groups would take too much memory.
     """
     n_sums = n_units * n_groups
     shape = (n_units, n_groups)
@@ -417,7 +418,10 @@ def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
 def mean_target(
     grouped_rows: GroupedRows, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
 ) -> Target:
-    """Return the target of each group's mean, of averages over a grouping column and of pooled tasks."""
+    """Return the target of each group's mean, of averages over a grouping column and of pooled tasks.
+
+    ColumnError if scores of several metrics would be averaged together.
+    """
     check_one_metric(grouped_rows.codes, grouped_rows.by)
     values = grouped_rows.frame["score"].to_numpy(dtype=np.float64)
     n_groups = len(grouped_rows.keys)

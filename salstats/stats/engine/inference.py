@@ -476,7 +476,7 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
 
 
 def _check_enough_replicates(record: Interval, level: float, n_replicates: int) -> None:
-    """Raise ValueRangeError if replicates are too few for limits at a level."""
+    """Raise ValueRangeError if replicates or flips are too few for limits between them at a level."""
     if record.kind not in ("bootstrap", "flips") or record.scale:
         return
     enough = fewest_replicates(level, flips=record.kind == "flips")

@@ -66,11 +66,14 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     """Find the units of a frame: those of the columns `unit`, or by default patients or else cases.
 
     By default units are the values of `patient`, or else of a column with another common name of patients or
-    their examinations, or else the patients that the names of cases begin with; a warning says which, unless
-    it is `patient`. A case with an unknown patient ("unknown", "NA") is a unit by itself, with a warning.
-    Without any of these the units are the cases, with a warning if they look like those of fewer patients
-    and how to group them. Choosing cases although patients have several warns with their number. Where there
-    is a column `dataset`, the same id in two data sets is two units; a warning names sites that share ids.
+    their examinations, or else the patients that the names of cases begin with: the first of these of which
+    some value has several cases. A warning names the source, unless it is `patient`. A case with an unknown
+    patient ("unknown", "NA") is a unit by itself, with a warning.
+
+    Without any of these the units are the cases; if they look like those of fewer patients, a warning says
+    how to group them. If `unit` is "case" although patients have several cases, a warning gives the number of
+    these patients. If there is a column `dataset`, the same id in two data sets is two units; a warning names
+    sites that share ids.
 
     ColumnError where a column of `unit` is missing or has an empty cell, or the frame has neither cases nor
     patients; `name` is the frame's name in messages.

@@ -50,15 +50,15 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         )
 
 
-def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, term: str = "") -> None:
-    """Warn where a few large units dominate many small ones, except in rows with `few` units.
+def warn_unequal_units(sizes: np.ndarray, is_few: np.ndarray, keys: pd.DataFrame, term: str = "") -> None:
+    """Warn where a few large units dominate many small ones, except in rows with few units (`is_few`).
 
     `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
     (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`.
     """
     effective = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     n_units = (sizes > 0).sum(axis=0)
-    is_unequal = ~few & (effective < FEW_UNITS) & (effective < n_units / 2)
+    is_unequal = ~is_few & (effective < FEW_UNITS) & (effective < n_units / 2)
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
