@@ -145,7 +145,6 @@ DISPLAY = {
     "alpha": "Grey out coefficients whose P value is not below this level.",
     "auroc": "File of the auroc of the same scores.",
     "bands": "Draw confidence bands.",
-    "bars": "Draw confidence intervals.",
     "bold": "Print the best estimates in bold, among methods or over the columns named.",
     "by": "Columns that make rows or panels.",
     "calibration": "File of the calibration of the same scores.",

@@ -1,4 +1,4 @@
-"""Calibration of predicted probabilities: observed rates against mean predictions, in panels of tasks."""
+"""Calibration of predicted probabilities: observed rates against mean predictions, a panel for each curve."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,8 +28,6 @@ from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
 
-#: Most lines whose bars can be told apart.
-_MAX_BARRED = 2
 #: Estimates that are written in the panels, with their names there.
 _WRITTEN = {"calibration_intercept": "Intercept", "calibration_slope": "Slope", "brier_score": "Brier"}
 #: Size in points of these texts, and the share of a panel's width up to which limits are written, too.
@@ -49,26 +47,23 @@ def plot_calibration(
     *,
     calibration: pd.DataFrame | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
-    bars: bool | None = None,
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Draw observed rates against predicted probabilities: a line per method or model, a panel per task.
+    """Draw observed rates against predicted probabilities: a panel per task, and per method or model.
 
     Calibrated predictions lie on the diagonal, findings that are more frequent than predicted above it.
 
     Parameters
     ----------
     curves : DataFrame
-        From `calibration_curve`. The first of `method`, `model` and `reader` with several values makes lines,
-        one further grouping column (`task`, `dataset`, ...) makes panels.
+        From `calibration_curve`. The first of `method`, `model` and `reader` with several values, and one
+        further grouping column (`task`, `dataset`, ...), make panels.
     calibration : DataFrame, optional
-        From `calibration` of the same rows: intercept, slope and Brier score with their intervals are written
-        in the panels, if each has a single line.
+        From `calibration` of the same rows: intercept, slope and Brier score are written in the panels, with
+        their intervals where panels are wide enough.
     labels : mapping, optional
         Labels and order of methods and tasks.
-    bars : bool, optional
-        Whether to draw the limits of the observed rates as bars; by default for up to two lines.
     n_columns : int, optional
         Panels side by side.
     width : float, optional
@@ -112,52 +107,44 @@ def plot_calibration(
     if not len(points):
         raise SalstatsError("curves has no rows", option="curves")
     groups = curve_groups(points, columns, names)
-    rows = groups.labelled(points.frame)
-    are_written = calibration is not None and len(groups.texts) == 1
+    rows = groups.labelled(points.frame, own_panels=True)
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width, min_width=_MIN_PANEL_MM)
     height = min(grid.panel_width, MAX_HEIGHT_MM)
-    if bars is None:
-        bars = len(groups.texts) <= _MAX_BARRED
-    barred = barred_rows(rows)
-    if not bars:
-        barred = barred.iloc[:0]
     lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=False, line_size=0.4)
     text_layers: list[Any] = []
     have_limits = False
-    if are_written:
+    if calibration is not None:
         texts = _calibration_texts(calibration, first_points(points, columns), columns)
         have_limits = _width_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
         if have_limits:
             texts["text"] = texts["full_text"]
-        text_layers = _text_layers(groups.labelled(texts), rows, grid.panel_width, height)
+        texts = groups.labelled(texts, own_panels=True)
+        text_layers = _text_layers(texts, rows, grid.panel_width, height)
     notes = [
-        scope_note(rows, names, groups.named_columns),
+        scope_note(rows, names, columns),
         prediction_sentence(points, names, "as a prediction of"),
         _bins_note(rows),
-        _bars_note(points, barred),
-        _calibration_note(calibration, are_written=are_written, have_limits=have_limits),
+        interval_caption(points.subset(points.has_both_limits)),
+        _calibration_note(calibration, have_limits=have_limits),
         count_sentence(points, "row", "missing"),
     ]
     figure = (
         Figure(rows, p9.aes("predicted", "estimate", color="method_label"))
         + diagonal()
         + lines.layers
-        + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred, size=0.4, show_legend=False)
-        + p9.geom_point(size=1.1, show_legend=False)
+        + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred_rows(rows), size=0.4)
+        + p9.geom_point(size=1.1)
         + _bin_ticks(rows, height)
         + text_layers
         + rate_axes(grid.panel_width, height, _MARGIN_MM)
-        + grid.elements(
-            height, x="Predicted probability", y="Observed rate", notes=notes, legend=lines.legend
-        )
+        + grid.elements(height, x="Predicted probability", y="Observed rate", notes=notes)
         + lines.scales
+        + p9.theme(legend_position="none")
     )
     return grid.pages(figure, height)
 
 
-def _calibration_texts(
-    calibration: pd.DataFrame | None, curves: Estimates, columns: list[str]
-) -> pd.DataFrame:
+def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: list[str]) -> pd.DataFrame:
     """Return a row for each curve with its three estimates as `text`, and with their limits as `full_text`.
 
     `curves` has one point of each curve. Raises where a curve has no estimate of a term, or two.
@@ -210,43 +197,28 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
 
 
 def _bin_ticks(rows: pd.DataFrame, height: float) -> Any:
-    """Return a layer of ticks at the borders of the bins, those of each line in a row of its own.
-
-    `height` is that of a panel in mm.
-    """
-    last_bins = rows.groupby(["panel", "method_label"], observed=True)["bin"].transform("max")
-    lowest = rows.assign(x=rows["bin_low"])
-    highest = rows[rows["bin"] == last_bins].assign(x=lambda last: last["bin_high"])
-    ticks = pd.concat([lowest, highest], ignore_index=True)
-    tick_height = _TICK_MM / height
-    y = ticks["method_label"].cat.codes * tick_height - _MARGIN_MM / height
-    ticks = ticks.assign(y=y, yend=y + tick_height)
-    ends = p9.aes("x", "y", xend="x", yend="yend")
-    return p9.geom_segment(ends, ticks, size=0.3, show_legend=False)
-
-
-def _bars_note(points: Estimates, barred: pd.DataFrame) -> str:
-    """Sentence on the bars, "" if none are drawn."""
-    if not len(barred):
-        return ""
-    return interval_caption(points.subset(points.has_both_limits))
+    """Return a layer of ticks at the borders of the bins; `height` is that of a panel in mm."""
+    is_last_bin = rows["bin"] == rows.groupby("panel", observed=True)["bin"].transform("max")
+    lowest = rows.assign(border=rows["bin_low"])
+    highest = rows[is_last_bin].assign(border=rows["bin_high"])
+    bottom = -_MARGIN_MM / height
+    ticks = pd.concat([lowest, highest], ignore_index=True).assign(y=bottom, yend=bottom + _TICK_MM / height)
+    return p9.geom_segment(p9.aes("border", "y", xend="border", yend="yend"), ticks, size=0.3)
 
 
 def _bins_note(rows: pd.DataFrame) -> str:
     """Sentence on the points and the ticks, which show the bins."""
-    n_bins = rows.groupby(["panel", "method_label"], observed=True)["bin"].nunique()
+    n_bins = rows.groupby("panel", observed=True)["bin"].nunique()
     return (
         f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean; ticks at "
         "the bottom: borders of the bins."
     )
 
 
-def _calibration_note(calibration: pd.DataFrame | None, *, are_written: bool, have_limits: bool) -> str:
-    """Sentence on the numbers in the panels, "" if there are none to write."""
+def _calibration_note(calibration: pd.DataFrame | None, *, have_limits: bool) -> str:
+    """Sentence on the numbers in the panels, "" if there are none."""
     if calibration is None:
         return ""
-    if not are_written:
-        return "Calibration intercepts and slopes are left out: a panel has several lines."
     names = "calibration intercept, calibration slope and Brier score"
     if not have_limits:
         return f"Numbers: {names}."

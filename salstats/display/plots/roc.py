@@ -114,7 +114,7 @@ def plot_roc(
     n_written = _n_fitting_lines(grid.panel_width, height, text_width=min_width)
     are_written = auroc is not None and len(groups.texts) <= n_written
     notes = [
-        scope_note(rows, names, groups.named_columns),
+        scope_note(rows, names, columns),
         prediction_sentence(points, names, "as a test of"),
         _band_note(points, has_bands=lines.has_bands),
         _area_note(auroc, are_written=are_written, n_written=n_written),

@@ -34,8 +34,6 @@ _LINE_COLUMNS = ("method", "model", "reader")
 class CurveGroups:
     """Grouping columns of curves: the one whose values are lines, and the one whose values are panels."""
 
-    #: All grouping columns of a curve.
-    columns: list[str]
     line_column: str
     #: None where all curves are in one panel.
     panel_column: str | None
@@ -43,19 +41,21 @@ class CurveGroups:
     texts: dict[Any, str]
     labels: Labels
 
-    def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return rows with the text of their line, `method_label`, and the title of their panel, `panel`."""
+    def labelled(self, frame: pd.DataFrame, *, own_panels: bool = False) -> pd.DataFrame:
+        """Return rows with the text of their line, `method_label`, and the title of their panel, `panel`.
+
+        With `own_panels` each line has a panel of its own.
+        """
         texts = [next(iter(self.texts.values()))] * len(frame)
         if len(self.texts) > 1:
             texts = [self.texts[value] for value in frame[self.line_column]]
         method_label = pd.Categorical(texts, list(self.texts.values()), ordered=True)
-        panel_columns = [self.panel_column] if self.panel_column else []
+        panel_columns = []
+        if own_panels and len(self.texts) > 1:
+            panel_columns.append(self.line_column)
+        if self.panel_column is not None:
+            panel_columns.append(self.panel_column)
         return frame.assign(method_label=method_label, panel=group_titles(frame, self.labels, panel_columns))
-
-    @property
-    def named_columns(self) -> list[str]:
-        """Grouping columns that no title of a panel names, whose single values a caption names."""
-        return [column for column in self.columns if column != self.panel_column]
 
 
 def curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
@@ -70,7 +70,6 @@ def curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> C
             line_column = column
     further_columns = [column for column in columns if column != line_column]
     return CurveGroups(
-        columns=list(columns),
         line_column=line_column,
         panel_column=further_column(points, further_columns, line_column),
         texts=method_labels(labels, points.values(line_column) or [""]),
