@@ -96,7 +96,10 @@ def roc_curve(
     positives lie above all negatives they do so in every replicate, and the band has no width.
 
     In simulations (normal scores, an area of 0.86, false positive rates of 0.05 to 0.5) 95 % limits held in
-    88 to 97 % of 400 studies of 30 independent rows, and in 94 to 98 % of studies of 100 and of 400.
+    88 to 97 % of 400 studies of 30 independent rows, and in 94 to 98 % of studies of 100 and of 400. Of 40
+    and of 100 patients with 1 to 6 rows each, which are correlated by 0.3 or 0.8 and have labels of their own
+    or one of the patient, limits held in 89 to 97 % of 500 studies, from a false positive rate of 0.1 on in
+    92 to 97 %. Where they fail at smaller rates, which few negatives decide, they are mostly too high.
 
     References
     ----------
