@@ -53,7 +53,7 @@ def case_flow(
     -------
     DataFrame
         The file, then the stages of each branch in their order; branches are sorted by the grouping columns,
-        and rows that are excluded at a stage stand before what is left.
+        and rows that are excluded at a stage come before those that are left.
 
         step, stage
             1 "file"; 2 "rows", the scores of the branch, defined or not; 3 "defined"; 4 "pairs", the scores

@@ -258,7 +258,7 @@ def correlate(
            term  estimate  p_value  conf_low  conf_high  n
     0  spearman    0.8857   0.0396    0.0664     0.9916  6
 
-    What is left of it when the patients' levels, or another variable, are taken out:
+    The correlation within patients, and the one adjusted for another variable:
 
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
     >>> within = ss.correlate(scores, "iou", "prob", test="rm", unit="patient", stratified="task")

@@ -64,7 +64,7 @@ def letter_values(
         The grouping columns, sorted, then
 
         covariate
-            The column's name, in the order asked for.
+            The column's name; covariates have the order of `columns`.
         letter
             M (median), F (fourths), E (eighths), D, C, B, A, Z, Y, ...; then "outside", one row for each
             depth at which a value lies beyond the last letter, the extremes last.
@@ -167,7 +167,7 @@ def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> 
 
 
 def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, outside: bool) -> pd.DataFrame:
-    """Return the rows of one covariate in one group, with the values outside of the last letter if asked."""
+    """Return the rows of one covariate in one group; with `outside` also values beyond the last letter."""
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
     if n:

@@ -108,11 +108,11 @@ def medians(
     Notes
     -----
     The estimate is R's `quantile(type = 2)`: where any value between two scores would do, it is their middle.
-    `woodruff` inverts the interval of a share by `wilson_t` of `summarize`: Wilson's, with the CR2 variance
-    clustered by unit. Of scores tied with a value as many are counted as bring the share nearest to the
-    probability, so that many equal scores at 0 or 1 give limits that end there. If so few units lie beyond a
-    limit that it cannot be told from the scores, it is the end of the metric's range, or infinite, with a
-    warning.
+    `woodruff` inverts the interval of the share of scores at or below a value: Wilson's interval with the CR2
+    variance clustered by unit (`wilson_t` in `summarize`). Of the scores equal to a value, as many are
+    counted as bring the share nearest to the probability, so that with many scores of 0 or 1 limits can be
+    exactly there. If units are too few for a limit among the scores, the limit is the end of the metric's
+    range, or infinite, with a warning.
 
     With 10 to 100 units, 95 % limits held in 94 to 100 % of simulated studies, whether or not 60 % of the
     scores were 0; percentile limits with 30 units in 84 to 100 %, basic and BCa limits in fewer.

@@ -21,38 +21,39 @@ def over_views(
     by: str | Sequence[str] = "patient",
     rule: str = "max",
 ) -> pd.DataFrame:
-    """One row per patient of a frame with one per view.
+    """Frame with one row per patient, made from a frame with one row per view.
 
     Parameters
     ----------
     frame : DataFrame
-        Any frame with a row per view: of probabilities, or a scores frame. Columns that tell series apart
-        (`dataset, task, method, metric, reader, model, seed`), where they are there, stay apart.
+        Any frame with a row per view: of probabilities, or a scores frame. Rows that differ in `dataset`,
+        `task`, `method`, `metric`, `reader`, `model` or `seed`, as far as these columns are present, are not
+        combined.
     value : str or sequence of str, default "prob"
-        Columns of numbers that become one: "prob", "score", or ["prob", "label"].
+        Columns of numbers to combine: "prob", "score", or ["prob", "label"].
     by : str or sequence of str, default "patient"
         Columns that name what the views show: the patient, or patient and study.
     rule : {"max", "mean"}, default "max"
-        "max": the view that shows most counts, as in Saporta et al. 2022. "mean": each counts alike.
+        "max" takes the largest value of the views, as in Saporta et al. 2022; "mean" takes their mean.
 
     Returns
     -------
     DataFrame
-        Sorted by its keys: the columns of `by`, those that tell series apart, each column of `value` over the
-        views where it is defined (NaN where it is in none), `n_views`, rows that became one, and `n_defined`,
-        those of them where the first of `value` is defined.
+        Sorted by its keys: the columns of `by`; those of the columns above that are present; each column of
+        `value`, combined over the views in which it is defined (NaN if there are none); `n_views`, the number
+        of rows combined; and `n_defined`, the number of them in which the first of `value` is defined.
 
     Raises
     ------
     ColumnError
-        A column is not there; one of `by` is empty in a row; one of `value` is not numeric, or names what
-        the rows are told apart by.
+        A column is missing; a column of `by` is empty in a row, or is `case`; a column of `value` is not
+        numeric, or is one of the keys.
 
     Notes
     -----
-    A map is of one view, and so is its overlap with the truth: scores of a case are kept as they are, and
-    views of a patient go together in the intervals (`unit="patient"`). This is for what is said of the
-    patient: the probability that is compared with a cut-off, or one score per patient.
+    A map is of one view, and so is its overlap with the truth: scores of single views are analysed as they
+    are, and intervals keep the views of a patient together (`unit="patient"`). This function is for
+    statements about the patient: the probability that is compared with a cut-off, or one score per patient.
 
     Examples
     --------

@@ -31,24 +31,24 @@ def normalize(
     Returns
     -------
     DataFrame
-        A copy with the same rows and columns, `columns` as float64 in [0, 1]; NaN where the finding is
-        absent.
+        A copy with the same rows and columns; `columns` are float64 from 0 to 1, and NaN in rows whose
+        finding is absent.
 
     Raises
     ------
     ColumnError
-        A column is missing, or is not numeric; a column of `within` has empty cells.
+        A column is missing or not numeric; a column of `within` has empty cells.
     ValueRangeError
         A column is constant (in some group), so that there is no range to divide by. The CheXlocalize
-        scripts leave such a column as it is, on a scale unlike the others'.
+        scripts leave such a column unchanged, on another scale than the others.
 
     Notes
     -----
-    (x - min) / (max - min) over all rows with a value, whether or not their score is defined, as in the
-    CheXlocalize scripts: the scale does not move with the outcome that is regressed. Rows of findings that
-    are absent are none of them: an absent finding has 0 instances and size 0, which would be the smallest.
-    `reason` says so (from `score`), or a missing `score` where `label` or `n_instances` is 0. They come back
-    without a value.
+    The result is (x - min) / (max - min). As in the CheXlocalize scripts, min and max are over all rows with
+    a value, whether or not their score is defined, so that the scale does not depend on the outcome of the
+    regression. Rows of absent findings are left out and get NaN: an absent finding has 0 instances and size
+    0, which would be the smallest value. A finding is absent if `reason` (of `score`) says so, or if `score`
+    is missing and `label` or `n_instances` is 0.
 
     References
     ----------

@@ -745,7 +745,7 @@ class ReplicateMoments(NamedTuple):
 
 
 def moments(replicates: np.ndarray) -> ReplicateMoments:
-    """Compute the moments of replicates (n_replicates, n_rows), of which those that are NaN are left out."""
+    """Compute the moments of the replicates (n_replicates, n_rows) that are not NaN."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
     mean = ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
