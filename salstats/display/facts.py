@@ -37,6 +37,12 @@ IMPOSSIBLE_LIMITS = (
 )
 #: Sentence on the bounds of estimates with undefined scores.
 BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
+#: What terms are tested against, of those for which it does not go without saying.
+_NULL_HYPOTHESES = {
+    "auroc": "against 0.5",
+    "calibration_intercept": "against an intercept of 0",
+    "calibration_slope": "against a slope of 1",
+}
 #: Most estimates without a value that a caption names one by one.
 _MAX_NAMED = 3
 
@@ -424,8 +430,9 @@ def p_value_text(estimates: Estimates) -> str:
     names = [_test_name(tested, str(test)) for test in tested.values("test")]
     if names:
         return f"{text} {joined(names, 'or')}"
-    if estimates.term == "auroc":
-        return f"{text}, against 0.5"
+    hypotheses = [_NULL_HYPOTHESES[term] for term in estimates.values("term") if term in _NULL_HYPOTHESES]
+    if hypotheses:
+        return f"{text}, {joined(hypotheses)}"
     return text
 
 

@@ -118,6 +118,12 @@ def test_every_test_of_the_rows_is_named():
     assert said.endswith("or wild cluster bootstrap test, 4,000 replicates")
 
 
+def test_tests_of_calibration_name_the_values_of_perfect_predictions():
+    frame = pd.DataFrame({"term": ["calibration_intercept", "calibration_slope"], "p_value": [0.2, 0.3]})
+    assert p_value_text(read(frame)).endswith("against an intercept of 0 and against a slope of 1")
+    assert p_value_text(read(frame.tail(1))).endswith("two-sided, against a slope of 1")
+
+
 def test_a_caption_and_a_note_count_and_warn_alike():
     frame = interval(
         "percentile", unit="patient", n=20, n_units=9, n_missing=[0, 3], inference_to="these readers"
