@@ -285,7 +285,7 @@ def warn_of_doubtful_scores(
     warn_of_ranges(scores, metrics.codes, metrics.values, row_name, name)
 
 
-def check_table(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
+def checked_table_codes(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
     """Return the codes of a table that need not be a scores frame, with names and some ranges checked.
 
     A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which

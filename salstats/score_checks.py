@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_more, hidden
+from salstats.checks import and_more, invisible_part
 from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
@@ -233,7 +233,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
     if n_visible == names.byte_occurs.sum():
         return
     for name in names.texts:
-        if not hidden(name):
+        if not invisible_part(name):
             continue
         row = names.first_row(name)
         if row is None:
@@ -242,7 +242,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
         if name != name.strip():
             remedy = f"{frame}.assign({column}={frame}[{column!r}].str.strip())"
         raise ColumnError(
-            f"row {row} of {frame}: {column} {name!r} {hidden(name)}",
+            f"row {row} of {frame}: {column} {name!r} {invisible_part(name)}",
             hint=f"remove it with {remedy}",
             column=column,
             value=name,

@@ -164,7 +164,7 @@ class MapFolder:
         self._remove_temporary_files()
         stored_settings = read_settings(self.folder / SETTINGS)
         dropped = self._maps_to_make_anew(stored_settings)
-        files = [self._file(key) for key in dropped]
+        files = [self._map_file(key) for key in dropped]
         for key in dropped:
             del self._rows[key]
         # the table first: a row must never be there without its map
@@ -189,7 +189,7 @@ class MapFolder:
                 # of any age: only the holder of the lock writes into these folders
                 remove_abandoned(series_folder, age=0)
 
-    def _file(self, key: MapKey) -> Path:
+    def _map_file(self, key: MapKey) -> Path:
         """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
@@ -234,7 +234,7 @@ class MapFolder:
         map_key = checked_key(key)  # type: ignore[arg-type]
         if map_key in self._complete:
             return True
-        if map_key not in self._rows or not is_complete(self._file(map_key)):
+        if map_key not in self._rows or not is_complete(self._map_file(map_key)):
             return False
         self._complete.add(map_key)
         return True

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import and_more, hidden
+from salstats.checks import and_more, invisible_part
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.polygons import vertices_of
@@ -167,7 +167,7 @@ def check_name(name: str, owner: MessagePart) -> str:
 
     `owner` says in a message whose name it is.
     """
-    problem = hidden(name) if name else "is empty"
+    problem = invisible_part(name) if name else "is empty"
     if problem:
         raise InputFileError(owner, f" {name!r} is no name: it {problem}", value=name)
     return name

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, hidden
+from salstats.checks import check_choice, invisible_part
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
@@ -107,9 +107,9 @@ def check_header(file: Path, header: Sequence[str]) -> None:
             raise InputFileError(
                 f"{file}: column {position + 1} has no name in the header{guess}", hint=hint, path=file
             )
-        if hidden(name):
+        if invisible_part(name):
             raise InputFileError(
-                f"{file}: column {name!r} {hidden(name)}",
+                f"{file}: column {name!r} {invisible_part(name)}",
                 hint="remove it in the header",
                 column=name,
                 path=file,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import LARGEST, did_you_mean, hidden, quoted
+from salstats.checks import LARGEST, did_you_mean, invisible_part, quoted
 from salstats.coded_text import (
     TEXT,
     coded_frame,
@@ -523,7 +523,7 @@ def _name_problem(name: str | None) -> str | None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
         return "is a number rounded by a spreadsheet; write all its digits in the file"
-    problem = hidden(name)
+    problem = invisible_part(name)
     if problem:
         return f"{problem}; remove it in the file"
     return None

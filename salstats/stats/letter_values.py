@@ -16,7 +16,7 @@ from salstats.checks import (
     check_numeric,
 )
 from salstats.errors import ColumnError, SalstatsError, Setting
-from salstats.frames import case_key, check_table
+from salstats.frames import case_key, checked_table_codes
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.wide_tables import values_of_observations
 
@@ -152,7 +152,7 @@ def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> 
     if "task" in frame.columns:
         observation_columns.append("task")
     observation_columns = list(dict.fromkeys([*observation_columns, *by]))
-    coded = check_table(frame, covariates, "frame")
+    coded = checked_table_codes(frame, covariates, "frame")
     codes = np.arange(len(frame))
     if "case" in frame.columns:
         codes = coded.combined(observation_columns)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import and_more, check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import ColumnError, Message, Setting
-from salstats.frames import ColumnCodes, check_table, integer_column, named_row, text_column
+from salstats.frames import ColumnCodes, checked_table_codes, integer_column, named_row, text_column
 from salstats.stats.engine.grouping import OVERALL, append_keys, index_groups, pool_over
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
@@ -126,7 +126,7 @@ def describe_patients(
         **dict.fromkeys(_check_chosen(continuous, names, "continuous"), CONTINUOUS),
         **dict.fromkeys(_check_chosen(categorical, names, "categorical"), CATEGORICAL),
     }
-    codes = check_table(data, names, "data")
+    codes = checked_table_codes(data, names, "data")
     if unit is None and "patient" in data.columns:
         unit = "patient"
     units = resolve_unit(codes, unit, "data")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import ColumnError, Setting
-from salstats.frames import KEY_COLUMNS, check_table
+from salstats.frames import KEY_COLUMNS, checked_table_codes
 from salstats.stats.engine.grouping import index_groups
 
 #: Rules by which the values of several views become one.
@@ -94,7 +94,7 @@ def over_views(
             column=values_in_key[0],
         )
     numbers = {name: check_numeric(frame, name, "frame") for name in values}
-    codes, keys = index_groups(check_table(frame, values, "frame"), key_columns)
+    codes, keys = index_groups(checked_table_codes(frame, values, "frame"), key_columns)
     grouped = pd.DataFrame(numbers).groupby(codes)
     # Both rules leave out undefined values.
     combined = grouped.max() if rule == "max" else grouped.mean()

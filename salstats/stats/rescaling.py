@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric
 from salstats.errors import ValueRangeError
-from salstats.frames import check_table
+from salstats.frames import checked_table_codes
 from salstats.stats.engine.score_reasons import ABSENT, is_absent
 
 
@@ -68,7 +68,7 @@ def normalize(
     names = [columns] if isinstance(columns, str) else list(columns)
     check_columns(data, names, "data")
     groups = check_by(data, within, (), "data")
-    codes = check_table(data, names).combined(groups)
+    codes = checked_table_codes(data, names).combined(groups)
     result = data.copy()
     is_absent_finding = _absent_findings(data)
     for name in names:

@@ -182,11 +182,11 @@ def _column_specification(rows: TableRows, layout: PageLayout) -> str:
     specifications = []
     for column, align in enumerate(rows.aligns):
         wraps = any(layout.wraps(cells[column], column) for cells in body)
-        specifications.append(_specification(layout, column, 1, align, wraps=wraps))
+        specifications.append(_column_type(layout, column, 1, align, wraps=wraps))
     return "".join(specifications)
 
 
-def _specification(
+def _column_type(
     layout: PageLayout, column: int, n_columns: int, align: Align, *, wraps: bool, at_bottom: bool = False
 ) -> str:
     """Return the specification of columns side by side: one letter, or a share of the line if text wraps."""
@@ -249,7 +249,7 @@ def _row_line(
         # headings of several lines stand on the rule below them
         is_wrapped_heading = is_head and wraps
         if spans or cell.align != aligns[column] or is_wrapped_heading:
-            specification = _specification(
+            specification = _column_type(
                 layout, column, cell.n_columns, cell.align, wraps=wraps, at_bottom=is_head
             )
             text = f"\\multicolumn{{{cell.n_columns}}}{{{specification}}}{{{text}}}"
@@ -340,11 +340,11 @@ def latex_text(text: str) -> str:
     r"""Return one line of text as LaTeX; long words may break behind signs that join their pieces."""
     words = []
     for word in unicodedata.normalize("NFC", text).split(" "):
-        words.append("\\allowbreak{}".join(map(_escaped, word_pieces(word))))
+        words.append("\\allowbreak{}".join(map(_escaped_latex, word_pieces(word))))
     return " ".join(words)
 
 
-def _escaped(text: str) -> str:
+def _escaped_latex(text: str) -> str:
     """Return text sign by sign; "{}" keeps two hyphens, quotes or commas from becoming another sign."""
     fragments = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
     return "{}".join("".join(map(_escaped_sign, fragment)) for fragment in fragments)

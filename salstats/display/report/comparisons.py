@@ -70,7 +70,9 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
         has_claim = is_of_method & (claims != "")
         if has_claim.any():
             claim = claims[has_claim][0]
-            tasks = _claimed_tasks(contrasts.subset(has_claim), contrasts.subset(is_of_method), wording)
+            tasks = _claimed_tasks_phrase(
+                contrasts.subset(has_claim), contrasts.subset(is_of_method), wording
+            )
             results.append(f"{wording.method(method)} was {claim} to {reference}{tasks}")
     if not results:
         return f"no method was shown to have {margin} from {reference}"
@@ -83,7 +85,7 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     return f"{'; '.join(results)} ({margin})"
 
 
-def _claimed_tasks(claimed: Estimates, contrasts: Estimates, wording: Wording) -> str:
+def _claimed_tasks_phrase(claimed: Estimates, contrasts: Estimates, wording: Wording) -> str:
     """Return the tasks of one method's claims: " in A and B and averaged over tasks".
 
     `contrasts` are all rows of the method; with a single row, nothing is added.

@@ -104,7 +104,7 @@ def _first_screen(section: Section, report: Report) -> Markup:
 def _first_warnings(texts: Sequence[str]) -> Markup:
     """Return the first warnings, and a link to the others if there are more."""
     heading = element("p", "To read before these results are used:")
-    blocks = [heading, _warnings(texts[:_MAX_FIRST_WARNINGS])]
+    blocks = [heading, _warning_list(texts[:_MAX_FIRST_WARNINGS])]
     n_more = len(texts) - _MAX_FIRST_WARNINGS
     if n_more > 0:
         link = element("a", f"{counted(n_more, 'further warning')}", href="#warnings")
@@ -136,9 +136,11 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
     """Return the Methods, warnings, items of guidelines that are missing, and settings."""
     parts = []
     if report.methods:
-        parts.append(_FoldedSection("methods", "Methods", _methods(report.methods), "Text for a paper"))
+        parts.append(
+            _FoldedSection("methods", "Methods", _methods_section(report.methods), "Text for a paper")
+        )
     n_warnings = str(len(report.warnings))
-    parts.append(_FoldedSection("warnings", "Warnings", _warnings(report.warnings), n_warnings))
+    parts.append(_FoldedSection("warnings", "Warnings", _warning_list(report.warnings), n_warnings))
     if report.missing_items:
         introduction = element(
             "p", "These guidelines ask for the following items, which this report cannot know."
@@ -156,14 +158,14 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
     return parts
 
 
-def _methods(texts: Iterable[str]) -> Markup:
+def _methods_section(texts: Iterable[str]) -> Markup:
     """Return the paragraphs of the Methods section and its references."""
     paragraphs = [element("p", with_doi_links(text)) for text in texts]
     text = element("div", lines(*paragraphs), id="methods-text")
     return lines(text, toolbar(copy_button("methods-text", "Copy text")))
 
 
-def _warnings(texts: Sequence[str]) -> Markup:
+def _warning_list(texts: Sequence[str]) -> Markup:
     """Return warnings as a list, or say that there are none."""
     if not texts:
         return element("p", "The analyses gave no warnings.")

@@ -83,14 +83,14 @@ class Wording:
         package_label = Labels().value("metric", name)
         is_package_label = label == package_label or label.startswith(f"{package_label} (")
         if is_package_label and registered_metric(name):
-            return lowered(label)
+            return label_in_sentence(label)
         return label
 
     def column(self, name: str) -> str:
         """Return the label of a column, such as a covariate; one that the user gave keeps its capital."""
         label = self.labels.column(name)
         if label == Labels().column(name):
-            return lowered(label)
+            return label_in_sentence(label)
         return label
 
     def method(self, name: object) -> str:
@@ -178,7 +178,7 @@ def used_procedure(estimates: Estimates) -> Procedure | None:
     return find_procedure(estimates.procedure)
 
 
-def lowered(text: str) -> str:
+def label_in_sentence(text: str) -> str:
     """Return a label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
     first_word = text.split(" ", 1)[0]
     is_common_noun = re.fullmatch(r"[A-Z][a-z']+", first_word) and first_word not in _PERSON_NAMES

@@ -160,7 +160,7 @@ def table_patients(
         columns=columns,
         cells=cells,
         indented_rows={position for position, row in enumerate(rows) if row.is_indented},
-        notes=(_note(characteristics, rows),),
+        notes=(_count_and_missing_note(characteristics, rows),),
         symbol_note=notes.dash_note(cells),
         title=title,
     )
@@ -176,7 +176,7 @@ def _continuous_rows(
         statistic = _STATISTICS[name]
         decimals = digits
         if decimals is None:
-            decimals = _decimals(pd.concat(by_group), statistic)
+            decimals = _decimals_of_statistic(pd.concat(by_group), statistic)
         texts = [_statistic_text(group_rows, name, decimals, style) for group_rows in by_group]
         rows.append(_Row(statistic.label, texts))
     if len(rows) == 1:
@@ -186,7 +186,7 @@ def _continuous_rows(
     return [heading, *indented]
 
 
-def _decimals(rows: pd.DataFrame, statistic: _Statistic) -> int:
+def _decimals_of_statistic(rows: pd.DataFrame, statistic: _Statistic) -> int:
     """Return the decimals of a statistic of one covariate in all groups: none where all are whole numbers."""
     shown = rows[list(statistic.columns)].to_numpy(dtype=np.float64)
     shown = shown[~np.isnan(shown)]
@@ -245,7 +245,7 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     return [_Row(_MISSING_LABEL, texts, is_indented=True)]
 
 
-def _note(characteristics: Estimates, rows: Sequence[_Row]) -> str:
+def _count_and_missing_note(characteristics: Estimates, rows: Sequence[_Row]) -> str:
     """Say what N counts and, where values are missing, that these are left out."""
     unit = str(characteristics.only_value("unit") or "unit")
     count_note = f"N, {plural(unit)}."

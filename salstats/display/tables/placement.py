@@ -246,7 +246,7 @@ def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
     return tuple(key)
 
 
-def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) -> dict[Key, str]:
+def ordered_group_labels(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) -> dict[Key, str]:
     """Return the label of each combination of some columns' values, in the order of labels."""
     if not columns:
         return {(): ""}

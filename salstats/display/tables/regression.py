@@ -43,7 +43,7 @@ from salstats.display.tables.placement import (
     Key,
     key_of,
     named_columns,
-    ordered_groups,
+    ordered_group_labels,
 )
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
@@ -322,7 +322,7 @@ def _terms_table(
     n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
     rows = _TermRows(n_models, n_cells)
     group_labels: list[str] = []
-    for group, group_label in ordered_groups(estimates.frame, groups, labels).items():
+    for group, group_label in ordered_group_labels(estimates.frame, groups, labels).items():
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
@@ -385,7 +385,7 @@ def _one_term_table(
     """Return a table with a row per group, of one term that stands in the heading."""
     term = str(frame["term"].iloc[0])
     n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
-    group_labels = ordered_groups(frame, groups, labels)
+    group_labels = ordered_group_labels(frame, groups, labels)
     cells = []
     for group in group_labels:
         row: list[str] = []

@@ -164,7 +164,7 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
         for text, width_of_column, align in zip(texts, widths, rows.aligns, strict=True):
             padded.append(_padded(text, width_of_column, align))
         if escapes:
-            padded = [_escaped(text, code) for text, code in zip(padded, line_codes, strict=True)]
+            padded = [_with_escape_codes(text, code) for text, code in zip(padded, line_codes, strict=True)]
         lines.append("  ".join(padded).rstrip())
     notes: list[str] = []
     for note in rows.notes:
@@ -212,7 +212,7 @@ def _escape_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]
     return codes
 
 
-def _escaped(padded: str, codes: str) -> str:
+def _with_escape_codes(padded: str, codes: str) -> str:
     """Return a padded text with its escapes, which do not reach over the blanks around it."""
     text = padded.strip()
     if not codes or not text:

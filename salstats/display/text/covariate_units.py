@@ -37,8 +37,8 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
         The same rows; the same object where nothing is changed.
     """
     is_ratio = estimates.is_exponentiated
-    covariates = _covariates(estimates)
-    sizes = pd.Series(_largest_sizes(estimates)).groupby([covariates, _outcomes(estimates)]).max()
+    covariates = _covariates_of_rows(estimates)
+    sizes = pd.Series(_largest_sizes(estimates)).groupby([covariates, _outcome_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
@@ -76,14 +76,14 @@ def _largest_sizes(estimates: Estimates) -> np.ndarray:
     return largest
 
 
-def _outcomes(estimates: Estimates) -> np.ndarray:
+def _outcome_of_rows(estimates: Estimates) -> np.ndarray:
     """Return the outcome of each row's model, with its metric where the frame has a column of metrics."""
     formulas_and_metrics = zip(estimates.row_values("formula"), estimates.row_values("metric"), strict=True)
     outcomes = [f"{str(formula).partition('~')[0]}: {metric}" for formula, metric in formulas_and_metrics]
     return np.array(outcomes, dtype=object)
 
 
-def _covariates(estimates: Estimates) -> np.ndarray:
+def _covariates_of_rows(estimates: Estimates) -> np.ndarray:
     """Return the names of the numbers in each row's term; "" where they are none, or are rescaled already."""
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []

@@ -303,7 +303,7 @@ def _results(
             result = _AgreementResult(
                 group=group,
                 raters=[str(raters[rater]) for rater in rater_set],
-                coefficients=_estimate(record, interval, readings, level, options),
+                coefficients=_coefficients_of_readings(record, interval, readings, level, options),
                 n=n,
                 n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
@@ -344,7 +344,7 @@ def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], di
     return list(record.terms), {}
 
 
-def _estimate(
+def _coefficients_of_readings(
     record: Agreement, interval: Interval, readings: RaterReadings, level: float, options: dict[str, Any]
 ) -> Coefficients:
     """Estimate the coefficients of readings, NaN if these are of fewer than two cases."""

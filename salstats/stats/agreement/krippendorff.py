@@ -34,7 +34,7 @@ def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interv
         squares = np.where(has_pairs, counts @ centered**2, 0.0)
         observed = 2 * (weights @ (pair_weight * (m * squares - total**2)))
         expected = 2 * (n * (weights @ squares) - (weights @ total) ** 2)
-        return _alpha(n, observed, expected, len(values))
+        return _alpha_from_disagreement(n, observed, expected, len(values))
     # Readings of each value in rows with pairs, (n_sets, n_values)
     value_totals = weights @ counts.multiply(has_pairs[:, None]).tocsr()
     if scale == "nominal":
@@ -59,10 +59,12 @@ def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interv
         expected = 2 * (n * rank_squares - rank_sums**2)
     n_values_in_set = (value_totals > 0).sum(axis=1)
     expected = np.where(n_values_in_set > 1, expected, 0.0)
-    return _alpha(n, observed, expected, len(values))
+    return _alpha_from_disagreement(n, observed, expected, len(values))
 
 
-def _alpha(n: np.ndarray, observed: np.ndarray, expected: np.ndarray, n_values: int) -> np.ndarray:
+def _alpha_from_disagreement(
+    n: np.ndarray, observed: np.ndarray, expected: np.ndarray, n_values: int
+) -> np.ndarray:
     """Alpha (n_sets, 1) from sums of disagreement over ordered pairs of n readings, NaN if all are equal.
 
     Observed disagreement is summed / n, expected / (n (n - 1)). An expected sum that is only rounding error

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
 from salstats.errors import ColumnError, Message, MessagePart, Setting, ValueRangeError
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, checked_table_codes, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
 from salstats.stats.engine.resampling_units import Unit, unit_columns
 
@@ -36,7 +36,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):
         check_columns(frame, names, "data")
-        return check_table(frame, names)
+        return checked_table_codes(frame, names)
     scores = coded_scores(frame, "data")
     metrics = metrics_among(frame, names)
     if metrics and ("score" in names or "metric" in keep):

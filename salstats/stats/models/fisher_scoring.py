@@ -142,7 +142,7 @@ def linear_predictor_at(solution: Solution, points: np.ndarray) -> ValuesAndGrad
     """
     if solution.mean_function is None:
         return ValuesAndGradients(points @ solution.coefficients, points)
-    mean, slopes, _ = solution.mean_function(_predictors(solution, points))
+    mean, slopes, _ = solution.mean_function(_all_predictors_at(solution, points))
     mean_gradient = _derivatives_by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
@@ -164,7 +164,7 @@ def mean_slope_at(
     coefficients = _part_coefficients(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
-    _, first, second = solution.mean_function(_predictors(solution, points))
+    _, first, second = solution.mean_function(_all_predictors_at(solution, points))
     first_of_parts = first[:, :n_parts]
     # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
     # rule its derivatives have two parts, since both factors depend on the parameters.
@@ -179,7 +179,7 @@ def _part_coefficients(solution: Solution) -> np.ndarray:
     return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
 
-def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
+def _all_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
     """Return all predictors (m, k) at rows of the model matrix: the linear ones, then the constants."""
     constant = np.tile(solution.nuisance_parameters, (len(points), 1))
     return np.column_stack([points @ _part_coefficients(solution).T, constant])

@@ -224,7 +224,7 @@ class Fit(Fitted):
         ValueRangeError
             `term` or a name of `by` is no factor of the formula; an unknown `average`.
         """
-        return marginal_means(self, term, _columns(by), average, level)
+        return marginal_means(self, term, _columns_as_tuple(by), average, level)
 
     def contrasts(
         self,
@@ -265,7 +265,9 @@ class Fit(Fitted):
         ValueRangeError
             As `means`; `reference` is no level of any group; an invalid margin.
         """
-        return marginal_contrasts(self, term, _columns(by), reference, average, level, adjust, margin)
+        return marginal_contrasts(
+            self, term, _columns_as_tuple(by), reference, average, level, adjust, margin
+        )
 
     def slopes(
         self,
@@ -301,7 +303,7 @@ class Fit(Fitted):
         for polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter where a step
         of a tenth of the length gives another slope, such as near the end of a logarithm's domain.
         """
-        return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
+        return marginal_slopes(self, covariate, _columns_as_tuple(by), average, level, adjust)
 
     def effects(self, *, level: float = 0.95, adjust: str = "none") -> pd.DataFrame:
         """Average marginal effect of every variable on the scale of the score, in the columns of `regress`.
@@ -393,7 +395,7 @@ class Fit(Fitted):
         return random_effects(self)
 
 
-def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
+def _columns_as_tuple(by: str | Sequence[str]) -> tuple[str, ...]:
     """Return names of columns as a tuple, also for a single name."""
     if isinstance(by, str):
         return (by,)

@@ -113,10 +113,10 @@ def parse_formula(text: object) -> Formula:
     fixed_formula, random_effect_texts = _without_random_effects(formula)
     tree = _parse_tree(fixed_formula, excerpt)
     left, right = tree.args
-    response = _response(left, excerpt)
+    response = _response_factor(left, excerpt)
     random: list[RandomEffect] = []
     try:
-        terms = _sorted_terms(_terms(right, excerpt))
+        terms = _sorted_terms(_terms_of_node(right, excerpt))
         intercept = _has_intercept(right)
         for random_effect_text in random_effect_texts:
             random.extend(_random_effects(random_effect_text, excerpt))
@@ -235,7 +235,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
     right = _parse_tree(f"y ~ {effects}", excerpt).args[1]
-    terms = _sorted_terms(_terms(right, excerpt))
+    terms = _sorted_terms(_terms_of_node(right, excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
@@ -243,7 +243,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
-        groupings = _sorted_terms(_terms(_parse_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
+        groupings = _sorted_terms(_terms_of_node(_parse_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
             f"({effects}|{groups}) in {excerpt} needs columns as its groups, such as reader, patient/case or "
@@ -296,30 +296,30 @@ def _checked_text(text: object) -> str:
     return formula
 
 
-def _terms(node: Any, excerpt: str) -> Terms:
+def _terms_of_node(node: Any, excerpt: str) -> Terms:
     """Return the terms of a node of formulaic's tree."""
     operator = _operator(node)
     if operator is None:
         return _single_term(node, excerpt)
     if operator in ("**", "^"):
         base, exponent = node.args
-        return _power(_terms(base, excerpt), exponent, excerpt)
+        return _power_of_terms(_terms_of_node(base, excerpt), exponent, excerpt)
     if operator not in ("+", "-", "*", ":", "/", "in") or len(node.args) != 2:
         raise FormulaError(f"formula {excerpt} uses {operator!r}; name each column instead")
-    left = _terms(node.args[0], excerpt)
-    right = _terms(node.args[1], excerpt)
+    left = _terms_of_node(node.args[0], excerpt)
+    right = _terms_of_node(node.args[1], excerpt)
     if operator == "-":
         return {factors: term for factors, term in left.items() if factors not in right}
     if operator == "+":
-        return _union(left, right, excerpt=excerpt)
+        return _union_of_terms(left, right, excerpt=excerpt)
     if operator == "*":
-        return _union(left, right, _interactions(left, right), excerpt=excerpt)
+        return _union_of_terms(left, right, _interactions(left, right), excerpt=excerpt)
     if operator == "/":
         # (a + b)/c is a + b + a:b:c
         nesting = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
         nested = _interactions({frozenset(nesting): nesting}, right)
-        return _union(left, nested, excerpt=excerpt)
-    return _union(_interactions(left, right), excerpt=excerpt)
+        return _union_of_terms(left, nested, excerpt=excerpt)
+    return _union_of_terms(_interactions(left, right), excerpt=excerpt)
 
 
 def _single_term(token: Any, excerpt: str) -> Terms:
@@ -335,7 +335,7 @@ def _single_term(token: Any, excerpt: str) -> Terms:
     return {frozenset(): ()}
 
 
-def _union(*summands: Terms, excerpt: str) -> Terms:
+def _union_of_terms(*summands: Terms, excerpt: str) -> Terms:
     """Return all terms of the summands, in order of first appearance."""
     union: Terms = {}
     for terms in summands:
@@ -356,7 +356,7 @@ def _interactions(left: Terms, right: Terms) -> Terms:
     return products
 
 
-def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
+def _power_of_terms(terms: Terms, exponent: Any, excerpt: str) -> Terms:
     """Return the terms of (a + b + ...)^n: all interactions of up to n of them."""
     digits = exponent.token if _operator(exponent) is None else ""
     n = 0
@@ -370,7 +370,7 @@ def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
     power = terms
     for _ in range(n - 1):
         n_terms = len(power)
-        power = _union(_interactions(power, terms), excerpt=excerpt)
+        power = _union_of_terms(_interactions(power, terms), excerpt=excerpt)
         if len(power) == n_terms:
             # Higher interactions would only repeat factors.
             break
@@ -400,7 +400,7 @@ def _has_intercept(tree: Any) -> bool:
     return intercept
 
 
-def _response(node: Any, excerpt: str) -> Factor:
+def _response_factor(node: Any, excerpt: str) -> Factor:
     """Return the left side, checked to be one factor that is not `C(...)`."""
     factor = None
     if _operator(node) is None and not _is_number(node):
@@ -418,7 +418,7 @@ def _factor(token: Any, excerpt: str) -> Factor:
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
     code = _quoted_excerpt(token.token)
     try:
-        factor = _expression(token.token, _ExpressionChecker(code, excerpt))
+        factor = _factor_of_expression(token.token, _ExpressionChecker(code, excerpt))
     except (RecursionError, MemoryError):
         raise FormulaError(f"formula {excerpt} is nested too deeply") from None
     except FormulaError:
@@ -433,7 +433,7 @@ def _factor(token: Any, excerpt: str) -> Factor:
     return factor
 
 
-def _expression(expression: str, checker: "_ExpressionChecker") -> Factor:
+def _factor_of_expression(expression: str, checker: "_ExpressionChecker") -> Factor:
     """Return the factor of a Python expression of columns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)

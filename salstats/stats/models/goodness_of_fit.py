@@ -134,7 +134,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         if model.solution is None:
             rows.append({})
             continue
-        rows.append(_statistics(model.solution, fitted.family) | _f_test(model, notes))
+        rows.append(_goodness_statistics(model.solution, fitted.family) | _f_test(model, notes))
         new_names = [name for name in model.solution.parameters if name not in parameter_names]
         parameter_names.extend(new_names)
     notes.warn()
@@ -279,7 +279,7 @@ def _observation_statistics(solution: Solution, family: Family) -> np.ndarray:
     return np.column_stack([solution.fitted, residual, leverage, cooks_distance, standardised])
 
 
-def _statistics(solution: Solution, family: Family) -> dict[str, float]:
+def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]:
     """Return the goodness of fit of one model by column, without the F test."""
     n_parameters = solution.rank + family.n_dispersion_parameters + len(solution.nuisance_parameters)
     if solution.inference is not None:

@@ -136,7 +136,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
 
 
 def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
-    """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates; compare `separates`.
+    """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates.
 
     The outcomes are one or two boundaries (0 and 1) and, as the baseline, the scores in between. They are
     separated in the direction b if (b_k - b_l)'x >= 0 for each row x of outcome k and each other outcome l,

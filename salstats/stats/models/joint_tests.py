@@ -21,7 +21,7 @@ from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.standard_errors import covariance, note_few_clusters, working_least_squares
+from salstats.stats.models.standard_errors import covariance_and_df, note_few_clusters, working_least_squares
 
 _NOT_DETERMINED = (
     "no joint test (NaN) of a term that the data do not tell from others, since combinations of levels have "
@@ -272,7 +272,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     contrasts = np.zeros((q, len(solution.bread)))
     contrasts[:, : solution.rank] = coefficient_contrasts
     tested = np.flatnonzero(contrasts.any(axis=0))
-    values, df = covariance(model, notes, tested.tolist())
+    values, df = covariance_and_df(model, notes, tested.tolist())
     is_undefined = bool(np.isnan(values[np.ix_(tested, tested)]).any())
     contrast_covariance = contrasts @ np.where(np.isnan(values), 0.0, values) @ contrasts.T
     if is_undefined:

@@ -45,7 +45,7 @@ def logit(
     converged = bool(result.converged and np.isfinite(fitted).all())
     nearly_certain = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
     # Only these fits can be separated, and the linear program is slow.
-    if (not converged or nearly_certain) and separates(matrix, response):
+    if (not converged or nearly_certain) and terms_separate_outcomes(matrix, response):
         is_constant = response.min() == response.max()
         reason = "the outcome is constant" if is_constant else "terms separate it"
         raise NotEstimableError(f"the logit model has no finite estimates, {reason}")
@@ -99,7 +99,7 @@ def _statsmodels_fit(matrix: np.ndarray, response: np.ndarray, weights: np.ndarr
         )
 
 
-def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
+def terms_separate_outcomes(matrix: np.ndarray, response: np.ndarray) -> bool:
     """Return True if terms separate zeros and ones, so that the likelihood has no finite maximum.
 
     A linear program finds b with x'b >= 0 for y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and

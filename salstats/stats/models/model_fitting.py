@@ -15,7 +15,7 @@ from salstats.errors import Level, Message, MessagePart, SalstatsError, Setting,
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
-    check_table,
+    checked_table_codes,
     coded_scores,
 )
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
@@ -76,7 +76,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         coded_scores(data, "data")
     else:
         named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
-        check_table(data, [column for column in named_columns if column in data.columns])
+        checked_table_codes(data, [column for column in named_columns if column in data.columns])
     family = resolve_family(options.family, options.correlation, formulas)
     errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
     check_weights_are_supported(options.weights, family, errors, options.correlation, formulas)

@@ -16,7 +16,7 @@ from salstats.stats.models.beta_models import (
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, NotEstimableError, Solution
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
-from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, separates
+from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, terms_separate_outcomes
 
 #: Columns of the predictors of a full model, with zeros and ones.
 _ETA = 0
@@ -41,7 +41,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     """
     label = ORDERED_BETA.label
     interior = interior_mask(response, label)
-    if separates(matrix, response):
+    if terms_separate_outcomes(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
     present = [_ETA]
     if (response == 0).any():

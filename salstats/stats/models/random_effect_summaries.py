@@ -46,7 +46,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     check_level(level)
     rows: list[dict[str, Any]] = []
     n_rows = []
-    for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
+    for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
         components = []
         if inference is not None:
             components = _component_rows(inference, level)
@@ -110,7 +110,7 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
 def random_effects(fitted: Fitted) -> pd.DataFrame:
     """Return the rows of `Fit.random_effects`."""
     frames: list[pd.DataFrame] = []
-    for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
+    for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
         effects = []
         if inference is not None:
             effects = [
@@ -147,7 +147,7 @@ def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndar
     `codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
     """
     total = np.zeros(len(rows))
-    inference = _inference(model)
+    inference = _mixed_inference(model)
     if inference is None:
         return total
     for random_effect, blups in zip(inference.random_effects, inference.solution.random_effects, strict=True):
@@ -183,7 +183,7 @@ def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
     if fitted.reml is None:
         return {}
-    inferences = _inferences(fitted)
+    inferences = _mixed_inferences(fitted)
     singular = [None if inference is None else inference.solution.singular for inference in inferences]
     columns: dict[str, Any] = {"reml": fitted.reml, "singular": pd.array(singular, dtype="boolean")}
     groupings = dict.fromkeys(effect.name for model in fitted.models for effect in model.formula.random)
@@ -201,7 +201,7 @@ def _n_groups(inference: MixedInference | None, grouping: str) -> float:
     return np.nan
 
 
-def _inferences(fitted: Fitted) -> list[MixedInference | None]:
+def _mixed_inferences(fitted: Fitted) -> list[MixedInference | None]:
     """Return the inference of each mixed model, None without estimates; other models raise an error."""
     if fitted.reml is None:
         raise SalstatsError(
@@ -209,10 +209,10 @@ def _inferences(fitted: Fitted) -> list[MixedInference | None]:
             hint="add (1|case) or (1|reader) to the formula",
             option="formula",
         )
-    return [_inference(model) for model in fitted.models]
+    return [_mixed_inference(model) for model in fitted.models]
 
 
-def _inference(model: Model) -> MixedInference | None:
+def _mixed_inference(model: Model) -> MixedInference | None:
     """Return the inference of a mixed model, None for one without estimates or random effects."""
     if model.solution is None or not isinstance(model.solution.inference, MixedInference):
         return None

@@ -20,7 +20,7 @@ from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.random_effect_summaries import mixed_model_columns
-from salstats.stats.models.standard_errors import covariance, inference_columns
+from salstats.stats.models.standard_errors import covariance_and_df, inference_columns
 
 EFFECTS = ("coefficients", "marginal")
 #: Transforms of the left side after which an exponentiated coefficient is a ratio.
@@ -365,7 +365,7 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
     if solution is None:
         undefined = np.full(n_names, np.nan)
         return _CoefficientTable([""] * n_names, list(names), undefined, undefined, undefined, {})
-    values, df = covariance(model, notes)
+    values, df = covariance_and_df(model, notes)
     # Rows of the estimated coefficients, the same terms in each part
     n_parts = len(solution.predictor_names)
     first_rows = n_names * np.arange(n_parts)

@@ -37,7 +37,7 @@ class LeastSquares(NamedTuple):
     sampling: np.ndarray | None  # (m,), sampling weights
 
 
-def covariance(model: Model, notes: Notes, tested: Sequence[int] | None = None) -> CovarianceAndDf:
+def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None = None) -> CovarianceAndDf:
     """Return the covariance (p, p) of a model's parameters, coefficients first, and degrees of freedom (p,).
 
     Undefined entries are NaN. Degrees of freedom are those of Student's t, infinite for the normal
@@ -60,7 +60,7 @@ def covariance(model: Model, notes: Notes, tested: Sequence[int] | None = None) 
     if errors == "classical":
         return CovarianceAndDf(solution.dispersion * bread, _df_of_parameters(model))
 
-    values, df = _sandwich(model, solution, clusters)
+    values, df = _sandwich_covariance(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
         notes.add(
             f"no {errors} errors (NaN), since there is a single cluster,",
@@ -102,7 +102,7 @@ def _df_of_parameters(model: Model) -> np.ndarray:
     return np.full(len(solution.bread), df)
 
 
-def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> CovarianceAndDf:
+def _sandwich_covariance(model: Model, solution: Solution, clusters: np.ndarray | None) -> CovarianceAndDf:
     """Return the robust covariance (p, p) of the parameters, and their degrees of freedom (p,)."""
     errors = model.errors
     power = ERRORS[errors].power
@@ -188,7 +188,7 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     """
     solution = model.solution
     assert solution is not None
-    values, parameter_df = covariance(model, notes)
+    values, parameter_df = covariance_and_df(model, notes)
     is_undefined = np.isnan(np.diag(values))
     defined_values = np.where(np.isnan(values), 0.0, values)
     variance = np.einsum("ij,jk,ik->i", combinations, defined_values, combinations)

@@ -258,7 +258,7 @@ def _square_root(variance: float) -> float:
     return float(np.sqrt(variance))
 
 
-def components(table: AnovaTable) -> dict[str, float]:
+def variance_components_of_table(table: AnovaTable) -> dict[str, float]:
     """Return the estimated variances and covariances of the model by name, which may be below 0.
 
     Those that the design has no cells for are left out. Formulas are in the notes of `mrmc_components`.

@@ -54,7 +54,7 @@ def unbiasing_factors(present: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(1.0, inverse, out=np.zeros_like(inverse), where=is_defined))
 
 
-def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
+def _jackknife_covariance(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
     _figures, left_out = figure.with_jackknife(readings)
     present = readings.sums_by_unit(readings.is_read.astype(np.float64)) > 0
@@ -66,7 +66,9 @@ def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOpti
     return np.asarray(unbiasing_factors(present) * (deviations.T @ deviations))
 
 
-def _bootstrap(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
+def _bootstrap_covariance(
+    readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions
+) -> np.ndarray:
     """Covariances of the figures of bootstrap replicates, without those in which a figure is undefined."""
     n_units = int(readings.units.max()) + 1
     blocks = []
@@ -78,7 +80,7 @@ def _bootstrap(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: Boots
     return np.atleast_2d(np.cov(replicates[defined], rowvar=False))
 
 
-def _delong(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) -> np.ndarray:
+def _delong_covariance(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) -> np.ndarray:
     """Covariances of areas from the placement values of positives and negatives (DeLong), summed by unit.
 
     DeLong ER, DeLong DM, Clarke-Pearson DL. Biometrics 1988;44:837-845. doi:10.2307/2531595. For several
@@ -115,7 +117,9 @@ def _placement_deviations_by_unit(readings: ReaderReadings, in_class: np.ndarray
     return _UnitDeviations(readings.sums_by_unit(deviations), has_reading)
 
 
-def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
+def _unbiased_covariance(
+    readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions
+) -> np.ndarray:
     """Product of two areas less the mean product of comparisons that have no case in common.
 
     A comparison is of a positive with a negative. Its product with another is summed over all pairs of
@@ -151,9 +155,11 @@ def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: Bootst
 
 
 RECORDS = (
-    CovarianceEstimator("jackknife", "jackknife", _jackknife, ("mean", "auc")),
-    CovarianceEstimator("bootstrap", "bootstrap", _bootstrap, ("mean", "auc")),
-    CovarianceEstimator("delong", "DeLong", _delong, ("auc",)),
-    CovarianceEstimator("unbiased", "unbiased (U-statistics)", _unbiased, ("auc",), clustered=False),
+    CovarianceEstimator("jackknife", "jackknife", _jackknife_covariance, ("mean", "auc")),
+    CovarianceEstimator("bootstrap", "bootstrap", _bootstrap_covariance, ("mean", "auc")),
+    CovarianceEstimator("delong", "DeLong", _delong_covariance, ("auc",)),
+    CovarianceEstimator(
+        "unbiased", "unbiased (U-statistics)", _unbiased_covariance, ("auc",), clustered=False
+    ),
 )
 BY_NAME = {record.name: record for record in RECORDS}

@@ -62,7 +62,7 @@ class MovedPilot:
 
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
-        complete = self.pilot.complete
+        complete = self.pilot.is_complete
         return float(self.method_scores[complete].mean()), float(self.pilot.reference_scores[complete].mean())
 
 
@@ -91,7 +91,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
         return replace(moved, shared_flip_chance=_shared_flip_chance(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
-    residual = residual - residual[pilot.complete].mean()
+    residual = residual - residual[pilot.is_complete].mean()
     inflation = np.sqrt(pilot.n_units / (pilot.n_units - 1))
     return MovedPilot(replace(pilot, method_scores=fitted + inflation * residual))
 
@@ -124,13 +124,13 @@ def _shared_flip_chance(moved: MovedPilot) -> float:
     """
     pilot = moved.pilot
     difference = pilot.method_scores - pilot.reference_scores
-    difference = difference - difference[pilot.complete].mean()
+    difference = difference - difference[pilot.is_complete].mean()
     squares_of_units = (pilot.unit_sums(difference) ** 2).sum()
     squares_of_pairs = pilot.unit_sums(difference**2).sum()
     design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
     # Of the moved pilot these are expected values, to which the variance of the flips adds.
     moved_difference = moved.method_scores - pilot.reference_scores
-    moved_difference = moved_difference - moved_difference[pilot.complete].mean()
+    moved_difference = moved_difference - moved_difference[pilot.is_complete].mean()
     moved_squares_of_pairs = pilot.unit_sums(moved_difference**2 + moved.flip_variance).sum()
     independent = (pilot.unit_sums(moved_difference) ** 2 + pilot.unit_sums(moved.flip_variance)).sum()
     shared = replace(moved, shared_flip_chance=1.0).flip_covariance.sum()
@@ -163,7 +163,7 @@ def _check_effect_is_possible(
         )
     if pilot.is_binary:
         return
-    difference = (pilot.method_scores - pilot.reference_scores)[pilot.complete]
+    difference = (pilot.method_scores - pilot.reference_scores)[pilot.is_complete]
     moved_difference = difference + target_mean - method_mean
     # Two scores of the metric differ by high - low at most.
     is_beyond = np.abs(moved_difference) > high - low + _ROUNDING
@@ -209,15 +209,15 @@ class StudySampler:
         """Mean number of scores of a study, two for each pair."""
         return float(2 * self.n_units * self.moved.pilot.sizes.mean())
 
-    def units(self, studies: range) -> np.ndarray:
+    def draw_units(self, studies: range) -> np.ndarray:
         """Positions of the pilot's units that are drawn for some studies, shape (n_studies, n_units)."""
         numbers = [np.random.default_rng((self.seed, study)).random(self.n_units) for study in studies]
         return (np.stack(numbers) * self.moved.pilot.n_units).astype(np.int64)
 
-    def pairs(self, studies: range) -> DrawnPairs:
+    def draw_pairs(self, studies: range) -> DrawnPairs:
         """Return the pairs of some studies, all pairs of each drawn unit."""
         pilot = self.moved.pilot
-        drawn_units = self.units(studies).ravel()
+        drawn_units = self.draw_units(studies).ravel()
         sizes = pilot.sizes[drawn_units]
         # Drawn unit of each pair, as its position in `drawn_units`, and the pair's position in its unit
         draw_of_pair = np.arange(len(drawn_units)).repeat(sizes)

@@ -252,7 +252,7 @@ def power(
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
     for curve in curves:
-        sizes = curve.sizes(case_numbers, target)
+        sizes = curve.planned_sizes(case_numbers, target)
         if approach == "formula":
             rows += rows_by_formula(curve, sizes, target)
         else:

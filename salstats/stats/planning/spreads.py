@@ -83,8 +83,8 @@ def _spread_of_discordant_pairs(moved: MovedPilot, sd: float) -> Spread:
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = moved.pilot
-    method_scores = moved.method_scores[pilot.complete]
-    reference_scores = pilot.reference_scores[pilot.complete]
+    method_scores = moved.method_scores[pilot.is_complete]
+    reference_scores = pilot.reference_scores[pilot.is_complete]
     method_only = method_scores * (1 - reference_scores)
     reference_only = reference_scores * (1 - method_scores)
     discordant_share = float((method_only + reference_only).mean())

@@ -192,7 +192,7 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
     """Draw and analyse the studies of some blocks; return a frame for each block, with a row per study."""
     frames = []
     for block in blocks:
-        pairs = block.sampler.pairs(block.studies)
+        pairs = block.sampler.draw_pairs(block.studies)
         # The number of units in the seed makes this stream another than those that draw the studies.
         rng = np.random.default_rng((block.sampler.seed, block.studies.start, block.sampler.n_units))
         with warnings.catch_warnings():

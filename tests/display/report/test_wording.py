@@ -6,7 +6,7 @@ import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.wording import LabelSpelling, Wording, decimals, lowered, verdict_word
+from salstats.display.report.wording import LabelSpelling, Wording, decimals, label_in_sentence, verdict_word
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, Level, Message, Setting
 from salstats.metrics.registry import METRICS
@@ -27,7 +27,7 @@ WORDS = Wording(SETTINGS, Labels())
     ],
 )
 def test_only_plain_words_lose_their_capital_inside_a_sentence(label, inside):
-    assert lowered(label) == inside
+    assert label_in_sentence(label) == inside
 
 
 def test_a_users_label_keeps_its_capital():

@@ -6,7 +6,13 @@ import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.placement import choose_placement, key_of, lay_out, named_columns, ordered_groups
+from salstats.display.tables.placement import (
+    choose_placement,
+    key_of,
+    lay_out,
+    named_columns,
+    ordered_group_labels,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
 
@@ -91,6 +97,6 @@ def test_keys_are_texts_and_missing_values_are_empty():
 
 def test_groups_are_labelled_in_order():
     frame = table(metric=["iou", "hit"], task="xy")
-    groups = ordered_groups(frame, ["metric"], Labels({"metric": ["hit", "iou"]}, frame))
+    groups = ordered_group_labels(frame, ["metric"], Labels({"metric": ["hit", "iou"]}, frame))
     assert groups == {("hit",): "Hit rate", ("iou",): "IoU"}
-    assert ordered_groups(frame, [], Labels()) == {(): ""}
+    assert ordered_group_labels(frame, [], Labels()) == {(): ""}

@@ -1,19 +1,19 @@
 import numpy as np
 
-from salstats.stats.models.logit import logit, separates
+from salstats.stats.models.logit import logit, terms_separate_outcomes
 
 
 def test_separation_is_found_exactly():
     x = np.array([1.0, 2, 3, 4, 5, 6])
     matrix = np.column_stack([np.ones(6), x])
-    assert separates(matrix, (x > 3).astype(float))
-    assert separates(matrix, np.ones(6))
-    assert separates(matrix, np.array([0, 0, 0, 1, 1, 1.0]))
-    assert not separates(matrix, np.array([0, 1, 0, 1, 0, 1.0]))
-    assert not separates(matrix, np.array([0.2, 0.3, 0.1, 0.9, 0.5, 0.4]))
-    assert not separates(matrix, np.array([0, 0, 0.5, 1, 0.5, 0.9]))
+    assert terms_separate_outcomes(matrix, (x > 3).astype(float))
+    assert terms_separate_outcomes(matrix, np.ones(6))
+    assert terms_separate_outcomes(matrix, np.array([0, 0, 0, 1, 1, 1.0]))
+    assert not terms_separate_outcomes(matrix, np.array([0, 1, 0, 1, 0, 1.0]))
+    assert not terms_separate_outcomes(matrix, np.array([0.2, 0.3, 0.1, 0.9, 0.5, 0.4]))
+    assert not terms_separate_outcomes(matrix, np.array([0, 0, 0.5, 1, 0.5, 0.9]))
     overlap_at_a_point = np.array([0, 0, 0, 1, 1, 1.0])
-    assert separates(np.column_stack([np.ones(6), [1, 2, 3, 3, 4, 5.0]]), overlap_at_a_point)
+    assert terms_separate_outcomes(np.column_stack([np.ones(6), [1, 2, 3, 3, 4, 5.0]]), overlap_at_a_point)
 
 
 def test_the_fit_reaches_the_maximum_whatever_the_scale_of_its_columns():

@@ -54,7 +54,7 @@ def test_differences_are_moved_alike_and_keep_the_pilots_sd():
 @pytest.mark.parametrize("effect", [-0.4, -0.1, 0.1])
 def test_hits_stay_hits_and_have_the_effect(effect):
     pilot = clustered_hits()
-    pairs = StudySampler(move_pilot(pilot, "difference", effect, "hit"), 80, 1).pairs(range(500))
+    pairs = StudySampler(move_pilot(pilot, "difference", effect, "hit"), 80, 1).draw_pairs(range(500))
     assert set(np.unique(pairs.method_scores)) == {0.0, 1.0}
     difference = pairs.method_scores.mean() - pairs.reference_scores.mean()
     assert difference == pytest.approx(effect, abs=0.01)
@@ -75,7 +75,7 @@ def test_hits_of_one_unit_keep_their_design_effect():
     gap = gap - gap.mean()
     expected = (pilot.unit_sums(gap) ** 2).sum() / (gap**2).sum()
     population = move_pilot(pilot, "difference", -0.1, "hit")
-    pairs = StudySampler(population, 80, 1).pairs(range(1000))
+    pairs = StudySampler(population, 80, 1).draw_pairs(range(1000))
     drawn = pairs.method_scores - pairs.reference_scores
     drawn = (drawn - drawn.mean()).reshape(-1, 4)
     found = (drawn.sum(axis=1) ** 2).sum() / (drawn**2).sum()
@@ -110,17 +110,17 @@ def test_a_larger_study_holds_the_smaller():
         move_pilot(clustered_hits(), "difference", -0.1, "hit"),
     ):
         small, large = StudySampler(population, 5, 3), StudySampler(population, 9, 3)
-        np.testing.assert_array_equal(small.units(range(2, 6)), large.units(range(2, 6))[:, :5])
-        small_pairs, large_pairs = small.pairs(range(2, 3)), large.pairs(range(2, 3))
+        np.testing.assert_array_equal(small.draw_units(range(2, 6)), large.draw_units(range(2, 6))[:, :5])
+        small_pairs, large_pairs = small.draw_pairs(range(2, 3)), large.draw_pairs(range(2, 3))
         in_small = large_pairs.units.codes < 5
         np.testing.assert_array_equal(small_pairs.method_scores, large_pairs.method_scores[in_small])
         # and the studies are the same whatever block they are drawn in
-        np.testing.assert_array_equal(small.units(range(2, 6))[1:3], small.units(range(3, 5)))
+        np.testing.assert_array_equal(small.draw_units(range(2, 6))[1:3], small.draw_units(range(3, 5)))
         assert len(small_pairs.units.codes) == len(small_pairs.method_scores)
 
 
 def test_units_are_drawn_with_equal_chances():
-    drawn = StudySampler(MovedPilot(clustered()), 500, 1).units(range(100))
+    drawn = StudySampler(MovedPilot(clustered()), 500, 1).draw_units(range(100))
     shares = np.bincount(drawn.ravel(), minlength=12) / drawn.size
     # four standard errors of a share
     np.testing.assert_allclose(shares, 1 / 12, atol=4 * np.sqrt(1 / 12 / drawn.size))
@@ -129,9 +129,9 @@ def test_units_are_drawn_with_equal_chances():
 def test_a_unit_brings_all_its_pairs():
     pilot = clustered()
     sampler = StudySampler(MovedPilot(pilot), 4, 9)
-    pairs = sampler.pairs(range(5, 7))
+    pairs = sampler.draw_pairs(range(5, 7))
     assert list(np.unique(pairs.studies)) == [0, 1]
-    for number, chosen in enumerate(sampler.units(range(5, 7))):
+    for number, chosen in enumerate(sampler.draw_units(range(5, 7))):
         for place, unit in enumerate(chosen):
             there = (pairs.studies == number) & (pairs.units.codes == place)
             rows = slice(pilot.starts[unit], pilot.starts[unit] + pilot.sizes[unit])

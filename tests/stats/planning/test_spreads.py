@@ -32,7 +32,7 @@ def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
     hits = clustered_hits()
     for pilot, metric in ((hits, "hit"), (clustered(60), "iou")):
         population = move_pilot(pilot, term, effect, metric)
-        pairs = StudySampler(population, 400, 7).pairs(range(2000))
+        pairs = StudySampler(population, 400, 7).draw_pairs(range(2000))
         own, other = pairs.method_scores, pairs.reference_scores
         known = ~np.isnan(own - other)
         own_sum, other_sum, n = (

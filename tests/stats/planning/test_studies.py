@@ -27,7 +27,7 @@ def test_studies_of_one_call_are_analysed_as_each_alone():
     sampler = StudySampler(move_pilot(clustered(40), "difference", -0.1, "gain"), 9, 4)
     options = {"jobs": None, "progress": False}
     counts = simulate({9: sampler}, Plan("difference", 0.95), "gain", 40, **options)[9]
-    frames = [frame_of_pairs(sampler.pairs(range(i, i + 1)), "gain") for i in range(40)]
+    frames = [frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain") for i in range(40)]
     single = [ss.difference(frame, reference="human", unit="patient", n_replicates=1000) for frame in frames]
     single = pd.concat(single)
     assert 0 < counts.n_shown < 40
@@ -45,7 +45,7 @@ def test_a_test_that_is_given_decides_by_its_p_value(test):
     counts = simulate({9: sampler}, Plan("difference", 0.95, test=test), "gain", 30, **options)[9]
     n_significant = 0
     for i in range(30):
-        frame = frame_of_pairs(sampler.pairs(range(i, i + 1)), "gain")
+        frame = frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain")
         result = ss.difference(frame, reference="human", unit="patient", test=test, n_replicates=1000)
         n_significant += result["p_value"][0] < 0.05
     assert 0 < n_significant < 30
@@ -55,7 +55,7 @@ def test_a_test_that_is_given_decides_by_its_p_value(test):
 def test_margins_and_widths_decide_by_the_interval():
     sampler = StudySampler(move_pilot(clustered(40), "difference", 0.0, "gain"), 9, 4)
     options = {"jobs": None, "progress": False}
-    frames = [frame_of_pairs(sampler.pairs(range(i, i + 1)), "gain") for i in range(30)]
+    frames = [frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain") for i in range(30)]
     plan = Plan("difference", 0.95, margin=0.08, interval="t")
     results = pd.concat(
         [

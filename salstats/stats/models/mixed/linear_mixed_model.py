@@ -48,7 +48,7 @@ class ScaledModel:
     ols_coefficients: np.ndarray  # (p,), of ordinary least squares
     unit: float  # root mean square of the residuals of ordinary least squares
 
-    def factors(self, theta: np.ndarray) -> list[np.ndarray]:
+    def relative_factors_at(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return Lambda of the scaled terms at the theta of the original terms."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         return [
@@ -99,7 +99,7 @@ class MixedSolution:
         """True if some combination of a term's effects has no variance."""
         smallest_singular_values = [
             np.linalg.svd(relative_factor, compute_uv=False)[-1]
-            for relative_factor in self.scaled.factors(self.theta)
+            for relative_factor in self.scaled.relative_factors_at(self.theta)
         ]
         return any(value < _SINGULAR for value in smallest_singular_values)
 
@@ -109,14 +109,16 @@ class MixedSolution:
         return tuple(self.sigma**2 * factor @ factor.T for factor in self.relative_covariance_factors)
 
     @cached_property
-    def evaluated(self) -> Evaluation:
+    def evaluation_at_optimum(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
-        return evaluate_deviance(self.scaled.products, self.scaled.factors(self.theta), reml=self.reml)
+        return evaluate_deviance(
+            self.scaled.products, self.scaled.relative_factors_at(self.theta), reml=self.reml
+        )
 
     @property
     def scaled_theta(self) -> np.ndarray:
         """Theta of the scaled model."""
-        return theta_entries(self.scaled.factors(self.theta), self.terms)
+        return theta_entries(self.scaled.relative_factors_at(self.theta), self.terms)
 
     @property
     def scaled_sigma(self) -> float:
@@ -134,7 +136,9 @@ class MixedSolution:
     @cached_property
     def covariance_slopes(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
-        scaled_slopes = covariance_slopes(self.evaluated, self.terms, self.scaled_theta, self.scaled_sigma)
+        scaled_slopes = covariance_slopes(
+            self.evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
+        )
         transform = self.scaled.unit * self.scaled.coefficient_basis
         return np.asarray(transform @ scaled_slopes @ transform.T)
 
@@ -142,7 +146,9 @@ class MixedSolution:
     def adjusted_covariance(self) -> AdjustedCovariance:
         """Kenward and Roger's covariance of the scaled model's coefficients."""
         scaled = self.scaled
-        return adjusted_covariance(scaled.products, scaled.terms, scaled.factors(self.theta), self.evaluated)
+        return adjusted_covariance(
+            scaled.products, scaled.terms, scaled.relative_factors_at(self.theta), self.evaluation_at_optimum
+        )
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
         """Return contrasts (k, p) of the coefficients as contrasts of the scaled model's coefficients."""
@@ -154,7 +160,10 @@ class MixedSolution:
         scaled = self.scaled
         conditional_means = []
         for z_by_residual, factor, basis in zip(
-            self.evaluated.residual_products, scaled.factors(self.theta), scaled.bases, strict=True
+            self.evaluation_at_optimum.residual_products,
+            scaled.relative_factors_at(self.theta),
+            scaled.bases,
+            strict=True,
         ):
             # Sigma Z'V^-1 (y - X b) of the scaled model, then in the units of the response and the effects
             conditional_means.append(scaled.unit * z_by_residual @ factor @ factor.T @ basis.T)
@@ -167,9 +176,9 @@ class MixedSolution:
         The coefficients are treated as known, as in lme4: sigma^2 (Sigma - Sigma Z'V^-1 Z Sigma).
         """
         scaled = self.scaled
-        weighted = self.evaluated.weighted
+        weighted = self.evaluation_at_optimum.weighted
         conditional_covariances = []
-        for k, relative_factor in enumerate(scaled.factors(self.theta)):
+        for k, relative_factor in enumerate(scaled.relative_factors_at(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
             z_by_z = level_products(scaled.products, weighted, k) - loading_products
@@ -246,7 +255,7 @@ def scaled_model(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model",
             option="formula",
         )
-    bases = tuple(_basis(term, orthogonalize=orthogonalize and term.correlated) for term in terms)
+    bases = tuple(_scaling_basis(term, orthogonalize=orthogonalize and term.correlated) for term in terms)
     scaled_terms = tuple(
         replace(term, matrix=term.matrix @ basis) for term, basis in zip(terms, bases, strict=True)
     )
@@ -262,7 +271,7 @@ def scaled_model(
     )
 
 
-def _basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
+def _scaling_basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
     """Return the lower triangular B that gives the term's matrix times B columns of mean square 1.
 
     With `orthogonalize` these columns are orthogonal, too.
