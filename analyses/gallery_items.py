@@ -166,6 +166,22 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_heatmap",
+        """
+        means = ss.summarize(scores, average="task")
+        ss.plot_heatmap(means, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_heatmap of ranks by task",
+        """
+        ranks = ss.rank_stability(scores, by=["metric", "task"], n_replicates=200)
+        ss.plot_heatmap(ranks, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
         "plot_intervals of one metric",
         """
         means = ss.summarize(scores.query("metric == 'iou'"), average="task")

@@ -42,7 +42,16 @@ QUESTIONS = {
     "scores": Question(
         "How good is each method?",
         "Mean scores with their intervals, and how the scores of single cases are distributed.",
-        frozenset({"plot_intervals", "plot_box", "plot_letter_values", "table_estimates", "table_describe"}),
+        frozenset(
+            {
+                "plot_intervals",
+                "plot_heatmap",
+                "plot_box",
+                "plot_letter_values",
+                "table_estimates",
+                "table_describe",
+            }
+        ),
     ),
     "comparison": Question(
         "Which method is better?",

@@ -39,6 +39,7 @@ Report
     table_correlation  Table of correlations.
     save_table         Write a table as DOCX, LaTeX, HTML, CSV, Markdown, JSON or PNG.
     plot_intervals     Figure of estimates with their intervals.
+    plot_heatmap       Heat map of estimates by method and task.
     plot_decrease      Forest of decreases or differences from a reference.
     plot_pairs         Paired scores and their differences: an estimation plot.
     plot_box           Box plots of scores.

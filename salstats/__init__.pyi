@@ -89,6 +89,7 @@ from .display.tables.correlation import table_correlation as table_correlation
 from .display.tables.power import table_power as table_power
 from .display.export.table_files import save_table as save_table
 from .display.plots.layout.figure import Figure as Figure
+from .display.plots.heatmap import plot_heatmap as plot_heatmap
 from .display.plots.intervals import plot_intervals as plot_intervals
 from .display.plots.decrease import plot_decrease as plot_decrease
 from .display.plots.readers import plot_readers as plot_readers

@@ -126,7 +126,7 @@ def rank_diagram(
     )
     figure = (
         Figure(points, p9.aes("x", "y"))
-        + _axis_layers(axis, _axis_title(ranking), points["panel"], grid.panel_width)
+        + _axis_layers(axis, _axis_title(ranking), grid.panel_width)
         + p9.geom_segment(p9.aes(xend="x", yend="axis"), size=_LINE_SIZE)
         + p9.geom_segment(p9.aes(xend="line_end", yend="y"), size=_LINE_SIZE)
         + p9.geom_segment(
@@ -254,8 +254,8 @@ def _axis(points: pd.DataFrame, panel_width: float) -> _Axis:
     return _Axis(left_mm + 2 * _NAME_GAP_MM, panel_width - right_mm - 2 * _NAME_GAP_MM, int(n_ranks))
 
 
-def _axis_layers(axis: _Axis, title: str, panels: pd.Categorical, panel_width: float) -> list[Any]:
-    """Return the layers of the axis of ranks, its numbers and its title, in each panel."""
+def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:
+    """Return the layers of the axis of ranks, its numbers and its title, which each panel has."""
     n_numbers = int((axis.right - axis.left) // _TICK_ROOM_MM)
     breaks = rank_breaks(axis.n_ranks, max(n_numbers, 2))
     ticks = pd.DataFrame({"x": [axis.at(rank) for rank in breaks], "text": tick_texts(breaks)})

@@ -160,6 +160,9 @@ FIGURES = {
     "readers": (lambda f: ss.plot_readers(f, means=ss.mrmc(read())), ss.mrmc_readers(read()), True),
     "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
     "diagram": (lambda f: ranked(f, "diagram"), ODD, True),
+    "heatmap": (ss.plot_heatmap, estimates([*NAMES.values(), "Average"]), True),
+    "heatmap of a distance": (ss.plot_heatmap, DISTANCE_MEANS, False),
+    "heatmap of extremes": (ss.plot_heatmap, EXTREME_DECREASE, False),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
@@ -377,6 +380,7 @@ OF_ONE = {
     "ranks": lambda: ss.plot_ranks(ss.rank_stability(PAIR, by=BY[::2], n_replicates=50)),
     "significance": lambda: ss.plot_significance(ss.significance_map(PAIR, by=BY[::2], test="t")),
     "diagram": lambda: ranked(PAIR, "diagram"),
+    "heatmap": lambda: ss.plot_heatmap(ss.summarize(ALONE, by=BY, interval="t")),
     "power": lambda: ss.plot_power(
         ss.power(PAIR, reference="human", effect=-0.1, by=BY[::2], approach="formula")
     ),
@@ -432,6 +436,7 @@ OF_A_STUDY = {
             n_replicates=50,
         )
     ),
+    "heatmap": lambda scores: ss.plot_heatmap(means(scores.assign(task=task_of(scores)))),
     "diagram": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores)), "diagram"),
 }
 #: Studies whose figures are measured at each run; the larger ones are measured by `pytest -m slow`.

@@ -1,0 +1,403 @@
+"""Heat maps of estimates: a tile for each method and task, a panel for each metric."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import check_choice
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import bars_sentence, count_sentence, validity_sentences
+from salstats.display.plots.decrease import contrast_title
+from salstats.display.plots.layout.axis_limits import axis_limits
+from salstats.display.plots.layout.axis_sides import axis_sides
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.empty_rows import NOT_DEFINED
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepare, quantity_label
+from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.legends import centred_justification
+from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
+from salstats.display.plots.layout.text_fit import (
+    NAME_CHARS,
+    label_chars,
+    names_below,
+    short_labels,
+    text_width_mm,
+)
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, TEXT_PT, font
+from salstats.display.tables.grid import DEFAULT_DIGITS, decimals_of_rows
+from salstats.display.tables.marks import better_sign
+from salstats.display.text.format import MISSING, STYLES, fixed_text, limits_text
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
+from salstats.display.text.vocabulary import CONTRASTS, RANK_TERMS, TERMS
+from salstats.errors import SalstatsError
+
+#: Colours of the worst and of the best estimate of a panel; lightness falls evenly, also in grey.
+_SHADES = ("#EEF3F8", "#004488")
+#: Tiles of this shade and more, from 0 to 1, are so dark that their numbers are white.
+_DARK_FROM = 0.7
+#: Sizes in points of estimates and of what stands below them, and share of a tile that a text may fill.
+_ESTIMATE_PT = TEXT_PT - 0.5
+_LIMITS_PT = TEXT_PT - 1.5
+_MIN_ESTIMATE_PT = 5.5
+_FILLED_SHARE = 0.92
+#: Most lines of a name of a row, and room in mm around it.
+_NAME_LINES = 3
+_PAD_MM = 4.0
+#: Least height in mm of a tile with one line of text and with two, and its greatest width.
+_TILE_MM = 4.5
+_TWO_LINES_MM = 7.0
+_MAX_TILE_WIDTH_MM = 26.0
+#: Distance of a line of text from the middle of a tile with two, as a share of its height.
+_LINE_SHARE = 0.21
+#: Room in mm above averages and pooled rows.
+_SUMMARY_GAP_MM = 1.2
+#: Size in points of the colour bar, and the room in mm for it with its texts.
+_BAR_WIDTH_PT = 90
+_BAR_HEIGHT_PT = 5
+_BAR_MM = 45.0
+_LEGEND_MM = 9.0
+
+
+class _TileTexts(NamedTuple):
+    """Texts of the tiles: the estimates, and the limits below them ("" throughout if they do not fit)."""
+
+    estimates: list[str]
+    limits: list[str]
+
+
+@plot_function
+def plot_heatmap(
+    estimates: pd.DataFrame,
+    *,
+    reference: str | None = None,
+    labels: Mapping[str, Any] | Labels | None = None,
+    n_columns: int | None = None,
+    style: str = "nature",
+    width: float | None = None,
+) -> Figure:
+    """Draw estimates of methods by tasks as tiles, the darker the better, a panel for each metric.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        From `summarize`, `difference`, `rank_stability(by=["metric", "task"])` or any estimates frame of one
+        term, grouped by `method` and `task` (or else another column) and by any of `metric` and one further
+        column, whose values become panels.
+    reference : str, optional
+        The method that stands first, by default "human".
+    labels : mapping, optional
+        Names and order of tasks, methods and metrics.
+    n_columns : int, optional
+        Panels side by side.
+    style : {"nature", "radiology", "ama", "brackets"}
+        How limits are written.
+    width : float, optional
+        Width of the figure in mm; by default 89 for one panel that fits with its intervals, else 183.
+
+    Returns
+    -------
+    Figure
+        Its `data` have `shade` of each tile, 0 for the worst and 1 for the best estimate of its panel by the
+        record of the metric; of a metric that is not known, for the smallest and the largest. Limits stand
+        below the estimates where they fit all tiles. A tile says so if its estimate is not defined. "Overall"
+        and "Average" stand last, set apart.
+
+    Raises
+    ------
+    ColumnError
+        No column `estimate`, or one that is not numeric.
+    SalstatsError
+        Several terms; estimates that are all missing; two rows for one place; no methods, or no other
+        grouping column for the rows; more than one further grouping column.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> means = ss.summarize(scores, by=["metric", "method", "task"], n_replicates=100)
+    >>> figure = ss.plot_heatmap(means)
+    >>> figure.data.loc[figure.data["shade"] == 1, ["metric", "method", "task", "text"]]
+       metric method              task   text
+    9     hit  human  Pleural Effusion  0.884
+    21    iou  human      Cardiomegaly  0.532
+    """
+    check_choice(style, tuple(STYLES), "style")
+    means = read_estimates(estimates).of_term("mean")
+    drawing = prepare(means, Labels(labels, means.frame), reference)
+    row = _row_column(drawing)
+    methods = list(drawing.methods)
+    n_methods = len(methods)
+    titles = list(drawing.frame["panel"].cat.categories)
+    texts = _texts(drawing, style)
+    value_mm = _widest_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
+    limits_mm = _widest_mm(texts.limits, _LIMITS_PT) * n_methods
+    if width is None:
+        fits_column = len(titles) == 1 and limits_mm <= 0.6 * COLUMN_MM
+        width = COLUMN_MM if fits_column else PAGE_MM
+    row_names = short_labels(
+        drawing.labels, row, drawing.frame[row], label_chars(width, NAME_CHARS), _NAME_LINES
+    )
+    names_mm = max(map(text_width_mm, row_names.values())) + _PAD_MM
+    # limits come before panels side by side
+    min_width = limits_mm if limits_mm <= width - names_mm - _PAD_MM else value_mm
+    grid = panel_grid(titles, n_columns, width, left_mm=names_mm, min_width=min_width)
+    tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
+    column_labels = [drawing.labels.value("method", method) for method in methods]
+    column_names = names_below(column_labels, tile_width, slant=len(titles) % grid.n_columns == 0)
+    if column_names.left_overhang > names_mm:
+        grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_width)
+        tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
+    has_limits = any(texts.limits) and limits_mm <= n_methods * tile_width
+    tiles = drawing.frame.assign(
+        across=[float(methods.index(method)) for method in drawing.frame["method"]],
+        shade=_shades(drawing),
+        text=texts.estimates,
+        limits=texts.limits if has_limits else "",
+    )
+    tile_mm = _tile_height(list(row_names.values()), tiles, tile_width)
+    centres = _row_centres(list(row_names), tile_mm)
+    height = max(-centre for centre in centres.values()) + tile_mm / 2
+    tiles["up"] = tiles[row].map(centres).astype(float)
+    estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / value_mm)
+    has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
+    # tiles of the greatest width do not fill the panels
+    unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
+    bar_title = _bar_title(drawing)
+    further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
+    legend_title = p9.element_blank()
+    if bar_title:
+        legend_title = p9.element_text(size=TEXT_PT, ha="center", margin={"b": 2})
+        further_mm += LINE_MM
+    figure = (
+        Figure(tiles, p9.aes("across", "up"))
+        + p9.geom_tile(p9.aes(fill="shade"), width=0.97, height=0.96 * tile_mm, color=GUIDE, size=0.2)
+        + _text_layers(tiles, tile_mm, tile_width, estimate_pt if has_numbers else None)
+        + p9.scale_fill_gradientn(
+            _SHADES,
+            limits=(0, 1),
+            breaks=[0, 1],
+            labels=_bar_labels(drawing),
+            name=bar_title,
+            na_value="white",
+        )
+        + p9.scale_color_identity()
+        + p9.scale_x_continuous(
+            breaks=list(range(n_methods)),
+            labels=column_names.texts,
+            limits=(-0.5, n_methods - 0.5),
+            minor_breaks=[],
+            expand=(0, 0.03),
+        )
+        + p9.scale_y_continuous(
+            breaks=list(centres.values()),
+            labels=list(row_names.values()),
+            limits=(-height, 0),
+            minor_breaks=[],
+            expand=(0, 0.03),
+        )
+        + grid.elements(
+            height,
+            notes=_notes(drawing, has_limits=has_limits),
+            # the caption begins below the names of rows
+            indent_mm=max(column_names.left_overhang - names_mm, 0.0),
+            further_mm=further_mm,
+        )
+        + p9.theme(
+            axis_title=p9.element_blank(),
+            axis_line=p9.element_blank(),
+            axis_ticks=p9.element_blank(),
+            axis_text_x=p9.element_text(va="top", **column_names.text_options),
+            axis_text_y=p9.element_text(ha="right", ma="right"),
+            legend_title=legend_title,
+            legend_title_position="top",
+            legend_key_width=_BAR_WIDTH_PT,
+            legend_key_height=_BAR_HEIGHT_PT,
+            legend_justification_top=centred_justification(
+                max(_BAR_MM, text_width_mm(bar_title)),
+                grid.left_mm,
+                width - grid.left_mm - unused_width,
+                width,
+            ),
+            plot_margin_right=unused_width / width,
+        )
+    )
+    return grid.pages(figure, height, edges=[centre - tile_mm / 2 for centre in centres.values()])
+
+
+def _row_column(drawing: EstimateDrawing) -> str:
+    """Return the column whose values are the rows; raise unless methods and another column are there."""
+    if not drawing.methods or drawing.row in (None, "method"):
+        raise SalstatsError(
+            f"{drawing.estimates.name} has to be grouped by 'method' and by another column, such as 'task'",
+            option=drawing.estimates.name,
+            column="task" if drawing.methods else "method",
+        )
+    return str(drawing.row)
+
+
+def _texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
+    """Return the texts of all tiles, with the decimals of the metric or of the term."""
+    estimates = drawing.in_panels
+    values = estimates.numbers("estimate")
+    digits = decimals_of_rows(estimates, None)
+    if drawing.term in TERMS and TERMS[drawing.term].digits != DEFAULT_DIGITS:
+        digits = [TERMS[drawing.term].digits] * len(estimates)
+    defined = values[estimates.has_estimate]
+    if drawing.term in RANK_TERMS and (defined % 1 == 0).all():
+        digits = [0] * len(estimates)
+    limits = []
+    rows = zip(estimates.numbers("conf_low"), estimates.numbers("conf_high"), digits, strict=True)
+    for low, high, row_digits in rows:
+        text = limits_text(low, high, row_digits, style)
+        limits.append("" if text == MISSING else text)
+    return _TileTexts(
+        estimates=[fixed_text(value, n) for value, n in zip(values, digits, strict=True)], limits=limits
+    )
+
+
+def _widest_mm(texts: list[str], size: float) -> float:
+    """Return the width in mm that a tile needs for the widest of some texts of a size in points."""
+    return max(text_width_mm(text, size) for text in texts) / _FILLED_SHARE
+
+
+def _signs(drawing: EstimateDrawing) -> pd.Series:
+    """Return 1 for each row whose larger estimates are better, -1 for smaller ones, 0 where unknown."""
+    frame = drawing.frame
+    if drawing.term in CONTRASTS and "metric" in frame.columns:
+        sides = axis_sides(frame, drawing.term)
+        better = dict(zip(sides["panel"], sides["better"], strict=True))
+        return pd.Series([better.get(panel, 0) for panel in frame["panel"]], frame.index)
+    metrics = drawing.in_panels.row_values("metric")
+    return pd.Series([better_sign(metric, drawing.term) for metric in metrics], frame.index)
+
+
+def _shades(drawing: EstimateDrawing) -> pd.Series:
+    """Return the shade of each estimate, from 0 for the worst to 1 for the best of its panel.
+
+    Where it is not known which is better, they go from the smallest to the largest. Percentage decreases that
+    are far out have the shade of the end of an axis without them. All shades are 0.5 in a panel whose
+    estimates are equal.
+    """
+    estimates = _shaded_estimates(drawing)
+    goodness = estimates * _signs(drawing).replace(0, 1)
+    panels = goodness.groupby(drawing.frame["panel"], observed=True)
+    worst = panels.transform("min")
+    extent = panels.transform("max") - worst
+    shades = (goodness - worst) / extent.where(extent > 0)
+    return shades.where(extent > 0, 0.5).where(estimates.notna())
+
+
+def _shaded_estimates(drawing: EstimateDrawing) -> pd.Series:
+    """Return the estimates as they are shaded: no further than the ends of the axis of their panel."""
+    frame = drawing.frame
+    ends = axis_limits(frame, None, drawing.term).set_index("panel")
+    panels = frame["panel"].astype(str)
+    low = panels.map(ends["low"].rename(index=str)).astype(float)
+    high = panels.map(ends["high"].rename(index=str)).astype(float)
+    return frame["estimate"].clip(low.fillna(-np.inf), high.fillna(np.inf))
+
+
+def _tile_height(row_names: list[str], tiles: pd.DataFrame, tile_width: float) -> float:
+    """Return the height of a tile in mm: that of its texts, and of the names of rows."""
+    n_lines = max(name.count("\n") + 1 for name in row_names)
+    has_two_lines = tiles["limits"].ne("").any()
+    if tiles["estimate"].isna().any():
+        has_two_lines |= "\n" in _undefined_text(tile_width)
+    least = _TWO_LINES_MM if has_two_lines else _TILE_MM
+    return max(least, n_lines * LINE_MM + 0.6)
+
+
+def _row_centres(rows: list[Any], tile_mm: float) -> dict[Any, float]:
+    """Return the vertical position in mm of each row, with a gap above averages and pooled rows."""
+    centres = {}
+    gap = 0.0
+    for index, value in enumerate(rows):
+        if index and str(value) in SUMMARY_LABELS:
+            gap = _SUMMARY_GAP_MM
+        centres[value] = -tile_mm * (index + 0.5) - gap
+    return centres
+
+
+def _undefined_text(tile_width: float) -> str:
+    """Return the text of a tile without an estimate, a dash where the words do not fit a width in mm."""
+    text = NOT_DEFINED.replace(" ", "\n")
+    if text_width_mm(text, _LIMITS_PT) > _FILLED_SHARE * tile_width:
+        return MISSING
+    return text
+
+
+def _text_layers(
+    tiles: pd.DataFrame, tile_mm: float, tile_width: float, estimate_pt: float | None
+) -> list[Any]:
+    """Return the layers of texts in tiles; without a size in points there are no numbers."""
+    undefined = tiles[tiles["estimate"].isna()]
+    defined = tiles[tiles["estimate"].notna()]
+    ink = np.where(defined["shade"] >= _DARK_FROM, "white", "black")
+    offset = np.where(defined["limits"] != "", _LINE_SHARE * tile_mm, 0.0)
+    defined = defined.assign(ink=ink, upper=defined["up"] + offset, lower=defined["up"] - offset)
+    options: dict[str, Any] = {"family": font(), "va": "center"}
+    layers = []
+    if len(undefined):
+        layers.append(
+            p9.geom_text(
+                label=_undefined_text(tile_width), data=undefined, color=MUTED, size=_LIMITS_PT, **options
+            )
+        )
+    if estimate_pt is not None:
+        number = p9.aes(y="upper", label="text", color="ink")
+        layers.append(p9.geom_text(number, defined, size=estimate_pt, **options))
+    limited = defined[defined["limits"] != ""]
+    if len(limited):
+        limits = p9.aes(y="lower", label="limits", color="ink")
+        layers.append(p9.geom_text(limits, limited, size=_LIMITS_PT, **options))
+    return layers
+
+
+def _quantity(drawing: EstimateDrawing) -> str:
+    """Return the name of the estimates: "Mean IoU", or "Mean" where panels have different metrics."""
+    if drawing.term in CONTRASTS:
+        return contrast_title(drawing.estimates, drawing.labels, str(drawing.term))
+    return quantity_label(drawing.estimates.only_value("metric"), drawing.term, drawing.labels)
+
+
+def _bar_title(drawing: EstimateDrawing) -> str:
+    """Return the title of the colour bar: the estimates in a figure of one panel, which has no title."""
+    if drawing.n_panels > 1:
+        return ""
+    return _quantity(drawing)
+
+
+def _bar_labels(drawing: EstimateDrawing) -> list[str]:
+    """Return the texts at the ends of the colour bar."""
+    is_known = _signs(drawing) != 0
+    if is_known.all():
+        return ["worst", "best"]
+    if not is_known.any():
+        return ["smallest", "largest"]
+    return ["worst or smallest", "best or largest"]
+
+
+def _notes(drawing: EstimateDrawing, *, has_limits: bool) -> list[str]:
+    """Return the sentences of the caption."""
+    scale = "from the worst to the best of each panel"
+    if (_signs(drawing) == 0).any():
+        scale += ", or from the smallest to the largest where it is not known which is better"
+    estimates = drawing.estimates
+    notes = [
+        scope_note(drawing.frame, drawing.labels, [key for key in estimates.keys if key != "reference"]),
+        f"Darker: better, {scale}.",
+    ]
+    is_cut = (_shaded_estimates(drawing) - drawing.frame["estimate"]).abs() > 0
+    if is_cut.any():
+        notes.append("Estimates far from the others of their panel do not stretch its shades.")
+    if drawing.n_panels > 1 and drawing.term not in (None, "mean"):
+        notes.append(f"Numbers: {_quantity(drawing)}.")
+    limited = estimates.subset(estimates.has_limits)
+    if has_limits:
+        notes.append(bars_sentence(limited, mark="Below estimates"))
+    elif len(limited):
+        notes.append("Tiles are too narrow for the limits of intervals.")
+    return [*notes, validity_sentences(estimates), count_sentence(estimates), drawing.missing]

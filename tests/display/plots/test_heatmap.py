@@ -1,0 +1,93 @@
+"""Heat maps: what shades and numbers say, and which tile stands where."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import caption, layers, scale
+from tests_support import raises
+
+import salstats as ss
+from salstats.errors import SalstatsError
+
+TASKS = ["Edema", "Nodule"]
+
+
+def means(values, metric="iou", **columns):
+    """Means of people and one method on two tasks."""
+    methods = ["gradcam", "gradcam", "human", "human"]
+    frame = pd.DataFrame({"metric": metric, "method": methods, "task": TASKS * 2, "term": "mean"})
+    return frame.assign(estimate=values, **columns)
+
+
+def shades(figure, metric="iou"):
+    """Shade of each method and task."""
+    data = figure.data[figure.data["metric"] == metric]
+    return dict(zip(zip(data["method"], data["task"], strict=True), data["shade"], strict=True))
+
+
+def test_the_worst_tile_of_a_panel_is_the_lightest_and_the_best_the_darkest():
+    expected = {("gradcam", "Edema"): 0, ("gradcam", "Nodule"): 0.25, ("human", "Edema"): 0.5}
+    got = shades(ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6])))
+    assert got == pytest.approx({**expected, ("human", "Nodule"): 1})
+    # of a distance the smallest is the best
+    distance = shades(ss.plot_heatmap(means([60.0, 50.0, 40.0, 20.0], metric="hd95")), "hd95")
+    assert distance == pytest.approx({**expected, ("human", "Nodule"): 1})
+
+
+def test_each_metric_has_its_own_shades_and_decimals():
+    both = pd.concat([means([0.2, 0.3, 0.4, 0.6]), means([60.0, 50.0, 40.0, 20.0], metric="hd95")])
+    figure = ss.plot_heatmap(both)
+    assert shades(figure) == pytest.approx(shades(figure, "hd95"))
+    assert list(figure.data["text"]) == ["0.200", "0.300", "0.400", "0.600", "60.0", "50.0", "40.0", "20.0"]
+
+
+def test_the_reference_is_the_first_column_and_averages_are_the_last_row():
+    frame = means([0.2, 0.3, 0.4, 0.6]).replace({"task": {"Edema": "Average"}})
+    figure = ss.plot_heatmap(frame)
+    at = figure.data.set_index(["method", "task"])
+    assert at.loc["human", "across"].eq(0).all()
+    assert at.loc[("human", "Average"), "up"] < at.loc[("human", "Nodule"), "up"]
+    first = ss.plot_heatmap(frame, reference="gradcam").data
+    assert first.loc[first["method"] == "gradcam", "across"].eq(0).all()
+
+
+def test_an_estimate_that_is_not_defined_says_so_and_has_no_shade():
+    figure = ss.plot_heatmap(means([np.nan, 0.3, 0.4, 0.6]))
+    assert np.isnan(shades(figure)["gradcam", "Edema"])
+    undefined = layers(figure, "geom_text")[0]
+    assert list(undefined._data["task"]) == ["Edema"]
+    assert undefined.geom.aes_params["label"] == "not\ndefined"
+    assert "1 of 4 estimates is not defined." in caption(figure)
+
+
+def test_equal_estimates_have_the_shade_in_the_middle():
+    assert set(shades(ss.plot_heatmap(means([0.3] * 4))).values()) == {0.5}
+
+
+def test_limits_stand_below_estimates_where_they_fit():
+    limited = means([0.2, 0.3, 0.4, 0.6], conf_low=0.1, conf_high=0.7, conf_level=0.95, interval="t")
+    figure = ss.plot_heatmap(limited, style="ama")
+    assert set(figure.data["limits"]) == {"0.100 to 0.700"}
+    assert set(figure.at(45).data["limits"]) == {""}
+    assert "too narrow" in caption(figure.at(45))
+
+
+def test_of_unknown_metrics_the_largest_is_the_darkest_and_the_bar_says_so():
+    figure = ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6], metric="mine"))
+    assert shades(figure, "mine")["human", "Nodule"] == 1
+    assert list(scale(figure, "fill").labels) == ["smallest", "largest"]
+
+
+def test_a_decrease_is_the_better_the_smaller_and_ranks_are_whole():
+    decrease = means([10.0, 20.0, 30.0, 50.0]).assign(term="percent_decrease", reference="people")
+    assert shades(ss.plot_heatmap(decrease))["gradcam", "Edema"] == 1
+    ranks = ss.plot_heatmap(means([1.0, 2.0, 2.0, 1.0]).assign(term="rank"))
+    assert list(ranks.data["text"]) == ["1", "2", "2", "1"]
+    assert shades(ranks)["gradcam", "Edema"] == 1
+
+
+def test_methods_and_another_column_are_needed():
+    with raises(SalstatsError, option="estimates", column="task"):
+        ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6]).query("task == 'Edema'").drop(columns="task"))
+    with raises(SalstatsError, option="estimates", column="method"):
+        ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6]).query("method == 'human'").drop(columns="method"))
