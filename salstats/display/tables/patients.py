@@ -37,6 +37,8 @@ _COUNTED = "n (%)"
 _MISSING_LABEL = "Missing"
 #: Significant digits of the width between the quartiles, by which statistics are rounded.
 _SIGNIFICANT_DIGITS = 2
+#: Significant digits of a covariate that has the same value in all patients of each group.
+_DIGITS_OF_EQUAL_VALUES = 3
 
 
 class _Statistic(NamedTuple):
@@ -139,11 +141,10 @@ def table_patients(
         if of_covariate["kind"].iloc[0] == CONTINUOUS:
             rows += _continuous_rows(label, by_group, names_of_statistics, digits, style)
         else:
-            levels = of_covariate["level"].unique()
-            ordered_levels = names.order(covariate, pd.Categorical(levels, levels))
-            level_labels = {level: names.value(covariate, level) for level in ordered_levels}
-            if of_covariate["kind"].iloc[0] == DICHOTOMOUS:
-                level_labels = {}
+            level_labels = {}
+            if of_covariate["kind"].iloc[0] != DICHOTOMOUS:
+                levels = of_covariate["level"].unique()
+                level_labels = names.texts(covariate, pd.Categorical(levels, levels))
             rows += _counted_rows(label, by_group, level_labels)
         rows += _missing_rows(by_group)
 
@@ -160,7 +161,7 @@ def table_patients(
         columns=columns,
         cells=cells,
         indented_rows={position for position, row in enumerate(rows) if row.is_indented},
-        notes=(_count_and_missing_note(characteristics, rows),),
+        notes=(_count_and_missing_note(characteristics),),
         symbol_note=notes.dash_note(cells),
         title=title,
     )
@@ -193,10 +194,11 @@ def _decimals_of_statistic(rows: pd.DataFrame, statistic: _Statistic) -> int:
     width = (rows["q3"] - rows["q1"]).max()
     if not width > 0:
         width = (rows["max"] - rows["min"]).max()
-    are_whole = bool((shown == np.round(shown)).all())
-    if are_whole or not width > 0:
+    if (shown == np.round(shown)).all():
         return 0
-    return decimals_of(width, _SIGNIFICANT_DIGITS)
+    if width > 0:
+        return decimals_of(width, _SIGNIFICANT_DIGITS)
+    return decimals_of(np.abs(shown).max(), _DIGITS_OF_EQUAL_VALUES)
 
 
 def _statistic_text(rows: pd.DataFrame, statistic: str, digits: int, style: str) -> str:
@@ -245,10 +247,10 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     return [_Row(_MISSING_LABEL, texts, is_indented=True)]
 
 
-def _count_and_missing_note(characteristics: Estimates, rows: Sequence[_Row]) -> str:
+def _count_and_missing_note(characteristics: Estimates) -> str:
     """Say what N counts and, where values are missing, that these are left out."""
     unit = str(characteristics.only_value("unit") or "unit")
     count_note = f"N, {plural(unit)}."
-    if not any(row.label == _MISSING_LABEL for row in rows):
+    if not characteristics.numbers("n_missing").any():
         return count_note
     return paragraph(count_note, "Missing values are left out of percentages and statistics.")

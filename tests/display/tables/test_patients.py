@@ -98,7 +98,7 @@ def test_categories_stay_in_their_order(patients, read):
         (np.arange(12) + 50.25, "55.8 (53.0, 58.5)"),
         (np.linspace(0.01, 0.02, 12), "0.0150 (0.0125, 0.0175)"),
         (np.arange(12) * 1000 + 0.5, "5,500 (2,750, 8,250)"),
-        ([7.5] * 12, "8 (8, 8)"),
+        ([7.5] * 12, "7.50 (7.50, 7.50)"),
     ],
 )
 def test_decimals_show_two_digits_of_the_width_between_quartiles(patients, read, values, text):
