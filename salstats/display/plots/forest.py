@@ -1,5 +1,6 @@
 """Forest plot of subgroups with columns of text at the right."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -128,7 +129,8 @@ def plot_forest(  # noqa: C901
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows of all panels, also those without an
+        The figure, or its first page. At 89 mm and more the marks have at least 25 mm: labels are wrapped,
+        numbers of cases move to the caption, and intervals stand below their estimates. Its `data` are the rows of all panels, also those without an
         estimate, with `panel`, `row_label` and `y` (mm from the top).
         "Overall" and "Average" stand last, set apart, as diamonds.
 
@@ -184,9 +186,10 @@ def plot_forest(  # noqa: C901
         texts = frame["method"].map(methods)
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
     decimals = _digits(digits, term, ratio)
+    heading = _column_heading(defined_estimates, names, term, ratio)
     columns = _text_columns(
         in_panels,
-        heading=_column_heading(defined_estimates, names, term, ratio),
+        heading=heading,
         digits=decimals,
         p_values=p_values,
         style=style,
@@ -198,6 +201,11 @@ def plot_forest(  # noqa: C901
         # the caption has the numbers of cases where their column has no room
         del columns["n"]
         count_note = f"n = {count_range(frame['n'])}."
+        frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
+    if not panel_fits(rows, fitted_columns, width, WIDE_PANEL_MM):
+        # intervals stand below their estimates where they leave the marks too little room
+        columns[heading] = [re.sub(r" (?=[(\[])", "\n", text, count=1) for text in columns[heading]]
+        rows_for_chars = partial(_place_rows, frame, names, row_columns, text_lines=2)
         frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
@@ -323,8 +331,13 @@ def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[_RowKey]:
     return list(zip(*values, strict=True))
 
 
-def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], chars: float) -> PlacedRows:
-    """Return rows of a forest and its frame with positions; `chars` is the length of a line of a label."""
+def _place_rows(
+    frame: pd.DataFrame, labels: Labels, row_columns: list[str], chars: float, *, text_lines: int = 1
+) -> PlacedRows:
+    """Return rows of a forest and its frame with positions.
+
+    `chars` is the length of a line of a label, and `text_lines` the number of lines of the text beside it.
+    """
     keys = _row_keys(frame, row_columns)
     entries = _row_entries(keys, labels, row_columns, chars)
     has_headings = len(row_columns) > 1
@@ -334,6 +347,8 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
         list(entries),
         [entry.text for entry in entries.values()],
         n_closing=count_closing(first_values),
+        # headings have no text beside them
+        text_lines=[text_lines if key in keys else 1 for key in entries],
         starts_group=[entry.is_bold or not has_headings for entry in entries.values()],
     )
     row_labels = []

@@ -113,6 +113,7 @@ def row_layout(
     n_marks: int | Sequence[int] = 1,
     n_closing: int = 0,
     starts_group: Sequence[bool] = (),
+    text_lines: int | Sequence[int] = 1,
 ) -> FigureRows:
     """Return rows that are as high as their labels and marks.
 
@@ -128,8 +129,11 @@ def row_layout(
         Number of summary rows at the end, which a line sets apart from the others.
     starts_group : sequence of bool
         Whether each row begins a group of rows; by default every row does.
+    text_lines : int or sequence of int
+        Lines of the texts beside the marks, in all rows or in each.
     """
-    n_lines = np.array([text.count("\n") + 1 for text in texts])
+    label_lines = np.array([text.count("\n") + 1 for text in texts])
+    n_lines = np.maximum(label_lines, text_lines)
     marks_mm = _MARK_MM * np.broadcast_to(n_marks, len(texts))
     heights = np.maximum(marks_mm, LINE_MM * n_lines) + _PAD_MM
     gaps_above = np.zeros(len(texts))

@@ -29,16 +29,16 @@ TEXT_PT = 7.0
 #: Height of a line of text.
 LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
 #: Colours of methods and other categories. Their contrast on white is at least 3:1, and they differ as much
-#: as possible from each other and from black for readers with normal vision, deuteranopia and protanopia (the
-#: result of a search, whose criteria the test checks). The first three also differ in grey.
-PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#129CBC", "#AC5B84", "#066A4C")
+#: as possible from each other and from black for readers with normal vision, deuteranopia, protanopia and
+#: tritanopia (the result of a search, whose criteria the test checks). The first three also differ in grey.
+PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#8291BE", "#AC5B84", "#066A4C")
 #: Colour of the human benchmark and other references, which no method has.
 REFERENCE = "#000000"
 #: Light fills of the palette's colours and of the reference's, tints of these. Their lightness differs in
-#: steps of 4.4 (CIE L*, 60 to 95), that of the first three and of the reference by 8.7, so that they differ
-#: in grey. Every two differ by 7 (CIEDE2000) for readers with normal vision, deuteranopia, protanopia and
-#: tritanopia. They are the result of a search over the order of lightness, whose criteria the test checks.
-FILLS = ("#8CABCA", "#F7D0B8", "#F4EEFD", "#CDEBE0", "#E4A3A3", "#9BD5E3", "#C58CA8", "#5B9D89")
+#: steps of 4.2 or more (CIE L*, 60 to 95), that of the first three and of the reference by 8.7, so that they
+#: differ in grey. Every two differ by 7 (CIEDE2000) for readers with normal vision, deuteranopia, protanopia
+#: and tritanopia. They are the result of a search, whose criteria the test checks.
+FILLS = ("#8CABCA", "#F7D0B8", "#F4EEFD", "#CDEBE0", "#E4A3A3", "#C4C9F1", "#C58CA8", "#5B9D89")
 REFERENCE_FILL = "#BFBFBF"
 #: Share of white in the fill of a colour that is not in the palette.
 _WHITE_SHARE = 0.6
@@ -51,17 +51,18 @@ DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
 #: Marks of categories, which all have an inside that can be filled or left white.
 SHAPES = ("o", "s", "^", "v", "<", ">", "d", "p")
 REFERENCE_SHAPE = "D"
-#: Types of lines that differ without colour, as many as the palette has colours. Tuples are Matplotlib's: an
-#: offset, and lengths of dashes and gaps in turn.
+#: Types of lines, as many as the palette has colours. Those of colours that look alike in grey differ in the
+#: number of their dashes, or clearly in the length of these. Tuples are Matplotlib's: an offset, and lengths
+#: of dashes and gaps in turn.
 LINETYPES: tuple[Any, ...] = (
     "solid",
     "dashed",
     "dotted",
     "dashdot",
     (0, (3, 1)),
-    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (2, 3)),
     (0, (8, 2, 2, 2)),
-    (0, (1, 4)),
+    (0, (5, 1, 1, 1, 1, 1)),
 )
 REFERENCE_LINE: Any = (0, (8, 2))
 #: Room in mm between a figure and its caption.
