@@ -129,7 +129,14 @@ def _with_outcomes(by: str, shown: str) -> str:
 
 
 ITEMS = (
-    Item("table_describe", """ss.table_describe(ss.describe(scores), labels=labels)""", SHAPED),
+    Item(
+        "table_describe",
+        """
+        described = ss.describe(scores)
+        ss.table_describe(described, labels=labels)
+        """,
+        SHAPED,
+    ),
     Item(
         "table_patients",
         """
@@ -138,7 +145,14 @@ ITEMS = (
         """,
         ("patients",),
     ),
-    Item("plot_flow", """ss.plot_flow(ss.case_flow(scores, reference="human"), labels=labels)""", SHAPED),
+    Item(
+        "plot_flow",
+        """
+        flow = ss.case_flow(scores, reference="human")
+        ss.plot_flow(flow, labels=labels)
+        """,
+        SHAPED,
+    ),
     Item(
         "table_estimates",
         """
@@ -214,6 +228,22 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_decrease as ratios of means",
+        """
+        decrease = ss.percent_decrease(scores, reference="human", average="task", adjust="holm")
+        ss.plot_decrease(decrease, scale="log-ratio", labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "plot_decrease within limits",
+        """
+        gap = ss.difference(scores, reference="human", average="task", adjust="holm")
+        ss.plot_decrease(gap, limits={"iou": (-0.3, 0.05), "hit": (-0.6, 0.1)}, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
         "plot_forest",
         """
         gap = ss.difference(scores.query("metric == 'iou'"), reference="human", average="task")
@@ -225,7 +255,8 @@ ITEMS = (
         "plot_pairs",
         """
         overlap = scores.query("metric == 'iou'")
-        ss.plot_pairs(overlap, ss.difference(overlap, reference="human"), labels=labels)
+        gap = ss.difference(overlap, reference="human")
+        ss.plot_pairs(overlap, gap, labels=labels)
         """,
         SHAPED,
     ),
@@ -233,7 +264,8 @@ ITEMS = (
         "plot_pairs of one method",
         """
         pair = scores.query("method in ['human', 'gradcam']")
-        ss.plot_pairs(pair, ss.difference(pair, reference="human"), labels=labels)
+        gap = ss.difference(pair, reference="human")
+        ss.plot_pairs(pair, gap, labels=labels)
         """,
         ("embedded", "long names"),
     ),
@@ -407,7 +439,8 @@ ITEMS = (
         "plot_correlation, one pair of findings",
         """
         one = scores.query("method == 'human'")
-        ss.plot_correlation(ss.correlate(one, "iou", "area_ratio", by=["method", "task"]), labels=labels)
+        found = ss.correlate(one, "iou", "area_ratio", by=["method", "task"])
+        ss.plot_correlation(found, labels=labels)
         """,
         ("embedded", "twenty tasks"),
     ),
@@ -438,7 +471,8 @@ ITEMS = (
         "plot_residuals",
         """
         one = scores.query("metric == 'iou' and method == 'human'").drop(columns="patient", errors="ignore")
-        ss.plot_residuals(ss.augment(one, "score ~ area_ratio", by="task"), labels=labels)
+        fitted = ss.augment(one, "score ~ area_ratio", by="task")
+        ss.plot_residuals(fitted, labels=labels)
         """,
         ("embedded", "six patients, two tasks", "long names"),
     ),
@@ -452,7 +486,10 @@ ITEMS = (
     ),
     Item(
         "plot_significance",
-        """ss.plot_significance(ss.significance_map(scores), labels=labels)""",
+        """
+        tests = ss.significance_map(scores)
+        ss.plot_significance(tests, labels=labels)
+        """,
         SHAPED,
     ),
     Item(
@@ -514,7 +551,13 @@ ITEMS = (
         """,
         ("embedded", "long names"),
     ),
-    Item("plot_coverage", """ss.plot_coverage(ss.datasets.load_coverage())"""),
+    Item(
+        "plot_coverage",
+        """
+        coverage = ss.datasets.load_coverage()
+        ss.plot_coverage(coverage)
+        """,
+    ),
     Item(
         "plot_gallery",
         """
@@ -544,7 +587,7 @@ ITEMS = (
         "plot_gallery of two methods and of one",
         """
         picks = ss.pick_cases(one_case, metric="iou", method="gradcam", at=["worst", "best"])
-        shown = {"scores": one_case, "images": study_folder / "images", "spacing": 0.5}
+        shown = {"scores": one_case, "images": study_folder / "images", "spacing": 0.5, "scale": "shared"}
         [ss.plot_gallery(study, picks, methods=["gradcam", "human"], **shown),
          ss.plot_gallery(study, picks.head(1), methods=["gradcam"], **shown)]
         """,
@@ -555,6 +598,17 @@ ITEMS = (
         """
         first = one_case.iloc[0]
         ss.plot_overlay(study, first["case"], first["task"], images=study_folder / "images", method="gradcam")
+        """,
+        ("images",),
+    ),
+    Item(
+        "plot_overlay beside its image, in other colours",
+        """
+        first = one_case.iloc[0]
+        shown = {"case": first["case"], "task": first["task"], "method": "gradcam"}
+        images = study_folder / "images"
+        [ss.plot_overlay(study, **shown, images=images, cmap="viridis", alpha=0.6, with_image=True),
+         ss.plot_overlay(study, **shown, images=images, alpha=0)]
         """,
         ("images",),
     ),
@@ -590,7 +644,8 @@ ITEMS = (
         canvases = {file.stem: file for file in sorted((study_folder / "images").glob("*.png"))}
         network = ex.digits_network("residual")
         walks = [walk(network, canvases, study_folder, steps=20) for walk in (ex.insertion, ex.deletion)]
-        ss.plot_curves(ss.mean_curves(pd.concat(walks), by=["metric", "method"]))
+        curves = ss.mean_curves(pd.concat(walks), by=["metric", "method"])
+        ss.plot_curves(curves)
         """,
         ("images",),
     ),
@@ -613,7 +668,8 @@ ITEMS = (
     Item(
         "plot_thresholds",
         """
-        ss.plot_thresholds(ss.tune(study))
+        tuned = ss.tune(study)
+        ss.plot_thresholds(tuned)
         """,
         ("images",),
     ),

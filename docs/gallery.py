@@ -1,5 +1,10 @@
-"""The gallery: sphinx-gallery runs the calls of `analyses/gallery_items.py` and shows what they give."""
+"""The gallery: sphinx-gallery runs the calls of `analyses/gallery_items.py` and shows what they give.
 
+A page has a call that runs as it stands, the figures and tables that it returns, and the first rows of the
+frames that these are drawn from.
+"""
+
+import ast
 import inspect
 import re
 import sys
@@ -8,22 +13,24 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
 
+import pandas as pd
 from great_tables import GT
 from PIL import Image
 
 import salstats as ss
-from salstats.display.plots.layout.figure import Figure
 
 HERE = Path(__file__).parent
 # after this folder, whose name a module there has, too
 sys.path.append(str(HERE.parent / "analyses"))
 from gallery_items import FRAMES, ITEMS, Item  # noqa: E402
 
-WIDTH_MM, THUMBNAIL_MM, DPI = 183, 89, 160
+WIDTH_MM, DPI = 183, 160
 #: What a thumbnail shows of a table that is wider: its upper left.
 TABLE_MM, TABLE_DPI, MM_PER_INCH = 110, 300, 25.4
 #: Width and height of thumbnails in pixels, twice as large as they are shown.
 THUMBNAIL_PX = (560, 392)
+#: Rows that are shown of a frame.
+FRAME_ROWS = 5
 #: Frames whose calls a page shows; the awkward ones are for those who change figures.
 SHOWN = ("embedded", "eight methods", "images", "gaze")
 
@@ -168,35 +175,71 @@ def script(item: Item, frame: str) -> str:
 
 
 def scrape(block: Any, names: dict[str, Any], conf: dict[str, Any]) -> str:
-    """Show what the last line of a script gave; the first picture is its thumbnail."""
-    given = names["example_globals"]["___"]
-    shown = given if isinstance(given, list) else [given]
-    save_thumbnail(shown[0], Path(next(names["image_path_iterator"])))
-    title, rst = Path(names["target_file"]).stem.replace("_", " "), ""
-    for one in shown:
+    """Show what a script returns, and the frames behind it; the first picture is the page's thumbnail."""
+    variables = names["example_globals"]
+    result = variables["___"]
+    results = result if isinstance(result, list) else [result]
+    thumbnail = Path(next(names["image_path_iterator"]))
+    target = Path(names["target_file"])
+    title, rst = target.stem.replace("_", " "), ""
+    pictures = []
+    for one in results:
         if isinstance(one, GT):
-            # as a notebook's output, which the theme lets scroll by itself and shows on paper in the dark
-            table = f'<div class="cell_output"><div class="output text_html">{one.as_raw_html()}</div></div>'
-            rst += f"\n.. raw:: html\n\n{indent(table, '   ')}\n"
+            rst += raw_html(one.as_raw_html())
             continue
         for number, page in enumerate(one.at(WIDTH_MM).pages, 1):
             file = Path(next(names["image_path_iterator"]))
             page.alone().save(file, dpi=DPI, verbose=False)
+            pictures.append(file)
             path = file.relative_to(conf["src_dir"]).as_posix()
             rst += f"\n.. image:: /{path}\n   :alt: {title}, figure on page {number}\n"
+    if pictures:
+        save_top(pictures[0], thumbnail)
+    else:
+        # of a table there is a picture only by way of Chromium
+        ss.save_table(results[0], thumbnail, overwrite=True)
+        save_top(thumbnail, thumbnail, width=round(TABLE_MM / MM_PER_INCH * TABLE_DPI))
+    item = ITEMS[position(target.name)]
+    for expression in drawn_arguments(item.code):
+        for frame in frames_of(eval(expression, variables)):
+            rst += frame_rows(expression, frame)
     return rst
 
 
-def save_thumbnail(one: Figure | GT, file: Path) -> None:
-    """Save the top of a figure as it is in a column, or of a table, which takes Chromium."""
-    if isinstance(one, GT):
-        ss.save_table(one, file, overwrite=True)
-        width = round(TABLE_MM / MM_PER_INCH * TABLE_DPI)
-    else:
-        one.at(THUMBNAIL_MM).alone().save(file, dpi=DPI, verbose=False)
-        width = THUMBNAIL_PX[0]
-    with Image.open(file) as picture:
-        width = min(width, picture.width)
+def raw_html(html: str) -> str:
+    """Return HTML as a notebook's output, which scrolls by itself and is shown on paper in the dark."""
+    output = f'<div class="cell_output"><div class="output text_html">{html}</div></div>'
+    return f"\n.. raw:: html\n\n{indent(output, '   ')}\n"
+
+
+def drawn_arguments(code: str) -> list[str]:
+    """Return the arguments of the drawing functions in the last statement of a call, each once, as code."""
+    arguments: list[str] = []
+    for node in ast.walk(ast.parse(dedent(code).strip()).body[-1]):
+        if isinstance(node, ast.Call) and re.match(r"ss\.(plot|table)_", ast.unparse(node.func)):
+            arguments += [ast.unparse(argument) for argument in node.args]
+    return list(dict.fromkeys(arguments))
+
+
+def frames_of(argument: object) -> list[pd.DataFrame]:
+    """Return the frames of an argument: itself, or those of a mapping; none of a study or a name."""
+    values = argument.values() if isinstance(argument, dict) else [argument]
+    return [value for value in values if isinstance(value, pd.DataFrame)]
+
+
+def frame_rows(name: str, frame: pd.DataFrame) -> str:
+    """Show the first rows of a frame, without columns that are empty in all of its rows."""
+    filled = frame.dropna(axis="columns", how="all")
+    first = filled.head(FRAME_ROWS)
+    n_rows = f"its first {len(first)} of {len(frame):,} rows" if len(frame) > len(first) else "all rows"
+    html = first.to_html(index=False, border=0, na_rep="", float_format="{:.4g}".format)
+    return f"\n``{name}``, {n_rows}:\n{raw_html(html)}"
+
+
+def save_top(source: Path, target: Path, *, width: int | None = None) -> None:
+    """Save the top of a picture, or its upper left if a width in pixels is given, as thumbnails are."""
+    with Image.open(source) as picture:
+        width = min(width or picture.width, picture.width)
         height = min(round(width * THUMBNAIL_PX[1] / THUMBNAIL_PX[0]), picture.height)
         top = picture.crop((0, 0, width, height))
-    top.save(file)
+    top.save(target)

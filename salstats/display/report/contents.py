@@ -399,15 +399,14 @@ SECTION_PLANS = (
         "covariates", "Associations with covariates", ("regression",),
         (
             FigurePlan(
-                "coefficients", "Regression of scores on covariates",
-                _call_with_labels(ss.plot_regression), "regression",
-                alt=f"Coefficients with intervals; {_FILES_NOTE}",
-            ),
-            FigurePlan(
                 "covariates", "Distribution of covariates{by_task}",
                 _call_with_labels(ss.plot_letter_values), "covariates",
                 alt="Letter-value plots of the covariates.",
-                display=Display.FOLDED,
+            ),
+            FigurePlan(
+                "coefficients", "Regression of scores on covariates",
+                _call_with_labels(ss.plot_regression), "regression",
+                alt=f"Coefficients with intervals; {_FILES_NOTE}",
             ),
             TablePlan(
                 "regression", "Regression of scores on covariates",

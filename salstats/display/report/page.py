@@ -8,7 +8,7 @@ from string import Template
 from typing import NamedTuple
 
 import salstats
-from salstats.display.report.document import Display, MissingItem, Report, Section
+from salstats.display.report.document import Display, MissingItem, Report, ReportItem, Section
 from salstats.display.report.page_items import (
     copy_button,
     item_block,
@@ -113,23 +113,39 @@ def _first_warnings(texts: Sequence[str]) -> Markup:
 
 
 def _section_part(section: Section) -> _FoldedSection:
-    """Return one part of the results: its tables and figures, its sentences, and folded items."""
+    """Return one part of the results: its figures, its sentences and its tables.
+
+    Sentences stand behind a figure, where they fill a sheet that the figure is too high for. A part without a
+    figure on the page begins with its tables, and figures that are folded away end it.
+    """
     anchor = f"section-{section.key}"
-    blocks = [item_block(item) for item in section.items if item.display is Display.OPEN]
+    figures = [item for item in section.items if not item.is_table]
+    tables = [item for item in section.items if item.is_table]
+    text = []
     if section.sentences:
         text_id = f"{anchor}-text"
         sentences = []
         for sentence in section.sentences:
             sentences.append([element("span", with_doi_links(sentence), class_="sentence"), " "])
-        blocks.append(element("p", sentences, id=text_id))
-        blocks.append(toolbar(copy_button(text_id, "Copy text")))
-    folded = [item for item in section.items if item.display is not Display.OPEN]
+        text.append(element("p", sentences, id=text_id))
+        text.append(toolbar(copy_button(text_id, "Copy text")))
+    if any(item.display is Display.OPEN for item in figures):
+        blocks = [*_item_blocks(figures), *text, *_item_blocks(tables)]
+    else:
+        blocks = [*_item_blocks(tables), *text, *_item_blocks(figures)]
+    hint = ", ".join(item.number for item in section.items)
+    return _FoldedSection(anchor, section.title, lines(*blocks), hint)
+
+
+def _item_blocks(items: Sequence[ReportItem]) -> list[Markup]:
+    """Return tables or figures, and below them those that are folded away."""
+    blocks = [item_block(item) for item in items if item.display is Display.OPEN]
+    folded = [item for item in items if item.display is not Display.OPEN]
     if folded:
         titles = "; ".join(f"{item.title} ({item.number})" for item in folded)
         summary = element("summary", f"More: {titles}")
         blocks.append(element("details", summary, "\n", lines(*map(item_block, folded)), class_="more"))
-    hint = ", ".join(item.number for item in section.items)
-    return _FoldedSection(anchor, section.title, lines(*blocks), hint)
+    return blocks
 
 
 def _closing_parts(report: Report) -> list[_FoldedSection]:

@@ -68,7 +68,7 @@ def _table(item: ReportItem, rows: TableRows) -> Markup:
 
 
 def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
-    """Return a figure, page by page, with its number, title and caption below it."""
+    """Return the pages of a figure; number, title and caption stand below the last."""
     anchor = item_anchor(item)
     blocks: list[Markup] = []
     for number, png in enumerate(pages, 1):
@@ -78,11 +78,13 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
         # a phone shows a part of a wide figure, which the keyboard can scroll, too
         label = page_label or _number_and_title(item)
         image = _image(item, png, page_label)
-        blocks.append(element("div", image, class_="picture", role="region", tabindex=0, aria_label=label))
-        if page_label:
-            blocks.append(element("p", page_label, class_="page"))
-    caption = _caption(item, item.caption, id=f"{anchor}-caption")
-    return element("figure", lines(*blocks, caption), id=anchor, tabindex=-1)
+        picture = element("div", image, class_="picture", role="region", tabindex=0, aria_label=label)
+        if number == len(pages):
+            caption = _caption(item, item.caption, id=f"{anchor}-caption")
+        else:
+            caption = element("figcaption", element("p", page_label))
+        blocks.append(element("figure", lines(picture, caption)))
+    return element("div", lines(*blocks), id=anchor, tabindex=-1)
 
 
 def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:

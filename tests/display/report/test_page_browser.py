@@ -1,22 +1,32 @@
 """The report's page, clicked through in headless Chromium."""
 
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
 from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 import pytest
+from display.frames import STUDIES
 from display.report.chromium import Page
 from PIL import Image
 
+import salstats as ss
 from salstats.display.report.document import MissingItem
 from salstats.display.report.page import render_page
 
 pytestmark = pytest.mark.browser
 
 DESKTOP, PHONE = (1280, 900), (360, 740)
+#: Width and height of sheets in inches, and their margins above and below in mm.
+A4, LETTER = (8.27, 11.69), (8.5, 11)
+MARGINS_MM = (18, 20)
+#: Least share of a sheet's height that is printed, on each but the last.
+LEAST_FILLED = 0.6
 #: Width of a sheet's text (180 mm) in pixels.
 SHEET = 680
 COMPLAINTS = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
@@ -231,11 +241,84 @@ def test_print_is_plain_and_has_every_part_folded_or_not(opened, folder, unfold)
         assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2 + height / 400
 
 
-@pytest.mark.parametrize("sheet", [(8.27, 11.69), (8.5, 11)], ids=["A4", "letter"])
+@pytest.mark.parametrize("sheet", [A4, LETTER], ids=["A4", "letter"])
 def test_the_demo_like_report_prints_with_its_tables_on_fourteen_sheets(opened, simulated, sheet):
     with opened(simulated[0], unfold=False) as page:
         printed = page.pdf(paperWidth=sheet[0], paperHeight=sheet[1])
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 14
+
+
+@pytest.fixture
+def printed(opened, tmp_path):
+    """A function that prints a report as it is opened, without unfolding, and returns the PDF's path."""
+    if shutil.which("pdftoppm") is None:
+        pytest.skip("no pdftoppm is installed")
+
+    def print_report(folder, sheet=A4):
+        file = tmp_path / "report.pdf"
+        with opened(folder, unfold=False) as page:
+            file.write_bytes(page.pdf(paperWidth=sheet[0], paperHeight=sheet[1]))
+        return file
+
+    return print_report
+
+
+def filled_shares(pdf):
+    """How far down each sheet of a PDF is printed, as a share of the height between its margins."""
+    command = ["pdftoppm", "-r", "50", "-gray", pdf.name, "sheet"]
+    subprocess.run(command, cwd=pdf.parent, check=True)
+    shares = []
+    for file in sorted(pdf.parent.glob("sheet-*.pgm")):
+        sheet = np.asarray(Image.open(file))
+        top, bottom = (round(mm / 25.4 * 50) for mm in MARGINS_MM)
+        rows_with_ink = np.flatnonzero((sheet[top:-bottom] < 250).any(axis=1))
+        shares.append((rows_with_ink.max(initial=-1) + 1) / (len(sheet) - top - bottom))
+    return shares
+
+
+@pytest.mark.parametrize("sheet", [A4, LETTER], ids=["A4", "letter"])
+def test_no_sheet_but_the_last_is_half_empty(printed, simulated, sheet):
+    shares = filled_shares(printed(simulated[0], sheet))
+    assert min(shares[:-1]) >= LEAST_FILLED, shares
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != "demo"])
+@pytest.mark.filterwarnings("ignore::salstats.SalstatsWarning")
+def test_no_sheet_of_another_study_is_half_empty(printed, name, tmp_path):
+    scores = STUDIES[name]()
+    reference = "human" if "human" in set(scores["method"]) else None
+    folder = tmp_path / "report"
+    ss.report(scores, folder, title=name, reference=reference, n_replicates=199, jobs=1)
+    for sheet in (A4, LETTER):
+        shares = filled_shares(printed(folder, sheet))
+        assert min(shares[:-1]) >= LEAST_FILLED, (sheet, shares)
+
+
+def test_the_print_has_every_table_and_figure(printed, opened, simulated):
+    """Titles of all tables and figures, all cells of tables, and a picture of each page of a figure."""
+    pdf = printed(simulated[0])
+    text = subprocess.run(["pdftotext", pdf, "-"], check=True, capture_output=True, text=True).stdout
+    pictures = subprocess.run(["pdfimages", "-list", pdf], check=True, capture_output=True, text=True).stdout
+    with opened(simulated[0], unfold=False) as page:
+        found = page.run(
+            """() => {
+              const texts = (selector) => [...document.querySelectorAll(selector)].map((e) => e.textContent);
+              return {
+                titles: texts("main h3"),
+                cells: texts(".item :is(th, td)"),
+                images: document.images.length,
+              };
+            }"""
+        )
+    # each has the frame behind it as a file
+    assert len(found["titles"]) == len(list((simulated[0] / "frames").glob("*.csv")))
+    # lines end elsewhere in print
+    printed_text = "".join(text.split())
+    assert [title for title in found["titles"] if "".join(title.split()) not in printed_text] == []
+    words = set(text.split())
+    assert {word for cell in found["cells"] for word in cell.split()} - words == set()
+    assert len(re.findall(r"^ +\d+ +\d+ image", pictures, re.M)) >= found["images"]
 
 
 def test_nothing_is_wider_than_a_sheet_or_cut_by_its_end(opened, folder):

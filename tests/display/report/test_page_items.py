@@ -27,9 +27,9 @@ def test_the_pages_of_a_figure_are_counted_where_there_are_several(items):
     figure = items["intervals"]
     assert "page 1 of" not in item_block(figure)
     two_pages = item_block(replace(figure, content=figure.content * 2))
-    # beside the picture, below it and in its alternative text
+    # beside the picture, below it and in its alternative text; below the last page stands the caption
     assert two_pages.count("Figure 2, page 1 of 2") == 3
-    assert two_pages.count("Figure 2, page 2 of 2") == 3
+    assert two_pages.count("Figure 2, page 2 of 2") == 2
 
 
 def test_files_of_further_pages_say_so(items):
