@@ -42,7 +42,13 @@ from salstats.display.plots.layout.estimate_drawing import (
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
 from salstats.display.plots.layout.legends import method_labels
-from salstats.display.plots.layout.row_panels import WIDE_PANEL_MM, fitting_rows, panel_fits, row_figure
+from salstats.display.plots.layout.row_panels import (
+    WIDE_PANEL_MM,
+    FittedRows,
+    fitting_rows,
+    panel_fits,
+    row_figure,
+)
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.covariate_units import per_covariate_units
@@ -129,9 +135,9 @@ def plot_forest(  # noqa: C901
     Returns
     -------
     Figure
-        The figure, or its first page. At 89 mm and more the marks have at least 25 mm: labels are wrapped,
-        numbers of cases move to the caption, and intervals stand below their estimates. Its `data` are the rows of all panels, also those without an
-        estimate, with `panel`, `row_label` and `y` (mm from the top).
+        The figure, or its first page. At 89 mm the marks have 25 mm: labels are wrapped, numbers of cases
+        move to the caption, and intervals stand below their estimates. Its `data` are the rows of all panels,
+        also those without an estimate, with `panel`, `row_label` and `y` (mm from the top).
         "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises
@@ -194,19 +200,10 @@ def plot_forest(  # noqa: C901
         p_values=p_values,
         style=style,
     )
-    rows_for_chars = partial(_place_rows, frame, names, row_columns)
-    frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
+    frame, rows, fitted_columns = _fitted_text(frame, names, row_columns, columns, heading, width)
     count_note = ""
-    if "n" in columns and not panel_fits(rows, fitted_columns, width, WIDE_PANEL_MM):
-        # the caption has the numbers of cases where their column has no room
-        del columns["n"]
+    if "n" in columns and "n" not in fitted_columns:
         count_note = f"n = {count_range(frame['n'])}."
-        frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    if not panel_fits(rows, fitted_columns, width, WIDE_PANEL_MM):
-        # intervals stand below their estimates where they leave the marks too little room
-        columns[heading] = [re.sub(r" (?=[(\[])", "\n", text, count=1) for text in columns[heading]]
-        rows_for_chars = partial(_place_rows, frame, names, row_columns, text_lines=2)
-        frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
         count_note = count_sentence(prepared, "pair", "incomplete")
@@ -329,6 +326,31 @@ def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[_RowKey]:
         return [()] * len(frame)
     values = [frame[column].astype(object).where(frame[column].notna(), "") for column in row_columns]
     return list(zip(*values, strict=True))
+
+
+def _fitted_text(
+    frame: pd.DataFrame,
+    labels: Labels,
+    row_columns: list[str],
+    columns: Mapping[str, list[str]],
+    heading: str,
+    width: float,
+) -> FittedRows:
+    """Return rows and columns of text that leave 25 mm for the marks if possible.
+
+    Where labels on several lines leave them less, the column of numbers of cases is left out, since the
+    caption can have them; then the intervals in the column `heading` stand below their estimates.
+    """
+    rows_for_chars = partial(_place_rows, frame, labels, row_columns)
+    fitted = fitting_rows(rows_for_chars, columns, width)
+    if "n" in columns and not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
+        columns = {name: texts for name, texts in columns.items() if name != "n"}
+        fitted = fitting_rows(rows_for_chars, columns, width)
+    if not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
+        broken_texts = [re.sub(r" (?=[(\[])", "\n", text, count=1) for text in columns[heading]]
+        rows_for_chars = partial(_place_rows, frame, labels, row_columns, text_lines=2)
+        fitted = fitting_rows(rows_for_chars, {**columns, heading: broken_texts}, width)
+    return fitted
 
 
 def _place_rows(
