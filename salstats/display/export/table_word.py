@@ -27,14 +27,17 @@ _PAGE_MM = (210.0, 297.0)
 _MARGIN_MM = 20.0
 #: Space at each side of a cell's text, in points.
 _PAD = 4.0
-#: Columns are a little wider than measured: a reader's Arial may be another.
+#: Width of the page between its margins in fiftieths of a percent, as Word writes it.
+_WHOLE_LINE = 5000
 _PAPER = Paper(
     line_widths=(
         (_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4,
         (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4,
     ),
     gaps=dict.fromkeys((9, 8, 7), _PAD),
-    type_scale=1.03,
+    # a reader may have no Arial: the numbers of DejaVu Sans are wider by a seventh, those of Calibri and
+    # Times narrower
+    type_scale=1.2,
 )
 #: Tables of at most this many rows are kept on one page with their notes.
 _MAX_ROWS_TOGETHER = 30
@@ -146,7 +149,11 @@ def _run_xml(lines: Sequence[str], points: float, *, bold: bool = False, underli
 
 
 def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
-    """Return the table itself; its headings are repeated on every page."""
+    """Return the table itself; its headings are repeated on every page.
+
+    Its width is a share of the line, and those of its columns are preferred ones: Word makes a column wider
+    whose numbers need more in the font that it has.
+    """
     widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
     caption = ""
@@ -156,7 +163,8 @@ def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
     lines = [*_head_rows_xml(rows, layout), *_body_rows_xml(rows, layout)]
     return (
         f"<w:tbl {nsdecls('w')}><w:tblPr>"
-        f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="left"/><w:tblLayout w:type="fixed"/>'
+        f'<w:tblW w:w="{_line_share(sum(widths), layout)}" w:type="pct"/><w:jc w:val="left"/>'
+        '<w:tblLayout w:type="autofit"/>'
         f'<w:tblCellMar><w:left w:w="{pad}" w:type="dxa"/>'
         f'<w:right w:w="{pad}" w:type="dxa"/></w:tblCellMar>{caption}'
         f"</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(lines)}</w:tbl>"
@@ -203,6 +211,11 @@ def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
     """Return the width of columns side by side with the space at their sides, in twentieths of a point."""
     columns = range(start, start + n_columns)
     return sum(int(20 * (layout.width_of(column) + 2 * _PAD)) for column in columns)
+
+
+def _line_share(width_twips: int, layout: PageLayout) -> int:
+    """Return a width as a share of the line, in fiftieths of a percent."""
+    return round(_WHOLE_LINE * width_twips / (20 * layout.line_width))
 
 
 def _row_xml(

@@ -118,7 +118,26 @@ def test_a_wide_table_is_turned_and_none_is_wider_than_its_page(table, turned):
     assert (section.page_width > section.page_height) is (section.orientation == WD_ORIENT.LANDSCAPE)
     room = section.page_width - section.left_margin - section.right_margin
     assert sum(column.width for column in made.tables[0].columns) <= room
-    assert made.tables[0].autofit is False
+
+
+def test_widths_survive_another_font():
+    rows = table_rows(estimates(5, 2))
+    made = Document(io.BytesIO(word_document(rows)))
+    table = made.tables[0]
+    section = made.sections[0]
+    line = section.page_width - section.left_margin - section.right_margin
+    width = table._tbl.tblPr.find(qn("w:tblW"))
+    assert width.get(qn("w:type")) == "pct"
+    columns = [column.width for column in table.columns]
+    # fiftieths of a percent
+    assert int(width.get(qn("w:w"))) / 5000 == pytest.approx(sum(columns) / line, abs=1e-3)
+    assert table.autofit
+    assert not has(table._tbl, "w:trHeight")
+    # widths of signs of DejaVu Sans in ems; the padding of a cell is 4 points at either side
+    ems = dict.fromkeys("0123456789", 0.636) | dict.fromkeys(".,; \u00a0", 0.318) | dict.fromkeys("()", 0.39)
+    lines = {text: run.font.size.pt for text, run in runs(table).items() if set(text) <= set(ems)}
+    widths = [points * sum(ems[sign] for sign in text) for text, points in lines.items()]
+    assert max(columns[1:]).pt >= 8 + max(widths)
 
 
 def test_a_table_wider_than_a_turned_page_is_several_with_their_labels():
