@@ -292,7 +292,7 @@ def pooled_tasks_sentence(estimates: Estimates) -> str:
     are_pairwise_tests = bool(estimates.values("better"))
     if not (are_ranks or are_pairwise_tests) or "task" in estimates.keys:
         return ""
-    return "All tasks of the scores are taken together."
+    return "Tasks are taken together where there are several."
 
 
 def count_sentence(estimates: Estimates, observation: str = "score", missing: str = "undefined") -> str:

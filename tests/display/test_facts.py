@@ -165,7 +165,7 @@ def test_every_number_of_a_count_is_one_of_its_frame(n, average, missing):
 def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
     scores = ss.datasets.load_simulated()
     by_task = ["metric", "task"]
-    pooled = "All tasks of the scores are taken together."
+    pooled = "Tasks are taken together where there are several."
     ranks = ss.rank_stability(scores, n_replicates=40)
     significance = ss.significance_map(scores, test="t")
     for frame in (ranks, significance, ss.rank_limits(significance)):

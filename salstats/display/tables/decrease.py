@@ -385,6 +385,9 @@ def _underline_note(contrasts: Estimates) -> str:
         return ""
     criterion = notes.significance_criterion(contrasts)
     significant, others = _significant_and_other_rows(contrasts)
+    if len(significant) + len(others) == 1:
+        is_significant = "is" if significant else "is not"
+        return f"The difference {is_significant} significant ({criterion})."
     if not significant:
         return f"None is significant ({criterion})."
     if not others:
