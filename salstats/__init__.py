@@ -39,7 +39,6 @@ Report
     table_correlation  Table of correlations.
     save_table         Write a table as DOCX, LaTeX, HTML, CSV, Markdown, JSON or PNG.
     plot_intervals     Figure of estimates with their intervals.
-    plot_heatmap       Heat map of estimates by method and task.
     plot_decrease      Forest of decreases or differences from a reference.
     plot_pairs         Paired scores and their differences: an estimation plot.
     plot_box           Box plots of scores.
@@ -70,7 +69,8 @@ More estimates
     describe_patients, table_patients, case_flow, empty_shares, letter_values, pick_cases,
     within_case_sd, over_views, medians, median_difference, pooled_rates, pooled_difference,
     mean_curves, missing_bounds, roc_curve, calibration, calibration_curve, plot_flow,
-    plot_letter_values, plot_curves, plot_roc, plot_calibration, plot_forest
+    plot_letter_values, plot_curves, plot_roc, plot_calibration, plot_forest,
+    plot_heatmap
 
 Models
     fit, Fit, quantile_regress, joint_test, fit_statistics, augment, tidy, fit_line,
