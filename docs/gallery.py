@@ -32,7 +32,7 @@ THUMBNAIL_PX = (560, 392)
 #: Rows that are shown of a frame.
 FRAME_ROWS = 5
 #: Frames whose calls a page shows; the awkward ones are for those who change figures.
-SHOWN = ("embedded", "eight methods", "images", "gaze")
+SHOWN = ("embedded", "eight methods", "patients", "images", "gaze")
 
 
 @dataclass(frozen=True)
