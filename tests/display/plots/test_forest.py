@@ -1,8 +1,12 @@
 """The forest of subgroups: rows and headings, columns of text, line, words, drawing."""
 
+import warnings
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from display.frames import extreme_study, named_study
 from display.plots.estimate_figures import (
     bars,
     caption,
@@ -18,7 +22,7 @@ from display.plots.estimate_figures import (
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 
 
 def subgroups():
@@ -275,3 +279,18 @@ def test_methods_in_rows_have_the_marks_and_colours_of_other_figures():
     frame = estimates(tasks=["A"], metrics=["iou"])
     assert legend(ss.plot_forest(frame)) == legend(ss.plot_intervals(frame))
     assert ss.plot_forest(frame).theme.getp("legend_position") == "none"
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("study", [named_study, extreme_study])
+def test_marks_have_25_mm_in_a_column_with_long_names_and_p_values(study):
+    with warnings.catch_warnings():
+        # a task has no pair
+        warnings.simplefilter("ignore", SalstatsWarning)
+        found = ss.difference(study(), reference="human", by=["metric", "task"], n_replicates=99)
+    drawn = ss.plot_forest(found, p_values=True, width=89).draw()
+    drawn.draw_without_rendering()
+    widths_mm = [axes.bbox.width / drawn.dpi * 25.4 for axes in drawn.axes]
+    plt.close(drawn)
+    # half a millimetre for the widths of letters on the screen
+    assert min(widths_mm) > 24.5
