@@ -6,17 +6,17 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
-    curve_groups,
     diagonal,
     first_points,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
+    read_curves,
     texts_of_curves,
 )
 from salstats.display.plots.layout.estimate_drawing import barred_rows
@@ -26,7 +26,7 @@ from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINE_MM, font
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message, SalstatsError
+from salstats.errors import Call, Message
 
 #: Estimates that are written in the panels, with their names there.
 _WRITTEN = {"calibration_intercept": "Intercept", "calibration_slope": "Slope", "brier_score": "Brier"}
@@ -95,18 +95,10 @@ def plot_calibration(
     >>> figure.labels.y
     'Observed rate'
     """
-    points = read_estimates(
-        curves,
-        "curves",
-        ("bin", "predicted", "estimate", "bin_low", "bin_high"),
-        Message(Call("calibration_curve", ("scores", "prob", "label")), " makes the frame"),
-    )
-    names = Labels(labels, curves)
-    columns = [column for column in points.keys if column != "bin"]
-    check_distinct(points, [*columns, "bin"])
-    if not len(points):
-        raise SalstatsError("curves has no rows", option="curves")
-    groups = curve_groups(points, columns, names)
+    required = ("bin", "predicted", "estimate", "bin_low", "bin_high")
+    call = Call("calibration_curve", ("scores", "prob", "label"))
+    points, columns, groups = read_curves(curves, labels, required, ("bin",), call)
+    names = groups.labels
     rows = groups.labelled(points.frame, own_panels=True)
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width, min_width=_MIN_PANEL_MM)
     height = min(grid.panel_width, MAX_HEIGHT_MM)

@@ -6,17 +6,17 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
-    curve_groups,
     diagonal,
     first_points,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
+    read_curves,
     texts_of_curves,
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -24,7 +24,7 @@ from salstats.display.plots.layout.panel_grid import PanelGrid, panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINE_MM, font
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message, SalstatsError
+from salstats.errors import Call, Message
 
 #: Most lines whose bands can be told apart.
 _MAX_BANDS = 2
@@ -83,18 +83,10 @@ def plot_roc(
     >>> figure.labels.x
     'False positive rate'
     """
-    points = read_estimates(
-        curves,
-        "curves",
-        ("threshold", "false_positive_rate", "estimate"),
-        Message(Call("roc_curve", ("scores", "score", "label")), " makes the frame"),
-    )
-    names = Labels(labels, curves)
-    columns = [column for column in points.keys if column not in ("threshold", "false_positive_rate")]
-    check_distinct(points, [*columns, "threshold"])
-    if not len(points):
-        raise SalstatsError("curves has no rows", option="curves")
-    groups = curve_groups(points, columns, names)
+    positions = ("threshold", "false_positive_rate")
+    call = Call("roc_curve", ("scores", "score", "label"))
+    points, columns, groups = read_curves(curves, labels, (*positions, "estimate"), positions, call)
+    names = groups.labels
     rows = groups.labelled(points.frame)
     panels = list(rows["panel"].cat.categories)
     areas = pd.DataFrame()

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns
-from salstats.display.estimates import Estimates
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows, further_column
 from salstats.display.plots.layout.legends import group_scales, method_labels
@@ -17,7 +17,7 @@ from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.format import fixed_text, limits_text
 from salstats.display.text.labels import Labels
-from salstats.errors import MessagePart, SalstatsError
+from salstats.errors import Call, Message, MessagePart, SalstatsError
 from salstats.study import HUMAN
 
 #: Largest height in mm of a panel of two rates, which is square below it.
@@ -58,7 +58,7 @@ class CurveGroups:
         return frame.assign(method_label=method_label, panel=group_titles(frame, self.labels, panel_columns))
 
 
-def curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
+def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
     """Find the lines and the panels of curves, whose grouping columns are `columns`.
 
     The first of `method`, `model` and `reader` with several values makes lines, one further column panels;
@@ -75,6 +75,54 @@ def curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> C
         texts=method_labels(labels, points.values(line_column) or [""]),
         labels=labels,
     )
+
+
+class Curves(NamedTuple):
+    """Points of curves that were read from a frame.
+
+    Attributes
+    ----------
+    points : Estimates
+        All points.
+    columns : list of str
+        The grouping columns, which tell curves apart.
+    groups : CurveGroups
+        Which of these are lines and panels.
+    """
+
+    points: Estimates
+    columns: list[str]
+    groups: CurveGroups
+
+
+def read_curves(
+    curves: pd.DataFrame,
+    labels: Mapping[str, Any] | Labels | None,
+    required: Sequence[str],
+    positions: Sequence[str],
+    call: Call,
+) -> Curves:
+    """Read the points of curves; raise unless there are some, each at a place of its own.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        What the user gave.
+    labels : mapping, optional
+        Labels and order of methods and tasks.
+    required : sequence of str
+        Columns that there must be.
+    positions : sequence of str
+        Columns that are places on a curve; the first of them tells its points apart.
+    call : Call
+        The call that makes such frames, for messages.
+    """
+    points = read_estimates(curves, "curves", required, Message(call, " makes the frame"))
+    columns = [column for column in points.keys if column not in positions]
+    check_distinct(points, [*columns, positions[0]])
+    if not len(points):
+        raise SalstatsError("curves has no rows", option="curves")
+    return Curves(points, columns, _curve_groups(points, columns, Labels(labels, curves)))
 
 
 class Lines(NamedTuple):
