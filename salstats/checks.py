@@ -173,6 +173,18 @@ def check_by(
     return columns
 
 
+def check_not_in_by(column: str, option: str, by: Sequence[str]) -> None:
+    """Raise ColumnError where the column that an option names is a grouping column, too."""
+    if column in by:
+        raise ColumnError(
+            Setting(option, column),
+            " is also in ",
+            Setting("by", by),
+            hint="leave it out of one of them",
+            column=column,
+        )
+
+
 def check_choice(value: object, choices: Sequence[str], option: str) -> str:
     """Return the value as text; raise ValueRangeError where it is none of the choices."""
     if value in choices:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_by, check_frame, check_numeric, quoted
+from salstats.checks import check_by, check_frame, check_not_in_by, check_numeric, quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_caption, interval_name
@@ -36,7 +36,7 @@ from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import count_text, counted_range, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
-from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.score_reasons import absent_observations
@@ -359,14 +359,7 @@ def _columns_of_figure(
     shared = check_by(frame, by, ("task",), "data")
     if colour is not None:
         check_by(frame, colour, (), "data")
-        if colour in shared:
-            raise ColumnError(
-                Setting("colour", colour),
-                " is also in ",
-                Setting("by", shared),
-                hint="leave it out of one of them",
-                column=colour,
-            )
+        check_not_in_by(colour, "colour", shared)
         return _FigureColumns(shared, shared, colour)
     if "method" not in frame.columns or "method" in shared:
         return _FigureColumns(shared, shared, None)

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
+from salstats.checks import (
+    check_by,
+    check_columns,
+    check_frame,
+    check_not_in_by,
+    check_numeric,
+    did_you_mean,
+    quoted,
+)
 from salstats.errors import ColumnError, Message, MessagePart, Setting, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, checked_table_codes, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
@@ -173,14 +181,8 @@ def correlation_table(
         )
     groups = check_by(frame, by, ("method",), "data")
     strata = check_by(frame, stratified or (), (), "data")
-    if stratified in groups:
-        raise ColumnError(
-            Setting("stratified", stratified),
-            " is also in ",
-            Setting("by", groups),
-            hint="leave it out of one of them",
-            column=stratified,
-        )
+    if stratified is not None:
+        check_not_in_by(stratified, "stratified", groups)
     columns_of_units = unit_columns(frame, unit)
     codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
     x_values = check_numeric(codes.frame, x, "data")
