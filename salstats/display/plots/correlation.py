@@ -35,6 +35,7 @@ from salstats.display.plots.layout.theme import (
     PAGE_MM,
     TEXT_PT,
     font,
+    tile_axes,
 )
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
@@ -248,11 +249,8 @@ def plot_correlation(
             indent_mm=max(column_names.left_overhang - names_mm, 0.0),
             further_mm=further_mm,
         )
+        + tile_axes(column_names.text_options)
         + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **column_names.text_options),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin=title_margin),
             legend_title_position=title_position,
             legend_key_width=_BAR_WIDTH_PT,

@@ -11,7 +11,7 @@ from salstats.checks import check_choice
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import bars_sentence, count_sentence, validity_sentences
 from salstats.display.plots.decrease import contrast_title
-from salstats.display.plots.layout.axis_limits import axis_limits
+from salstats.display.plots.layout.axis_limits import axis_limits, end_of_rows
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
@@ -26,7 +26,16 @@ from salstats.display.plots.layout.text_fit import (
     short_labels,
     text_width_mm,
 )
-from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, TEXT_PT, font
+from salstats.display.plots.layout.theme import (
+    COLUMN_MM,
+    GUIDE,
+    LINE_MM,
+    MUTED,
+    PAGE_MM,
+    TEXT_PT,
+    font,
+    tile_axes,
+)
 from salstats.display.tables.grid import DEFAULT_DIGITS, decimals_of_rows
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import MISSING, STYLES, fixed_text, limits_text
@@ -205,11 +214,8 @@ def plot_heatmap(
             indent_mm=max(column_names.left_overhang - names_mm, 0.0),
             further_mm=further_mm,
         )
+        + tile_axes(column_names.text_options)
         + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **column_names.text_options),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_title=legend_title,
             legend_title_position="top",
@@ -293,11 +299,10 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
 def _shaded_estimates(drawing: EstimateDrawing) -> pd.Series:
     """Return the estimates as they are shaded: no further than the ends of the axis of their panel."""
     frame = drawing.frame
-    ends = axis_limits(frame, None, drawing.term).set_index("panel")
-    panels = frame["panel"].astype(str)
-    low = panels.map(ends["low"].rename(index=str)).astype(float)
-    high = panels.map(ends["high"].rename(index=str)).astype(float)
-    return frame["estimate"].clip(low.fillna(-np.inf), high.fillna(np.inf))
+    limits = axis_limits(frame, None, drawing.term)
+    low = end_of_rows(frame["panel"], limits, "low", -np.inf)
+    high = end_of_rows(frame["panel"], limits, "high", np.inf)
+    return frame["estimate"].clip(low, high)
 
 
 def _tile_height(row_names: list[str], tiles: pd.DataFrame, tile_width: float) -> float:

@@ -30,6 +30,7 @@ from salstats.display.plots.layout.theme import (
     PALETTE,
     TEXT_PT,
     font,
+    tile_axes,
 )
 from salstats.display.plots.rank_diagram import rank_diagram
 from salstats.display.text.cautions import caution_note
@@ -325,11 +326,8 @@ def plot_significance(
             ],
             further_mm=column_names.height - BOTTOM_MM + LINE_MM,
         )
+        + tile_axes(column_names.text_options)
         + p9.theme(
-            axis_title=p9.element_blank(),
-            axis_line=p9.element_blank(),
-            axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **column_names.text_options),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_position="none",
         )

@@ -156,8 +156,8 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = Fals
         The rows with new `conf_low` and `conf_high`, and with `left_arrow` and `right_arrow`, the place of an
         arrow or NaN, and `is_beyond`, whether the estimate is beyond the axis. Infinite limits stay.
     """
-    low = _end_of_rows(frame["panel"], limits, "low", -np.inf)
-    high = _end_of_rows(frame["panel"], limits, "high", np.inf)
+    low = end_of_rows(frame["panel"], limits, "low", -np.inf)
+    high = end_of_rows(frame["panel"], limits, "high", np.inf)
     is_infinite = frame[["conf_low", "conf_high"]].isin([-np.inf, np.inf])
     is_below = frame["estimate"] < low
     is_above = frame["estimate"] > high
@@ -184,7 +184,7 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = Fals
     )
 
 
-def _end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
+def end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
     """Return an end, "low" or "high", of the axis of the panel of each row, `otherwise` where it has none."""
     end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
     return panels.astype(TEXT).map(end_of_panel).astype(float).fillna(otherwise)
@@ -216,8 +216,8 @@ def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: s
 
 def within_limits(lines: pd.DataFrame, column: str, limits: pd.DataFrame) -> pd.DataFrame:
     """Return the vertical lines at the numbers of a column that are not beyond the axis of their panel."""
-    low = _end_of_rows(lines["panel"], limits, "low", -np.inf)
-    high = _end_of_rows(lines["panel"], limits, "high", np.inf)
+    low = end_of_rows(lines["panel"], limits, "low", -np.inf)
+    high = end_of_rows(lines["panel"], limits, "high", np.inf)
     return lines[(lines[column] >= low) & (lines[column] <= high)]
 
 

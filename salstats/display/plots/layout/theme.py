@@ -1,5 +1,6 @@
 """The house theme, palette and sizes of every figure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -208,6 +209,16 @@ def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
         # plotnine takes margins as shares of the figure's width
         plot_margin=edge_mm / width_mm,
         legend_box_spacing=1 / width_mm,
+    )
+
+
+def tile_axes(text_options: Mapping[str, Any]) -> p9.theme:
+    """Return axes of tiles: names below them, drawn with these options, and no titles, lines and ticks."""
+    return p9.theme(
+        axis_title=p9.element_blank(),
+        axis_line=p9.element_blank(),
+        axis_ticks=p9.element_blank(),
+        axis_text_x=p9.element_text(va="top", **text_options),
     )
 
 
