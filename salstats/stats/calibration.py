@@ -521,11 +521,9 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
                 named_groups(predictions.keys, has_reason),
                 column="estimate",
             )
-    return _Coefficients(
-        estimate=np.array([(a.estimate, b.estimate) for a, b in zip(intercepts, slopes, strict=True)]),
-        std_error=np.array([(a.std_error, b.std_error) for a, b in zip(intercepts, slopes, strict=True)]),
-        df=np.array([(a.df, b.df) for a, b in zip(intercepts, slopes, strict=True)]),
-    )
+    # groups, intercept and slope, and the fields of a coefficient
+    numbers = np.array([intercepts, slopes]).swapaxes(0, 1)
+    return _Coefficients(estimate=numbers[..., 0], std_error=numbers[..., 1], df=numbers[..., 2])
 
 
 def _intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:

@@ -22,7 +22,7 @@ _FEWEST_CONTINUOUS = 10
 #: Types of values that are neither numbers nor levels.
 _TIMES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 #: Columns of the result after the group.
-_COLUMNS = (
+COLUMNS = (
     *("covariate", "kind", "level", "unit", "n_units", "n", "n_missing", "n_level", "percent"),
     *("mean", "sd", "median", "q1", "q3", "min", "max"),
 )
@@ -140,7 +140,7 @@ def describe_patients(
         for group, units_of_group in enumerate(members):
             for row in _describe_values(values, kind, units_of_group):
                 rows.append({"group": group, "covariate": name, "kind": kind, **row})
-    described = pd.DataFrame(rows, columns=["group", *_COLUMNS])
+    described = pd.DataFrame(rows, columns=["group", *COLUMNS])
     described = described.sort_values("group", kind="stable", ignore_index=True).assign(unit=units.name)
     described["level"] = text_column(described["level"])
     described["n_level"] = integer_column(described["n_level"])
@@ -159,7 +159,7 @@ def _check_covariates(data: object, covariates: str | Sequence[str], by: str | N
     check_columns(frame, names, "data")
     if by is not None:
         check_by(frame, [by], (), "data")
-    if by in _COLUMNS:
+    if by in COLUMNS:
         raise ColumnError(
             f"the result has a column {by!r} of its own", hint="rename the column of the groups", column=by
         )

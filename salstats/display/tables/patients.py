@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.checks import check_choice
 from salstats.display.estimates import Estimates
-from salstats.display.facts import paragraph
+from salstats.display.facts import capitalized, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import check_display
@@ -24,13 +24,8 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.stats.engine.grouping import OVERALL
-from salstats.stats.patient_characteristics import CONTINUOUS, DICHOTOMOUS, text_of_level
+from salstats.stats.patient_characteristics import COLUMNS, CONTINUOUS, DICHOTOMOUS, text_of_level
 
-#: Columns of `describe_patients` that are shown; the column before `covariate` is the group.
-_REQUIRED_COLUMNS = (
-    *("covariate", "kind", "level", "unit", "n_units", "n", "n_missing", "n_level", "percent"),
-    *("mean", "sd", "median", "q1", "q3", "min", "max"),
-)
 #: What stands behind the label of a covariate whose patients are counted.
 _COUNTED = "n (%)"
 #: Label of the row that counts patients whose value is missing.
@@ -118,7 +113,7 @@ def table_patients(
     >>> isinstance(ss.table_patients(described, labels={"age": "Age (years)", "sex": "Sex"}), GT)
     True
     """
-    characteristics = check_display(described, digits, style, "described", _REQUIRED_COLUMNS)
+    characteristics = check_display(described, digits, style, "described", COLUMNS)
     names_of_statistics = [statistics] if isinstance(statistics, str) else list(statistics)
     for name in names_of_statistics:
         check_choice(name, tuple(_STATISTICS), "statistics")
@@ -126,6 +121,7 @@ def table_patients(
     names = Labels(labels, frame)
     # a level such as 1 is a number in a frame that was read from a file
     frame = frame.assign(level=[text_of_level(level) for level in frame["level"]])
+    # the column before those that all such frames have
     group_column = str(frame.columns[0])
     if group_column == "covariate":
         group_column = "group"
@@ -183,7 +179,7 @@ def _continuous_rows(
     if len(rows) == 1:
         return [_Row(f"{label}, {rows[0].label}", rows[0].texts)]
     heading = _Row(label, [""] * len(by_group))
-    indented = [_Row(row.label[:1].upper() + row.label[1:], row.texts, is_indented=True) for row in rows]
+    indented = [_Row(capitalized(row.label), row.texts, is_indented=True) for row in rows]
     return [heading, *indented]
 
 
