@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from salstats.stats.engine import draws as module
-from salstats.stats.engine.draws import draw_counts, draw_units, sign_blocks, weight_blocks
+from salstats.stats.engine.draws import draw_counts, draw_units, few_threads, sign_blocks, weight_blocks
 
 
 @pytest.fixture(params=["small blocks", "large blocks"])
@@ -57,3 +57,10 @@ def test_signs_are_either_with_the_same_chance(blocks):
     assert set(np.unique(signs)) == {-1, 1}
     # four standard errors of a mean of 20,000 signs
     assert abs(signs.mean()) < 4 / np.sqrt(signs.size)
+
+
+def test_products_that_take_little_time_use_one_thread(monkeypatch):
+    monkeypatch.setattr(module, "one_blas_thread", lambda: "one thread")
+    # blocks of 131 replicates: 131 * 1000 * 3800 multiplications are below 500 million
+    assert few_threads(1000, 3800) == "one thread"
+    assert few_threads(1000, 3850) != "one thread"

@@ -5,10 +5,27 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import warns, warns_too
+from tests_support import raises, warns, warns_too
 
 import salstats as ss
+from salstats.errors import ColumnError
+from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import POOLED_TASKS
+from salstats.stats.engine.grouping import (
+    append_keys,
+    average_over,
+    check_one_metric,
+    display_order,
+    group_list,
+    group_rows_for_means,
+    is_average,
+    metrics_of,
+    overall_column,
+    pool_over,
+    row_groups,
+    summary_rows,
+)
+from salstats.stats.engine.resampling_units import resolve_unit
 
 POOLED = "scores of 2 values of 'task' are taken together"
 #: What correlates or regresses over all tasks, unless it is told not to.
@@ -137,3 +154,136 @@ def test_what_is_pooled_stands_in_the_frame(scores):
         assert estimate["caution"].str.contains(POOLED_TASKS.name).all()
     for estimate in (ss.correlate(scores, "score", "prob", by=()), ss.regress(scores, "score ~ prob + task")):
         assert not estimate.get("caution", pd.Series(dtype="str")).str.contains(POOLED_TASKS.name).any()
+
+
+TABLE = pd.DataFrame({"task": ["b", "a", "b", "a", "c"], "site": ["x", "x", "y", "y", "x"], "method": "cam"})
+
+
+def test_rows_of_groups_are_those_with_their_keys():
+    groups = row_groups(ColumnCodes(TABLE), ["task"])
+    assert groups.keys["task"].tolist() == ["a", "b", "c"]
+    assert [rows.tolist() for rows in groups.rows] == [[1, 3], [0, 2], [4]]
+    whole = row_groups(ColumnCodes(TABLE), [])
+    assert [rows.tolist() for rows in whole.rows] == [[0, 1, 2, 3, 4]]
+
+
+def test_rows_pooled_over_tasks_follow_the_tasks_of_their_site():
+    groups = row_groups(ColumnCodes(TABLE), ["site", "task"], overall=True)
+    assert groups.keys.to_numpy().tolist() == [
+        ["x", "a"], ["x", "b"], ["x", "c"], ["x", "Overall"], ["y", "a"], ["y", "b"], ["y", "Overall"]
+    ]  # fmt: skip
+    assert [rows.tolist() for rows in groups.rows] == [[1], [0], [4], [0, 1, 4], [3], [2], [2, 3]]
+    with raises(ColumnError, option="overall", value=True, column="task"):
+        overall_column(["site"])
+
+
+def test_groups_have_the_metric_of_their_keys_or_the_only_one():
+    scores = pd.DataFrame({"metric": ["iou", "iou"], "score": [0.1, 0.2]})
+    assert metrics_of(pd.DataFrame({"task": ["a", "b", "c"]}), scores).tolist() == ["iou"] * 3
+    assert metrics_of(pd.DataFrame({"metric": ["hit", "iou"]}), scores).tolist() == ["hit", "iou"]
+
+
+def test_scores_of_several_metrics_are_averaged_together_nowhere():
+    scores = pd.DataFrame({"metric": ["iou", "hit", "iou"], "task": "a"})
+    with raises(ColumnError, column="metric"):
+        check_one_metric(ColumnCodes(scores), ["task"])
+    check_one_metric(ColumnCodes(scores), ["task", "metric"])
+    check_one_metric(ColumnCodes(scores.iloc[[0, 2]]), ["task"])
+
+
+KEYS = pd.DataFrame({"task": list("aabbc"), "method": ["cam", "human", "cam", "human", "cam"]})
+
+
+def test_pooled_groups_hold_those_that_differ_in_one_column():
+    pooled = pool_over(KEYS, "task", "Overall")
+    assert pooled.keys.to_numpy().tolist() == [["Overall", "cam"], ["Overall", "human"]]
+    assert pooled.membership.T.tolist() == [[1, 0, 1, 0, 1], [0, 1, 0, 1, 0]]
+    with raises(ColumnError, column="task"):
+        pool_over(KEYS.replace({"task": {"b": "Overall"}}), "task", "Overall")
+
+
+def test_averages_stand_behind_the_groups_they_are_made_of():
+    keys = pd.DataFrame({"task": ["Average", "b", "a", "Overall"], "metric": ["iou", "iou", "iou", "hit"]})
+    assert display_order(keys).tolist() == [2, 1, 3, 0]
+    assert display_order(keys.iloc[:0]).tolist() == []
+    assert is_average(keys, "task").tolist() == [True, False, False, False]
+    assert is_average(keys, None).tolist() == [False] * 4
+    assert summary_rows(keys).tolist() == [True, False, False, True]
+    # a method may be called so
+    assert not summary_rows(pd.DataFrame({"method": ["Average"], "reference": ["Overall"]})).any()
+
+
+def test_categories_keep_their_order_and_get_the_average_behind_them():
+    keys = pd.DataFrame({"task": pd.Categorical(["late", "early"], ["late", "early"], ordered=True)})
+    longer = append_keys(keys, pd.DataFrame({"task": ["Average"]}))
+    assert longer["task"].tolist() == ["late", "early", "Average"]
+    assert longer["task"].cat.categories.tolist() == ["late", "early", "Average"]
+    assert keys["task"].cat.categories.tolist() == ["late", "early"]
+
+
+def test_averages_weight_the_groups_that_are_defined():
+    defined = np.array([True, True, True, False, True])
+    with warns(option="average", value="task"):
+        plain = average_over(KEYS, "task", defined)
+    assert plain.keys.to_numpy().tolist() == [["Average", "cam"], ["Average", "human"]]
+    assert plain.members.T.tolist() == [[1, 0, 1, 0, 1], [0, 1, 0, 1, 0]]
+    assert plain.group_weights.T.tolist() == [[1, 0, 1, 0, 1], [0, 1, 0, 0, 0]]
+    # without task c both methods have the same
+    weighted = average_over(KEYS, "task", np.ones(5, dtype=bool), {"a": 3.0, "b": 1.0, "c": 0.0})
+    assert weighted.members.T.tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
+    assert weighted.group_weights.T.tolist() == [[3, 0, 1, 0, 0], [0, 3, 0, 1, 0]]
+    assert average_over(KEYS, None, defined).group_weights.shape == (5, 0)
+
+
+def test_averages_of_one_metric_only_are_compared_in_what_they_are_over():
+    keys = pd.DataFrame({"task": list("aab"), "metric": ["iou", "hit", "iou"]})
+    average_over(keys, "task", np.ones(3, dtype=bool))
+    with warns(option="average", value="task", match="site y: b"):
+        average_over(
+            keys.iloc[[0, 1, 2]].assign(metric="iou", site=list("xyx")), "task", np.ones(3, dtype=bool)
+        )
+
+
+@pytest.mark.parametrize("average", ["method", "metric"])
+def test_methods_and_metrics_are_not_averaged(average):
+    with raises(ColumnError, option="average", value=average, column=average):
+        average_over(KEYS.assign(metric="iou"), average, np.ones(5, dtype=bool))
+    with raises(ColumnError, option="average", value="site", choices=("task", "method")):
+        average_over(KEYS, "site", np.ones(5, dtype=bool))
+
+
+def group_means(frame, by=("method",), **options):
+    """Group rows for means, and return the warnings."""
+    codes = ColumnCodes(frame)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        group_rows_for_means(codes, list(by), resolve_unit(codes, "case"), **options)
+    return [str(warning.message) for warning in caught]
+
+
+def test_cases_with_different_numbers_of_rows_are_told():
+    frame = pd.DataFrame({"case": list("aabc"), "reader": list("1212"), "method": "cam", "metric": "iou"})
+    frame["score"] = [0.1, 0.2, 0.3, 0.4]
+    (text,) = group_means(frame)
+    assert "1 to 2 rows" in text
+    # readers apart, as many rows for each case, cases that count alike, and undefined scores
+    assert group_means(frame, by=("method", "reader")) == []
+    assert group_means(frame.iloc[1:]) == []
+    assert group_means(frame, each_unit=True) == []
+    assert group_means(frame.assign(score=[np.nan, 0.2, 0.3, 0.4])) == []
+    assert group_means(frame.assign(score=np.nan)) == []
+    assert group_means(frame.drop(columns="reader").iloc[1:]) == []
+
+
+def test_methods_that_are_taken_together_are_told():
+    frame = pd.DataFrame({"case": list("abab"), "method": ["cam", "cam", "human", "human"], "metric": "iou"})
+    frame["score"] = 0.5
+    (text,) = group_means(frame, by=("metric",))
+    assert "2 methods" in text
+    assert group_means(frame) == []
+    assert group_means(frame.iloc[:2], by=("metric",)) == []
+
+
+def test_lists_of_groups_end_with_how_many_more_there_are():
+    assert str(group_list(["a", "b", "c", "d"])) == "a; b; c; d"
+    assert str(group_list(["a", "b", "c", "d", "e", "f"])) == "a; b; c; d and 2 more"

@@ -1,10 +1,12 @@
 """Inference about a target: replicates, their moments and P values, and checked options."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits, raises, warns
+from tests_support import limits, raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import ValueRangeError
@@ -160,3 +162,109 @@ def test_the_default_limits_of_a_mean_depend_on_its_scores(metric, values, inter
         {"case": [f"c{i:02d}" for i in range(30)], "method": "cam", "metric": metric, "score": values * 10}
     )
     assert ss.summarize(scores)["interval"].tolist() == [interval]
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """Scores of a method and of a reference, 30 patients with one to three cases."""
+    rng = np.random.default_rng(5)
+    patients = np.repeat(np.arange(30), rng.integers(1, 4, 30))
+    human = rng.uniform(0.3, 0.9, len(patients))
+    cam = 0.8 * human + rng.normal(0, 0.1, len(patients))
+    one = pd.DataFrame({"case": np.arange(len(patients)), "patient": patients, "metric": "own"})
+    return pd.concat([one.assign(method="human", score=human), one.assign(method="cam", score=cam)])
+
+
+def target_of(scores, kind):
+    """The target of the one comparison of two methods."""
+    is_human = (scores["method"] == "human").to_numpy()
+    cells = sum_cells(scores["score"].to_numpy(), scores["patient"].to_numpy(), 30, is_human.astype(int), 2)
+    estimand = Estimand(kind, np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]))
+    return Target(kind, cells, estimand, pd.DataFrame({"method": ["cam"]}), np.zeros(1, dtype=int))
+
+
+@pytest.mark.parametrize(
+    ("kind", "interval"),
+    [
+        ("difference", "wild"),
+        ("difference", "percentile"),
+        ("percent_decrease", "wild"),
+        ("percent_decrease", "delta"),
+        ("percent_decrease", "fieller"),
+        ("percent_decrease", "studentized"),
+    ],
+)
+def test_limits_at_another_level_are_those_computed_at_that_level(compared, kind, interval):
+    target = target_of(compared, kind)
+    wide, narrow = (
+        infer(target, check_options(kind, interval, level, 500, np.random.default_rng(0), None))
+        for level in (0.95, 0.8)
+    )
+    moved = estimates_at_levels(wide, np.array([0.8]))
+    assert moved.conf_level.tolist() == [0.8]
+    np.testing.assert_allclose([moved.conf_low, moved.conf_high], [narrow.conf_low, narrow.conf_high])
+    assert wide.conf_low < narrow.conf_low < narrow.estimate < narrow.conf_high < wide.conf_high
+
+
+def test_fieller_sets_at_another_level_say_what_they_contain(compared):
+    # the reference's mean is about 1.5 standard errors above 0
+    scores = compared.assign(score=compared["score"] - np.where(compared["method"] == "human", 0.56, 0.0))
+    options = check_options("percent_decrease", "fieller", 0.5, 500, 0, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bounded = infer(target_of(scores, "percent_decrease"), options)
+    assert bounded.conf_set.tolist() == ["bounded"]
+    unbounded = estimates_at_levels(bounded, np.array([0.99]))
+    assert unbounded.conf_set[0].startswith("all but ")
+    assert np.isinf(unbounded.conf_high).all()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_wild_limits_of_a_decrease_are_where_the_method_equals_a_share_of_the_reference(compared, sign):
+    options = {"reference": "human", "n_replicates": 2000}
+    scores = compared.assign(score=sign * compared["score"])
+    row = ss.percent_decrease(scores, force=True, **options).iloc[0]
+    assert row["interval"] == "wild"
+    is_human = scores["method"] == "human"
+    for limit, outward in ((row["conf_low"], -1), (row["conf_high"], 1)):
+        for step, rejected in ((0.01, True), (-0.01, False)):
+            share = 1 - (limit + outward * step) / 100
+            shrunken = scores.assign(score=scores["score"].where(~is_human, share * scores["score"]))
+            p_value = ss.difference(shrunken, **options)["p_value"].item()
+            assert (p_value <= 0.05) == rejected
+
+
+def test_weighted_units_are_worth_as_many_equal_ones_as_kish_says():
+    scores = pd.DataFrame({"case": [f"c{i:02d}" for i in range(40)], "method": "cam", "metric": "iou"})
+    scores["score"] = 0.5 + 0.3 * np.sin(np.arange(40))
+    scores["w"] = np.where(np.arange(40) < 10, 9.0, 1.0)
+    # (10 * 9 + 30)^2 / (10 * 81 + 30) = 17.1
+    with warns(column="unit", rows=(0,), match="worth 17"):
+        ss.summarize(scores, weights="w", interval="t")
+    # without a warning for limits that rest on the units' own spread
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        row = ss.summarize(scores, weights="w", interval="wilson_t").iloc[0]
+    assert row["estimate"] == pytest.approx(np.average(scores["score"], weights=scores["w"]))
+
+
+def test_next_to_nothing_left_of_the_reference_is_a_caution_of_decreases(compared):
+    is_cam = compared["method"] == "cam"
+    lost = compared.assign(
+        metric="iou", score=compared["score"].where(~is_cam, 0.01 * compared["score"].abs())
+    )
+    with warns_too(match="next to nothing"):
+        found = ss.percent_decrease(lost, reference="human")
+    assert found["caution"].eq("nearly all lost").all()
+
+
+def test_an_average_of_tasks_is_no_set_of_trials():
+    hits = pd.DataFrame({"case": [f"c{i:02d}" for i in range(40)], "method": "cam", "metric": "hit"})
+    hits["score"] = (np.arange(40) % 3 == 0) * 1.0
+    hits["task"] = np.where(np.arange(40) < 20, "a", "b")
+    found = ss.summarize(hits, average="task").set_index("task")
+    assert found["interval"].to_dict() == {"a": "exact", "b": "exact", "Average": "wilson_t"}
+    assert found.loc["a", "df"] != found.loc["a", "df"]
+    assert found.loc["Average", "df"] > 20
+    weighted = ss.summarize(hits.assign(w=1.0 + np.arange(40) % 2), by="method", weights="w")
+    assert weighted["interval"].tolist() == ["wilson_t"]

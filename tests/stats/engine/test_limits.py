@@ -119,3 +119,145 @@ def test_bootstrap_t_without_variance_in_many_replicates_has_no_limits(values):
     # the side that such replicates decide is unknown; the other may stand
     assert np.isnan(low) or np.isnan(high)
     assert not np.abs([low, high]).max() > 1
+
+
+def row(number):
+    """An array for one estimate."""
+    return np.array([float(number)])
+
+
+def test_quantiles_are_numpys_of_the_defined_replicates():
+    replicates = np.array([[1.0, np.nan, np.nan], [4, 2, np.nan], [2, 6, np.nan], [8, 3, np.nan]])
+    got = kernels.quantiles(replicates, [0.25, 0.75])
+    # of 1 2 4 8 and of 2 3 6
+    np.testing.assert_allclose(got, [[1.75, 2.5, np.nan], [5.0, 4.5, np.nan]])
+    whole = kernels.quantiles(replicates[:, :1], [0.25, 0.75])
+    np.testing.assert_allclose(whole, [[1.75], [5.0]])
+    # probabilities of their own, without which a row has none
+    of_rows = kernels.quantiles(replicates[:, :2], np.array([[0.5, np.nan], [1.0, 0.5]]))
+    np.testing.assert_allclose(of_rows, [[3.0, np.nan], [8.0, np.nan]])
+
+
+def test_percentile_basic_and_normal_limits_are_their_definitions():
+    replicates = np.arange(101.0)[:, None]
+    assert np.ravel(kernels.percentile(replicates, 0.9)).tolist() == pytest.approx([5, 95])
+    assert np.ravel(kernels.basic(replicates, row(40), 0.9)).tolist() == pytest.approx([-15, 75])
+    normal = kernels.normal(row(2), row(3), row(40), 0.9)
+    z = stats.norm.ppf(0.95)
+    assert np.ravel(normal).tolist() == pytest.approx([38 - 3 * z, 38 + 3 * z])
+
+
+def test_bca_limits_are_those_of_scipy():
+    values = np.random.default_rng(4).gamma(2, size=30)
+    expected = stats.bootstrap(
+        (values,), np.mean, n_resamples=999, confidence_level=0.9, method="BCa", random_state=5
+    )
+    jackknife = (values.sum() - values) / 29
+    replicates = expected.bootstrap_distribution
+    low, high = kernels.bca(replicates[:, None], row(values.mean()), jackknife[:, None], 0.9)
+    np.testing.assert_allclose([low.item(), high.item()], expected.confidence_interval, rtol=1e-9)
+
+
+def studentized_by_hand(replicates, variances, estimate, variance, level):
+    pivots = (replicates - estimate) / np.sqrt(variances)
+    low, high = np.quantile(pivots, [(1 + level) / 2, (1 - level) / 2])
+    return [estimate - np.sqrt(variance) * low, estimate - np.sqrt(variance) * high]
+
+
+def test_bootstrap_t_limits_are_the_estimate_less_pivots_times_its_standard_error():
+    rng = np.random.default_rng(6)
+    replicates, variances = 2 + 0.3 * rng.normal(size=99), 0.1 + 0.05 * rng.uniform(size=99)
+    columns = replicates[:, None], variances[:, None]
+    got = kernels.studentized(*columns, row(2.1), row(0.12), row(1e-12), 0.8)
+    np.testing.assert_allclose(np.ravel(got), studentized_by_hand(replicates, variances, 2.1, 0.12, 0.8))
+    got = kernels.studentized_log(*columns, row(2.1), row(0.12), row(1e-12), 0.8)
+    logs = np.log(replicates), variances / replicates**2
+    expected = np.exp(studentized_by_hand(*logs, np.log(2.1), 0.12 / 2.1**2, 0.8))
+    np.testing.assert_allclose(np.ravel(got), expected)
+
+
+def test_replicates_without_a_logarithm_lie_below_all_others():
+    rng = np.random.default_rng(6)
+    replicates, variances = 2 + 0.3 * rng.normal(size=100), np.full(100, 0.1)
+    replicates[:5] = [0.0, -1.0, 0.0, -2.0, -0.1]
+    got = kernels.studentized_log(
+        replicates[:, None], variances[:, None], row(2.1), row(0.12), row(1e-12), 0.8
+    )
+    logs = np.log(np.where(replicates > 0, replicates, 1e-300))
+    pivots = np.sort((logs - np.log(2.1)) / np.sqrt(variances / replicates.clip(0.1) ** 2))
+    assert (pivots[:5] < -100).all()
+    low_pivot, high_pivot = np.quantile(pivots, [0.1, 0.9])
+    expected = np.exp(np.log(2.1) - np.sqrt(0.12) / 2.1 * np.array([high_pivot, low_pivot]))
+    np.testing.assert_allclose(np.ravel(got), expected)
+    # more than the tail: the upper limit is undefined
+    replicates[5:25] = 0.0
+    low, high = kernels.studentized_log(
+        replicates[:, None], variances[:, None], row(2.1), row(0.12), row(1e-12), 0.8
+    )
+    assert (np.isfinite(low).item(), np.isfinite(high).item()) == (True, False)
+    undefined = kernels.studentized_log(
+        replicates[:, None], variances[:, None], row(0), row(0.12), row(1e-12), 0.8
+    )
+    assert np.isnan(undefined).all()
+
+
+def test_replicates_that_equal_the_estimate_without_variance_are_at_0():
+    replicates = np.array([1.0, 1.0, 1.0, 1.0, 3.0, 0.0])[:, None]
+    variances = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])[:, None]
+    low, high = kernels.studentized(replicates, variances, row(1), row(4), row(1e-12), 0.6)
+    # pivots -1 0 0 0 0 2, of which 0.2 and 0.8 are 0
+    assert (low.item(), high.item()) == (1.0, 1.0)
+
+
+def test_limits_of_a_rate_are_symmetric_on_the_logit_scale_and_of_the_rate_at_its_ends():
+    estimate, error = np.array([0.2, 0.0, 0.2, 1.0]), np.array([0.05, 0.01, 0.0, 0.02])
+    low, high = kernels.logit_t_limits(estimate, error, np.full(4, 9.0), 0.9)
+    t = stats.t.ppf(0.95, 9)
+    logit = np.log(0.2 / 0.8) + np.array([-1, 1]) * t * 0.05 / (0.2 * 0.8)
+    np.testing.assert_allclose([low[0], high[0]], 1 / (1 + np.exp(-logit)))
+    np.testing.assert_allclose(low[1:], [-0.01 * t, 0.2, 1 - 0.02 * t])
+    np.testing.assert_allclose(high[1:], [0.01 * t, 0.2, 1 + 0.02 * t])
+    assert np.isnan(kernels.logit_t_limits(row(0.2), row(0.05), row(0.5), 0.9)).all()
+
+
+def test_limits_of_a_bounded_mean_are_wilsons_of_its_number_of_trials():
+    mean, variance = np.array([0.3, 0.0, 1.0, 0.3, 0.3]), np.array([0.01, 0.0, 0.0, 0.0, np.nan])
+    low, high = kernels.wilson_t(mean, variance, np.full(5, 12.0), np.full(5, 13.0), 0.9)
+    # 0.3 * 0.7 / 0.01 = 21 trials; without variance as many as units
+    for position, n in ((0, 21), (1, 13), (2, 13), (3, 13)):
+        wanted = kernels.wilson(mean[[position]], row(n), 0.9, df=12.0)
+        np.testing.assert_allclose([low[position], high[position]], np.ravel(wanted))
+    assert np.isnan([low[4], high[4]]).all()
+    t_squared = stats.t.ppf(0.95, 12) ** 2
+    # of a share of 0 the upper limit is t^2 / (n + t^2)
+    np.testing.assert_allclose([low[1], high[1]], [0, t_squared / (13 + t_squared)], atol=1e-15)
+
+
+def fieller_by_hand(theta, method, reference, covariance, df, level):
+    """The t statistic of method - theta * reference in units of its quantile, 1 at a limit."""
+    variance = covariance[0, 0] - 2 * theta * covariance[0, 1] + theta**2 * covariance[1, 1]
+    return np.abs(method - theta * reference) / np.sqrt(variance) / stats.t.ppf((1 + level) / 2, df)
+
+
+@pytest.mark.parametrize(
+    ("reference_error", "form"), [(0.05, "bounded"), (0.4, "outside"), (0.95, "outside"), (1.5, "line")]
+)
+def test_fiellers_sets_have_the_ratios_that_a_t_test_does_not_reject(reference_error, form):
+    method, method_error = 0.3, 0.04 if form != "line" else 0.4
+    covariance = np.array([[method_error**2, 0.3 * method_error * reference_error], [0, reference_error**2]])
+    covariance[1, 0] = covariance[0, 1]
+    found = kernels.fieller(row(method), row(0.5), covariance[None], row(12), 0.9)
+    assert found.form.tolist() == [form]
+    if form == "line":
+        assert (found.low.item(), found.high.item()) == (-np.inf, np.inf)
+        return
+    ratios = 1 - np.array([found.low.item(), found.high.item()]) / 100
+    np.testing.assert_allclose(fieller_by_hand(ratios, method, 0.5, covariance, 12, 0.9), 1)
+    between = fieller_by_hand(ratios.mean(), method, 0.5, covariance, 12, 0.9)
+    assert (between < 1) == (form == "bounded")
+
+
+def test_a_set_of_an_unknown_mean_is_undefined():
+    found = kernels.fieller(row(np.nan), row(0.5), np.eye(2)[None] * 0.01, row(12), 0.9)
+    assert found.form.tolist() == ["undefined"]
+    assert np.isnan([found.low, found.high]).all()

@@ -3,7 +3,9 @@
 import numpy as np
 from scipy import stats
 
-from salstats.stats.engine.one_sided_tests import fieller_tails, percentile_tails, t_tails
+from salstats.stats.engine.joint_adjustment import NullDraws
+from salstats.stats.engine.one_sided_tests import fieller_tails, flip_tails, percentile_tails, t_tails
+from salstats.stats.engine.wild_bootstrap import SignFlips
 
 ROUNDING = 1e-12
 
@@ -38,3 +40,28 @@ def test_fieller_tails_test_the_difference_of_method_and_a_share_of_the_referenc
     statistic = (0.8 * 1.0 - 0.6) / np.sqrt(0.04 - 2 * 0.8 * 0.01 + 0.8**2 * 0.09)
     np.testing.assert_allclose(tails[0], stats.t.sf(statistic, 30), rtol=ROUNDING)
     np.testing.assert_allclose(tails[1], stats.t.cdf(statistic, 30), rtol=ROUNDING)
+
+
+def test_replicates_within_rounding_of_the_bound_lie_at_it():
+    replicates = np.array([[0.1], [0.2 - 1e-14], [0.2 + 1e-14], [0.4]])
+    tails = percentile_tails(replicates, rounding=np.array([1e-12]), bound=np.array([0.2]))
+    np.testing.assert_allclose(np.ravel(tails), [(1 + 3) / 5, (1 + 3) / 5])
+
+
+def test_flip_tails_are_half_the_two_sided_p_value_on_the_estimates_side_of_the_bound():
+    # of four patterns the sets of two hold 0 and those of three hold 0.2
+    low, high = np.array([[-0.3], [-0.2], [0.05], [0.15]]), np.array([[0.6], [0.5], [0.3], [0.18]])
+    null_draws = NullDraws(observed=np.ones(1), draws=np.ones((4, 1)))
+    flips = SignFlips(np.ones(1), null_draws, low, high, n_always=np.zeros(1), n_patterns=4)
+    expected = {0.0: (2 / 8, 1 - 2 / 8), 0.2: (1 - 3 / 8, 3 / 8), 0.16: (1 - 4 / 8, 1 - 4 / 8)}
+    for bound, tails in expected.items():
+        got = flip_tails(flips, np.array([0.16]), np.array([1e-12]), np.array([bound]))
+        np.testing.assert_allclose(np.ravel(got), tails)
+
+
+def test_fieller_tails_of_references_below_0_are_those_of_all_signs_changed():
+    covariance = np.array([[[0.04, 0.01], [0.01, 0.09]]])
+    df, bound = np.array([30.0]), np.array([20.0])
+    tails = fieller_tails(np.array([0.6]), np.array([1.0]), covariance, df, bound)
+    mirrored = fieller_tails(np.array([-0.6]), np.array([-1.0]), covariance, df, bound)
+    np.testing.assert_allclose(mirrored, tails, rtol=ROUNDING)

@@ -6,7 +6,7 @@ import pytest
 from tests_support import warns
 
 import salstats as ss
-from salstats.stats.engine.quantile_limits import sample_quantile
+from salstats.stats.engine.quantile_limits import quantile_replicates, sample_quantile
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +103,14 @@ def test_blocks_of_candidates_change_nothing(clustered, monkeypatch):
     whole = ss.median_difference(clustered, reference="human", by="metric")
     monkeypatch.setattr("salstats.stats.engine.quantile_limits._BLOCK", 50)
     pd.testing.assert_frame_equal(whole, ss.median_difference(clustered, reference="human", by="metric"))
+
+
+def test_quantiles_of_replicates_are_those_of_the_scores_of_the_units_drawn():
+    scores = np.array([0.5, 0.1, 0.9, 0.3])
+    units = np.array([0, 1, 1, 2])
+    # unit 1 twice: 0.1 0.1 0.9 0.9; units 0 and 1: 0.1 0.5 0.9; nothing; every unit: 0.1 0.3 0.5 0.9
+    weights = np.array([[0, 2, 0, 0], [1, 1, 0, 0], [0, 0, 0, 3], [1, 1, 1, 0]], dtype=float)
+    medians = quantile_replicates(scores, units, weights, quantile=0.5)
+    np.testing.assert_allclose(medians, [0.5, 0.5, np.nan, 0.4])
+    lowest = quantile_replicates(scores, units, weights, quantile=0.2)
+    np.testing.assert_allclose(lowest, [0.1, 0.1, np.nan, 0.1])

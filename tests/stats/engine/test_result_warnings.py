@@ -12,8 +12,14 @@ import salstats as ss
 from salstats.display import facts
 from salstats.display.estimates import read_estimates
 from salstats.errors import SalstatsWarning
+from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.intervals import choose_interval
-from salstats.stats.engine.result_warnings import beyond_range
+from salstats.stats.engine.result_warnings import (
+    beyond_range,
+    interval_recommendation,
+    warn_limits,
+    warn_undefined,
+)
 
 
 @pytest.fixture
@@ -168,3 +174,101 @@ def test_a_mean_of_mostly_zeros_is_said_to_be_one():
     sparse = pairs([0.3, 0.5, 0.6, *[0.0] * 17], [0.4] * 20).query("method == 'human'")
     assert any("only 3 of 20 units have" in s for s in said_by(lambda: ss.summarize(sparse)))
     assert not said_by(lambda: ss.summarize(sparse.assign(score=(sparse["score"] > 0) * 1.0)))
+
+
+def test_more_cases_are_the_remedy_where_the_default_is_made_of_replicates():
+    assert [setting.value for setting in interval_recommendation("mean").settings()] == ["recommended"]
+    assert interval_recommendation("rank").settings() == []
+
+
+def test_frames_without_limits_have_none_at_impossible_values():
+    frame = pd.DataFrame({"metric": ["iou", "iou"], "term": "mean", "conf_low": -1.0, "conf_high": 2.0})
+    assert beyond_range(frame).tolist() == [True, True]
+    assert beyond_range(frame.drop(columns="conf_high")).tolist() == [False, False]
+
+
+def test_more_than_1_in_100_undefined_replicates_are_told():
+    keys = pd.DataFrame({"method": ["a", "b", "c"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_undefined(np.array([0, 10, 2]), 1000, keys)
+    with warns(column="n_undefined", rows=(0, 2), match="up to 40 of 1000"):
+        warn_undefined(np.array([11, 10, 40]), 1000, keys)
+    with warns(column="n_undefined", rows=(1,), match="^11 of 1000"):
+        warn_undefined(np.array([0, 11, 0]), 1000, keys)
+
+
+def test_limits_of_no_width_are_told_with_the_rows():
+    scores = pairs(np.linspace(0.3, 0.7, 30), np.linspace(0.3, 0.7, 30) - 0.1)
+    flat = scores.assign(score=scores["score"].where(scores["method"] == "cam", 0.5))
+    with warns(option="interval", value="percentile", column="score", rows=(1,)) as said:
+        ss.summarize(flat, interval="percentile", n_replicates=50)
+    recommended = [setting.value for setting in said[0].message.hint.settings()]
+    assert recommended == ["recommended"]
+    with warns(
+        option="interval", value="percentile", column="score", rows=(0,), hint="more cases are needed"
+    ):
+        ss.difference(scores, reference="human", interval="percentile", n_replicates=50)
+
+
+def test_undefined_comparisons_are_told_with_their_reason():
+    no_pair = pairs([0.2, 0.4, 0.5, np.nan, np.nan, np.nan], [np.nan, np.nan, np.nan, 0.1, 0.2, 0.3])
+    with pytest.warns(SalstatsWarning) as said:
+        ss.difference(no_pair, reference="human")
+    assert ("score", (0,)) in [(w.message.column, w.message.rows) for w in said]
+    zeros = pairs(np.zeros(30), np.linspace(0, 0.5, 30))
+    with pytest.warns(SalstatsWarning) as said:
+        found = ss.percent_decrease(zeros, reference="human", interval="delta")
+    assert ("reference_mean", (0,)) in [(w.message.column, w.message.rows) for w in said]
+    assert found["estimate"].isna().all()
+
+
+def told_of_limits(call, interval):
+    """The columns and rows of what a call warns of its limits."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = call()
+    told = [(w.message.column, w.message.rows) for w in said if w.message.value == interval]
+    return found, told
+
+
+def test_a_decrease_of_100_percent_and_more_has_no_logarithm():
+    human = np.linspace(1, 2, 30)
+    for scale, column in ((0.5, None), (-0.5, "estimate")):
+        scores = pairs(human, scale * human + 0.1 * np.sin(np.arange(30)), metric="nss")
+        found, told = told_of_limits(
+            lambda scores=scores: ss.percent_decrease(
+                scores, reference="human", interval="bootstrap_t_log", n_replicates=50, force=True
+            ),
+            "bootstrap_t_log",
+        )
+        assert found["conf_low"].isna().all() == (column is not None)
+        assert told == ([] if column is None else [(column, (0,))])
+
+
+def test_limits_that_need_variance_are_missing_without_it():
+    rng = np.random.default_rng(0)
+    cells = sum_cells(rng.uniform(size=30), np.arange(30), 30, np.zeros(30, dtype=int), 1)
+    keys = pd.DataFrame({"method": ["cam"]})
+    target = Target("mean", cells, Estimand("mean", np.ones((1, 1))), keys, np.zeros(1, dtype=int))
+    missing = (np.array([np.nan]), np.array([0.4]))
+    estimate, scale = np.array([0.2]), np.ones(1)
+    for interval, hint in (("cr2", "no variance$"), ("bca", "no variance, or all replicates on one side")):
+        with warns(option="interval", value=interval, column="std_error", rows=(0,), match=hint):
+            warn_limits(interval, target, missing, estimate, scale, np.zeros(1, dtype=bool))
+    with warns(option="interval", value="cr2", column="n_units", rows=(0,)):
+        warn_limits("cr2", target, missing, estimate, scale, np.ones(1, dtype=bool))
+
+
+def test_unbounded_limits_are_told_with_their_reason():
+    human = np.tile([1.0, -0.9], 15)
+    scores = pairs(human, np.linspace(0.2, 0.4, 30), metric="nss")
+    for interval in ("fieller", "wild"):
+        found, told = told_of_limits(
+            lambda interval=interval: ss.percent_decrease(
+                scores, reference="human", interval=interval, force=True
+            ),
+            interval,
+        )
+        assert np.isinf(found["conf_high"]).all()
+        assert told == [("reference_mean", (0,))]

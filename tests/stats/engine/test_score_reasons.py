@@ -10,7 +10,11 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.report.case_counts import count_undefined_and_absent
-from salstats.stats.engine.score_reasons import count_missing_without_absent
+from salstats.stats.engine.score_reasons import (
+    absent_observations,
+    count_missing_without_absent,
+    metric_option_columns,
+)
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
 N, ABSENT, EMPTY = 8, 3, 1
@@ -176,3 +180,33 @@ def test_best_means_of_other_cases_are_said_to_be_that(distances):
     assert note not in ss.table_estimates(ss.summarize(distances, interval="t")).as_raw_html()
     distances.loc[0, "score"] = np.nan
     assert note in ss.table_estimates(ss.summarize(distances, interval="t")).as_raw_html()
+
+
+def test_observations_without_a_finding_count_once_however_many_metrics_lack_it(scores):
+    two = pd.concat([scores, scores.assign(metric="dice")], ignore_index=True)
+    for names in (["iou"], ["iou", "dice"]):
+        absent = absent_observations(two, names, ["task", "method"])
+        assert absent.value_counts().to_dict() == dict.fromkeys(
+            [(task, method) for task in "ab" for method in ("cam", "human")], ABSENT
+        )
+    # a covariate is of a case and task, so that methods do not repeat it
+    sizes = two.assign(size=two["score"].where(two["case"] != "5"))
+    covariate = absent_observations(sizes, ["size"], ["task"])
+    assert covariate["task"].value_counts().to_dict() == {"a": ABSENT, "b": ABSENT}
+    assert absent_observations(sizes.assign(size=1.0), ["size"], ["task"]).empty
+    assert absent_observations(two.drop(columns="case"), ["size"], ["task"]).empty
+
+
+def test_options_of_metrics_are_repeated_for_their_estimates(distances):
+    keys = pd.DataFrame({"metric": ["sncc", "dice", "hausdorff"]})
+    assert metric_option_columns(distances, keys) == {
+        "distance_unit": [None, None, "mm"],
+        "center_bias": ["others", None, None],
+    }
+    without = distances.assign(center_bias=None)
+    assert list(metric_option_columns(without, keys)) == ["distance_unit"]
+    # without metrics in the keys those of all scores
+    of_methods = metric_option_columns(distances, pd.DataFrame({"method": ["lime", "rise"]}))
+    assert of_methods == {"distance_unit": ["mm", "mm"], "center_bias": ["others", "others"]}
+    distances.loc[0, "distance_unit"] = "px"
+    assert metric_option_columns(distances, keys)["distance_unit"] == [None, None, "several"]
