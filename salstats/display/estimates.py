@@ -142,6 +142,11 @@ class Estimates:
         return self.has_estimate & has_low & has_high
 
     @cached_property
+    def is_tested_row(self) -> np.ndarray:
+        """True for each row whose estimate has a limit or a P value, by which it may be significant."""
+        return self.has_estimate & (self.has_limits | ~np.isnan(self.reported_p_values))
+
+    @cached_property
     def is_over_tasks(self) -> np.ndarray:
         """True for each row over all tasks: the average of their estimates, or all of them pooled."""
         if "task" not in self.frame.columns:

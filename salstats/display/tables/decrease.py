@@ -10,7 +10,7 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
+from salstats.display.facts import BOUNDS, capitalized, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
@@ -25,6 +25,11 @@ from salstats.display.tables.grid import (
 from salstats.display.tables.marks import p_heading, rarer_rows
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.tables.record import Table
+from salstats.display.tables.reference_rows import (
+    has_one_reference_mean,
+    is_reference_row,
+    with_reference_rows_first,
+)
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
@@ -66,9 +71,10 @@ def table_decrease(  # noqa: C901
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
     and P. Significant decreases are underlined, or where most are, those that are not; those inside their
-    margin have a dagger and the P of its test; an average stands last, set apart. The number of pairs and
-    the reference's mean stand once where they are those of all methods beside each other. Pairs of several
-    references are rows such as "B vs A".
+    margin have a dagger and the P of its test; an average stands last, set apart. Where all methods have the
+    same number of pairs and mean of the reference, these stand once: in front of the methods beside each
+    other, or, where methods are rows or groups of rows, as the rows of the reference, before the others.
+    Pairs of several references are rows such as "B vs A".
 
     Parameters
     ----------
@@ -121,6 +127,8 @@ def table_decrease(  # noqa: C901
     check_choice(sort, ("label", "size"), "sort")
     differences = all_rows.of_term("difference")
     names = Labels(labels, differences.frame)
+    if differences.only_value("reference") is not None:
+        names = names.with_references(differences.values("reference"))
     contrasts = pairs_as_methods(differences, names)
     frame = contrasts.frame
 
@@ -132,20 +140,35 @@ def table_decrease(  # noqa: C901
         methods_in_columns = len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS
 
     def contrast_table(placement: ColumnPlacement) -> Table:
-        grid = lay_out(frame, placement, names)
+        shown = contrasts
+        if _has_reference_rows(contrasts, placement):
+            shown = with_reference_rows_first(contrasts)
+        grid = lay_out(shown.frame, placement, names)
         if sort == "size":
-            grid = _with_furthest_below_first(grid, contrasts)
-        mean_headings = _heading_by_mean_column(contrasts, names, placement, average)
-        values = _table_values(contrasts, mean_headings, metric_label, digits, percent_digits, style)
-        if n and contrasts.values("n_pairs"):
-            counts = [count_text(count) for count in contrasts.numbers("n_pairs")]
-            values = [Value(names.column("n"), counts, "right"), *values]
+            grid = _with_furthest_below_first(grid, shown)
+        means = []
+        for column, heading in _mean_headings(contrasts, placement, names, average).items():
+            own_headings = {}
+            if placement.columns:
+                own_headings = _mean_heading_by_method(contrasts, differences, column, names, average)
+            texts = _mean_texts(shown, column, digits)
+            means.append(Value(heading, texts, heading_by_column=own_headings))
+        others = _contrast_values(shown, metric_label, digits, percent_digits, style)
+        counts = []
+        if n and shown.values("n_pairs"):
+            count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
+            counts = [Value(names.column("n"), count_texts, "right")]
         shared = []
         if placement.columns:
-            may_be_shared = (names.column("n"), mean_headings["reference_mean"])
-            shared = [v for v in values if v.heading in may_be_shared and _has_one_text_per_row(grid, v)]
-        own = [value for value in values if value not in shared]
-        return value_table(grid, own, names, row_values=shared)
+            may_be_shared = list(counts)
+            if contrasts.only_value("reference") is not None:
+                # the first mean is that of the reference
+                may_be_shared.append(means[0])
+            shared = [value for value in may_be_shared if _has_one_text_per_row(grid, value)]
+        own = [value for value in (*counts, *means, *others) if value not in shared]
+        table = value_table(grid, own, names, row_values=shared)
+        n_reference_dashes = int(is_reference_row(shown).sum()) * len(others)
+        return replace(table, symbol_note=notes.dash_note(table.cells, n_reference_dashes, "reference"))
 
     placement = _placement(contrasts, methods_in_columns=methods_in_columns)
     table = contrast_table(placement)
@@ -178,7 +201,7 @@ def table_decrease(  # noqa: C901
     if not table.underline:
         uniform_note = underline_note
         underline_note = ""
-    symbol_note = paragraph(uniform_note, margin_note(contrasts, names, style), notes.dash_note(table.cells))
+    symbol_note = paragraph(uniform_note, margin_note(contrasts, names, style), table.symbol_note)
     table = replace(
         table,
         notes=(table_notes.subject, statistics),
@@ -214,6 +237,15 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlace
     return ColumnPlacement(rows, headings, tuple(groups), constant)
 
 
+def _has_reference_rows(contrasts: Estimates, placement: ColumnPlacement) -> bool:
+    """Return whether the reference has rows of its own in the place of a column.
+
+    Methods have to be rows or groups of rows, and to have one mean of the reference in each group.
+    """
+    are_methods_below_each_other = "method" in (*placement.rows, *placement.groups)
+    return are_methods_below_each_other and has_one_reference_mean(contrasts)
+
+
 def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:
     """Return whether a value has one text in all cells of each row.
 
@@ -239,17 +271,20 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
         # -1 for metrics of which smaller scores are better
         gains = gains * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
     groups = list(dict.fromkeys(grid.group_labels))
+    is_reference = is_reference_row(contrasts)
 
-    def sort_key(row: int) -> tuple[int, bool, bool, float]:
-        """Return the group of a row, whether it is an average, whether it is undefined, and its mean gain."""
+    def sort_key(row: int) -> tuple[int, bool, bool, bool, float]:
+        """Return the group of a row, whether it is an average, a method or undefined, and its mean gain."""
         frame_rows = grid.frame_rows[row]
-        row_gains = gains[frame_rows[frame_rows >= 0]]
+        frame_rows = frame_rows[frame_rows >= 0]
+        row_gains = gains[frame_rows]
         row_gains = row_gains[~np.isnan(row_gains)]
         is_undefined = len(row_gains) == 0
         mean_gain = 0.0
         if not is_undefined:
             mean_gain = float(np.mean(row_gains))
-        return groups.index(grid.group_labels[row]), grid.closing[row], is_undefined, mean_gain
+        is_of_method = not is_reference[frame_rows].any()
+        return groups.index(grid.group_labels[row]), grid.closing[row], is_of_method, is_undefined, mean_gain
 
     order = sorted(range(len(grid.row_labels)), key=sort_key)
     return replace(
@@ -260,31 +295,59 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
     )
 
 
-def _table_values(
-    contrasts: Estimates,
-    mean_headings: Mapping[str, str],
-    metric_label: str,
-    digits: int | None,
-    percent_digits: int,
-    style: str,
-) -> list[Value]:
-    """Return both means, the contrast with its interval, and P values.
+def _mean_headings(
+    contrasts: Estimates, placement: ColumnPlacement, labels: Labels, average: str
+) -> dict[str, str]:
+    """Return the heading of each column of means: "Human benchmark, mean" and "Method, mean".
 
-    `mean_headings` are the headings of the columns of means, `metric_label` is
-    the label of the only metric, "" if there are several.
+    Where the reference has rows of its own, one column holds the means of all methods. `average` is "mean"
+    or "median".
+    """
+    if _has_reference_rows(contrasts, placement):
+        return {"method_mean": capitalized(average)}
+    reference_name = labels.column("reference")
+    reference = contrasts.only_value("reference")
+    if reference is not None:
+        reference_name = labels.value("reference", str(reference))
+    return {
+        "reference_mean": f"{reference_name}, {average}",
+        "method_mean": f"{labels.column('method')}, {average}",
+    }
+
+
+def _mean_heading_by_method(
+    contrasts: Estimates, differences: Estimates, column: str, labels: Labels, average: str
+) -> dict[str, str]:
+    """Return the heading of a column of means below each method: "Grad-CAM, mean" below "LIME - Grad-CAM".
+
+    `differences` are the same rows before pairs of several references became the methods of `contrasts`.
+    """
+    name_column = column.removesuffix("_mean")
+    names = differences.frame[name_column]
+    headings = {}
+    for method, name in zip(contrasts.frame["method"], names, strict=True):
+        headings[labels.value("method", method)] = f"{labels.value(name_column, name)}, {average}"
+    return headings
+
+
+def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[str]:
+    """Return the means of a column, in the unit of their metric where the contrast is a percentage, too."""
+    digits_of_rows = decimals_of_rows(contrasts.with_columns(term="mean"), digits)
+    means = contrasts.numbers(column)
+    return [fixed_text(mean, row_digits) for mean, row_digits in zip(means, digits_of_rows, strict=True)]
+
+
+def _contrast_values(
+    contrasts: Estimates, metric_label: str, digits: int | None, percent_digits: int, style: str
+) -> list[Value]:
+    """Return the contrast with its interval, bounds and effect sizes if there are any, and P values.
+
+    `metric_label` is the label of the only metric, "" if there are several.
     """
     contrast_digits = digits
     if contrasts.term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
-    # means are in the unit of their metric, also where the contrast is a percentage
-    digits_of_means = decimals_of_rows(contrasts.with_columns(term="mean"), digits)
-    for column in _MEANS:
-        means = []
-        for mean, mean_digits in zip(contrasts.numbers(column), digits_of_means, strict=True):
-            means.append(fixed_text(mean, mean_digits))
-        values.append(Value(mean_headings[column], means))
-
     rows = contrasts.frame.to_dict("records")
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     contrast_heading = with_interval(
@@ -316,31 +379,9 @@ def _significant_and_other_rows(contrasts: Estimates) -> tuple[list[int], list[i
     for row, side in enumerate(sides):
         if side in ("lower", "higher"):
             significant.append(row)
-        elif contrasts.has_estimate[row]:
+        elif contrasts.is_tested_row[row]:
             others.append(row)
     return significant, others
-
-
-def _heading_by_mean_column(
-    contrasts: Estimates, labels: Labels, placement: ColumnPlacement, average: str
-) -> dict[str, str]:
-    """Return the heading of each column of means: "Human, mean" and "Method, mean".
-
-    `average` is "mean" or "median". Where methods head columns, their names stand above their means, and
-    headings do without `average`.
-    """
-    reference = contrasts.only_value("reference")
-    if reference is None:
-        # there are several
-        reference_name = labels.column("reference")
-    else:
-        reference_name = labels.value("reference", str(reference))
-    if placement.columns:
-        return {"reference_mean": reference_name, "method_mean": ""}
-    return {
-        "reference_mean": f"{reference_name}, {average}",
-        "method_mean": f"{labels.column('method')}, {average}",
-    }
 
 
 def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:

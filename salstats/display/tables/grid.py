@@ -1,6 +1,6 @@
 """Values of a frame in the cells of a table."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -138,6 +138,8 @@ class Value(NamedTuple):
         Alignment in the column.
     bold, underline : collection of int
         Rows of the frame that are marked.
+    heading_by_column : Mapping of str to str
+        Headings in the place of `heading` by the label of the column above them.
     """
 
     heading: str
@@ -145,6 +147,7 @@ class Value(NamedTuple):
     align: Literal["point", "left", "right"] = "point"
     bold: Collection[int] = ()
     underline: Collection[int] = ()
+    heading_by_column: Mapping[str, str] = {}
 
 
 def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
@@ -214,7 +217,10 @@ def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence
                 *outer, innermost = headings
                 columns.append(TableColumn(innermost, (value.heading, *outer), value.align))
             else:
-                columns.append(TableColumn(value.heading or headings[-1], headings, value.align))
+                heading = value.heading
+                if headings:
+                    heading = value.heading_by_column.get(headings[-1], heading)
+                columns.append(TableColumn(heading, headings, value.align))
     return columns
 
 

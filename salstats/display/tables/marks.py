@@ -152,6 +152,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     difference_keys = _key_texts(differences.frame, shared_keys)
     sides, _ = split_verdicts(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
+    is_tested_by_key = dict(zip(difference_keys, differences.is_tested_row, strict=True))
     mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))
     if len(side_by_key) < len(differences):
         raise SalstatsError(
@@ -170,7 +171,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
         if key in side_by_key:
             if side_by_key[key] in ("lower", "higher"):
                 rows.add(row)
-            elif estimates.has_estimate[row]:
+            elif estimates.has_estimate[row] and is_tested_by_key[key]:
                 other_rows.add(row)
         elif estimates.has_estimate[row] and not is_reference:
             n_untested += 1

@@ -190,12 +190,14 @@ def _contrast_noun(differences: Estimates) -> str:
     return "difference"
 
 
-def dash_note(cells: Iterable[Iterable[str]], n_references: int = 0) -> str:
-    """Say what a dash means where there is one; `n_references` dashes are of reference levels."""
+def dash_note(
+    cells: Iterable[Iterable[str]], n_references: int = 0, reference: str = "reference level"
+) -> str:
+    """Say what a dash means where there is one; `n_references` dashes are of what `reference` names."""
     n_dashes = sum(MISSING in text for row in cells for text in row)
     meanings = []
     if n_references:
-        meanings.append("reference level")
+        meanings.append(reference)
     if n_dashes > n_references:
         meanings.append("not available")
     if not meanings:

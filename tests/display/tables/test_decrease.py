@@ -25,8 +25,8 @@ def test_each_method_has_its_pairs_both_means_the_decrease_and_p(decrease, read)
     seen = read(ss.table_decrease(decrease))
     assert seen.head[0][-2:] == ["Grad-CAM", "Occlusion"]
     assert seen.head[1] == [
-        "n", "Human benchmark", "Grad-CAM", "Decrease, % (95% CI)", "P",
-        "n", "Human benchmark", "Occlusion", "Decrease, % (95% CI)", "P",
+        "n", "Human benchmark, mean", "Grad-CAM, mean", "Decrease, % (95% CI)", "P",
+        "n", "Human benchmark, mean", "Occlusion, mean", "Decrease, % (95% CI)", "P",
     ]  # fmt: skip
     row = decrease.query("metric == 'iou' and task == 'Edema' and method == 'gradcam'").iloc[0]
     cells = seen.body[[r[0] for r in seen.body].index("Edema")][1:6]
@@ -104,6 +104,58 @@ def test_every_two_methods_are_rows(scores, read):
     assert seen.head[-1][2:4] == ["Reference, mean", "Method, mean"]
 
 
+def test_pairs_beside_each_other_name_the_reference_and_the_method_of_each(scores, read):
+    pairs = ss.difference(scores.query("metric == 'iou'"), reference="all", by="task", interval="cr2")
+    seen = read(ss.table_decrease(pairs, wide=True, n=False))
+    means = [heading for heading in seen.head[1] if heading.endswith(", mean")]
+    expected = []
+    for pair in seen.head[0][1:]:
+        method, reference = pair.split(" − ")
+        expected += [f"{reference}, mean", f"{method}, mean"]
+    assert means == expected
+
+
+@pytest.fixture(scope="module")
+def complete_scores():
+    """IoU of cases that every method has."""
+    iou = ss.datasets.load_simulated().query("metric == 'iou'").dropna(subset="score")
+    n_methods = iou.groupby(["task", "case"])["method"].transform("nunique")
+    return iou[n_methods == iou["method"].nunique()]
+
+
+def test_the_reference_has_rows_of_its_own_where_methods_below_each_other_share_it(complete_scores, read):
+    found = ss.difference(complete_scores, reference="human", by="task", interval="cr2")
+    seen = read(ss.table_decrease(found, wide=False))
+    assert seen.head == [["Task", "n", "Mean", "Difference (95% CI)", "P"]]
+    assert seen.groups == ["Human benchmark", "Grad-CAM", "Occlusion"]
+    means = (
+        complete_scores[complete_scores["method"] == "human"].groupby("task")["score"].agg(["size", "mean"])
+    )
+    expected = [
+        [task, str(row["size"].astype(int)), f"{row['mean']:.3f}", "—", "—"] for task, row in means.iterrows()
+    ]
+    assert seen.body[: len(means)] == expected
+    assert "—, reference." in seen.note
+
+
+def test_without_tasks_the_reference_is_the_first_row_whatever_the_order(complete_scores, read):
+    found = ss.difference(complete_scores, reference="occlusion", by="metric", interval="cr2")
+    for sort in ("label", "size"):
+        seen = read(ss.table_decrease(found, sort=sort))
+        assert seen.body[0][0] == "Occlusion"
+    mean = complete_scores.query("method == 'occlusion'")["score"].mean()
+    assert seen.rows["Occlusion"][1:] == [f"{mean:.3f}", "—", "—"]
+
+
+@pytest.mark.parametrize("column", ["n_pairs", "reference_mean"])
+def test_a_reference_of_other_pairs_for_each_method_keeps_its_column(complete_scores, read, column):
+    found = ss.difference(complete_scores, reference="human", by="metric", interval="cr2")
+    other = found.assign(**{column: found[column] + [0, 1]})
+    seen = read(ss.table_decrease(other))
+    assert seen.head[-1][2:4] == ["Human benchmark, mean", "Method, mean"]
+    assert list(seen.rows) == ["Grad-CAM", "Occlusion"]
+
+
 def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     iou = decrease.query("metric == 'iou'").assign(verdict="inconclusive")
     iou.loc[iou["task"] == "Edema", "verdict"] = "lower"
@@ -117,6 +169,20 @@ def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     none = read(ss.table_decrease(iou.assign(verdict="inconclusive")))
     assert not none.underline
     assert "None is significant (95% CI of the decrease excludes 0)." in none.note
+
+
+def test_a_difference_without_interval_and_p_is_neither_significant_nor_underlined(decrease, read):
+    tests = ["conf_low", "conf_high", "p_value", "p_floor"]
+    one = decrease.query("metric == 'iou' and method == 'gradcam'").reset_index(drop=True)
+    one = one.assign(verdict=["inconclusive", *["lower"] * (len(one) - 1)])
+    assert read(ss.table_decrease(one)).underline == {(one["task"].iloc[0], 3)}
+    untested = one.copy()
+    untested.loc[0, tests] = np.nan
+    seen = read(ss.table_decrease(untested))
+    assert not seen.underline
+    means = one.assign(estimate=one["method_mean"])[["metric", "task", "method", "estimate"]]
+    assert read(ss.table_estimates(means, differences=one)).underline == {(one["task"].iloc[0], 0)}
+    assert not read(ss.table_estimates(means, differences=untested)).underline
 
 
 def test_p_is_adjusted_where_the_frame_has_it_and_the_note_names_the_procedure(differences, read):
@@ -164,10 +230,10 @@ def test_more_than_three_methods_are_groups_of_rows(decrease, read):
     iou = decrease.query("metric == 'iou' and method == 'gradcam'")
     many = pd.concat([iou.assign(method=m) for m in ("ig", "lrp", "lime", "rise")])
     seen = read(ss.table_decrease(many))
-    assert seen.groups == ["Integrated Gradients", "LIME", "LRP", "RISE"]
+    assert seen.groups == ["Human benchmark", "Integrated Gradients", "LIME", "LRP", "RISE"]
     assert len(seen.head) == 1
     beside = read(ss.table_decrease(many, wide=True))
-    assert beside.head[0][-4:] == seen.groups
+    assert beside.head[0][-4:] == seen.groups[1:]
     assert len(beside.body) == len(iou)
 
 
@@ -251,7 +317,7 @@ def test_what_all_methods_of_a_row_share_stands_once_in_front_of_them(scores, re
     in_all = iou.groupby(["task", "case"])["method"].transform("nunique") == iou["method"].nunique()
     seen = read(ss.table_decrease(ss.difference(iou[in_all], reference="human", interval="cr2")))
     headings = [*seen.head[0], *seen.head[1]]
-    assert headings.count("n") == headings.count("Human benchmark") == 1
+    assert headings.count("n") == headings.count("Human benchmark, mean") == 1
     own = read(ss.table_decrease(ss.difference(iou, reference="human", interval="cr2")))
     headings = [*own.head[0], *own.head[1]]
-    assert headings.count("n") == headings.count("Human benchmark") == 2
+    assert headings.count("n") == headings.count("Human benchmark, mean") == 2
