@@ -23,7 +23,7 @@ from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
-from salstats.display.plots.layout.theme import LINE_MM, font
+from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
@@ -37,8 +37,9 @@ _MAX_TEXT_SHARE = 0.55
 _MARGIN_MM = 1.0
 #: Least width in mm of a panel.
 _MIN_PANEL_MM = 34.0
-#: Height in mm of the ticks at the borders of bins.
-_TICK_MM = 1.2
+#: Height in mm of the highest bar below a panel's rates, and least width of a bar.
+_BARS_MM = 5.0
+_MIN_BAR_MM = 0.4
 
 
 @plot_function
@@ -52,7 +53,8 @@ def plot_calibration(
 ) -> Figure:
     """Draw observed rates against predicted probabilities: a panel per task, and per method or model.
 
-    Calibrated predictions lie on the diagonal, findings that are more frequent than predicted above it.
+    Calibrated predictions lie on the diagonal, findings that are more frequent than predicted above it. Bars
+    at the bottom show the distribution of the predictions.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ def plot_calibration(
     >>> figure.labels.y
     'Observed rate'
     """
-    required = ("bin", "predicted", "estimate", "bin_low", "bin_high")
+    required = ("bin", "predicted", "estimate", "n", "bin_low", "bin_high")
     call = Call("calibration_curve", ("scores", "prob", "label"))
     points, columns, groups = read_curves(curves, labels, required, ("bin",), call)
     names = groups.labels
@@ -126,14 +128,19 @@ def plot_calibration(
         + lines.layers
         + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred_rows(rows), size=0.4)
         + p9.geom_point(size=1.1)
-        + _bin_ticks(rows, height)
+        + p9.geom_rect(
+            p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top"),
+            _prediction_bars(rows, grid.panel_width, height),
+            fill=GUIDE,
+            inherit_aes=False,
+        )
         + text_layers
-        + rate_axes(grid.panel_width, height, _MARGIN_MM)
-        + grid.elements(height, x="Predicted probability", y="Observed rate", notes=notes)
+        + rate_axes(grid.panel_width, height, _MARGIN_MM, _BARS_MM)
+        + grid.elements(height + _BARS_MM, x="Predicted probability", y="Observed rate", notes=notes)
         + lines.scales
         + p9.theme(legend_position="none")
     )
-    return grid.pages(figure, height)
+    return grid.pages(figure, height + _BARS_MM)
 
 
 def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: list[str]) -> pd.DataFrame:
@@ -168,15 +175,14 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
     """
     text_width = _width_mm(texts["text"]) / panel_width
     text_height = len(_WRITTEN) * LINE_MM / height
-    bottom = _TICK_MM / height
     low = rows["conf_low"].fillna(rows["estimate"])
     high = rows["conf_high"].fillna(rows["estimate"])
-    is_lower_right = (rows["predicted"] > 1 - text_width) & (low < bottom + text_height)
+    is_lower_right = (rows["predicted"] > 1 - text_width) & (low < text_height)
     is_upper_left = (rows["predicted"] < text_width) & (high > 1 - text_height)
     n_lower_right = is_lower_right.groupby(rows["panel"], observed=True).sum()
     n_upper_left = is_upper_left.groupby(rows["panel"], observed=True).sum()
     stands_below = texts["panel"].map(n_lower_right <= n_upper_left).astype("bool")
-    below = texts[stands_below].assign(x=1.0, y=bottom)
+    below = texts[stands_below].assign(x=1.0, y=0.0)
     above = texts[~stands_below].assign(x=0.0, y=1.0)
     place = p9.aes("x", "y", label="text", color="method_label")
     style: dict[str, Any] = {"size": _TEXT_PT, "family": font(), "show_legend": False, "inherit_aes": False}
@@ -188,22 +194,43 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
     return layers
 
 
-def _bin_ticks(rows: pd.DataFrame, height: float) -> Any:
-    """Return a layer of ticks at the borders of the bins; `height` is that of a panel in mm."""
-    is_last_bin = rows["bin"] == rows.groupby("panel", observed=True)["bin"].transform("max")
-    lowest = rows.assign(border=rows["bin_low"])
-    highest = rows[is_last_bin].assign(border=rows["bin_high"])
-    bottom = -_MARGIN_MM / height
-    ticks = pd.concat([lowest, highest], ignore_index=True).assign(y=bottom, yend=bottom + _TICK_MM / height)
-    return p9.geom_segment(p9.aes("border", "y", xend="border", yend="yend"), ticks, size=0.3)
+def _prediction_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:
+    """Return the bars of the distribution of the predictions: a histogram with the bins of the points.
+
+    A bar extends from the smallest to the largest prediction of its bin, and its area is proportional to the
+    number of predictions in the bin; the highest bar of each panel has the same height.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The bins, with their `panel`.
+    panel_width, height : float
+        Lengths in mm of the axes of predictions and of rates.
+
+    Returns
+    -------
+    DataFrame
+        `panel`, `left` and `right` (predicted probabilities), `bottom` and `top` (observed rates below 0).
+    """
+    middle = (rows["bin_low"] + rows["bin_high"]) / 2
+    bar_width = (rows["bin_high"] - rows["bin_low"]).clip(lower=_MIN_BAR_MM / panel_width)
+    density = rows["n"] / bar_width
+    highest = density.groupby(rows["panel"], observed=True).transform("max")
+    bottom = -(_MARGIN_MM + _BARS_MM) / height
+    return rows[["panel"]].assign(
+        left=middle - bar_width / 2,
+        right=middle + bar_width / 2,
+        bottom=bottom,
+        top=bottom + density / highest * _BARS_MM / height,
+    )
 
 
 def _bins_note(rows: pd.DataFrame) -> str:
-    """Sentence on the points and the ticks, which show the bins."""
+    """Sentence on the points, and on the bars of the bins."""
     n_bins = rows.groupby("panel", observed=True)["bin"].nunique()
     return (
-        f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean; ticks at "
-        "the bottom: borders of the bins."
+        f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean. Grey bars "
+        "at the bottom: distribution of the predictions (area of a bar: number of predictions in its bin)."
     )
 
 

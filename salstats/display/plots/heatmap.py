@@ -14,7 +14,7 @@ from salstats.display.plots.decrease import contrast_title
 from salstats.display.plots.layout.axis_limits import axis_limits, end_of_rows
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.empty_rows import NOT_DEFINED
+from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepare, quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import centred_justification
@@ -111,8 +111,8 @@ def plot_heatmap(
     Figure
         Its `data` have `shade` of each tile, 0 for the worst and 1 for the best estimate of its panel by the
         record of the metric; of a metric that is not known, for the smallest and the largest. Limits stand
-        below the estimates where they fit all tiles. A tile says so if its estimate is not defined. "Overall"
-        and "Average" stand last, set apart.
+        below the estimates where they fit all tiles. A tile says so if its estimate is not defined, or if the
+        frame has no row for its method and task. "Overall" and "Average" stand last, set apart.
 
     Raises
     ------
@@ -166,10 +166,13 @@ def plot_heatmap(
         text=texts.estimates,
         limits=texts.limits if has_limits else "",
     )
-    tile_mm = _tile_height(list(row_names.values()), tiles, tile_width)
+    blank_tiles = _blank_tiles(tiles, row, methods, list(row_names), tile_width)
+    has_two_lines = has_limits or bool(blank_tiles["words"].str.contains("\n").any())
+    tile_mm = _tile_height(list(row_names.values()), has_two_lines=has_two_lines)
     centres = _row_centres(list(row_names), tile_mm)
     height = max(-centre for centre in centres.values()) + tile_mm / 2
     tiles["up"] = tiles[row].map(centres).astype(float)
+    blank_tiles["up"] = blank_tiles[row].map(centres).astype(float)
     estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / value_mm)
     has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
     # tiles of the greatest width do not fill the panels
@@ -180,10 +183,12 @@ def plot_heatmap(
     if bar_title:
         legend_title = p9.element_text(size=TEXT_PT, ha="center", margin={"b": 2})
         further_mm += LINE_MM
+    outline: dict[str, Any] = {"width": 0.97, "height": 0.96 * tile_mm, "color": GUIDE, "size": 0.2}
     figure = (
         Figure(tiles, p9.aes("across", "up"))
-        + p9.geom_tile(p9.aes(fill="shade"), width=0.97, height=0.96 * tile_mm, color=GUIDE, size=0.2)
-        + _text_layers(tiles, tile_mm, tile_width, estimate_pt if has_numbers else None)
+        + p9.geom_tile(p9.aes(fill="shade"), **outline)
+        + _blank_layers(blank_tiles, outline)
+        + _text_layers(tiles, tile_mm, estimate_pt if has_numbers else None)
         + p9.scale_fill_gradientn(
             _SHADES,
             limits=(0, 1),
@@ -209,7 +214,7 @@ def plot_heatmap(
         )
         + grid.elements(
             height,
-            notes=_notes(drawing, has_limits=has_limits),
+            notes=_notes(drawing, len(tiles) + int(blank_tiles["is_absent"].sum()), has_limits=has_limits),
             # the caption begins below the names of rows
             indent_mm=max(column_names.left_overhang - names_mm, 0.0),
             further_mm=further_mm,
@@ -305,12 +310,9 @@ def _shaded_estimates(drawing: EstimateDrawing) -> pd.Series:
     return frame["estimate"].clip(low, high)
 
 
-def _tile_height(row_names: list[str], tiles: pd.DataFrame, tile_width: float) -> float:
-    """Return the height of a tile in mm: that of its texts, and of the names of rows."""
+def _tile_height(row_names: list[str], *, has_two_lines: bool) -> float:
+    """Return the height of a tile in mm: that of its one or two lines of text, and of the names of rows."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
-    has_two_lines = tiles["limits"].ne("").any()
-    if tiles["estimate"].isna().any():
-        has_two_lines |= "\n" in _undefined_text(tile_width)
     least = _TWO_LINES_MM if has_two_lines else _TILE_MM
     return max(least, n_lines * LINE_MM + 0.6)
 
@@ -326,31 +328,71 @@ def _row_centres(rows: list[Any], tile_mm: float) -> dict[Any, float]:
     return centres
 
 
-def _undefined_text(tile_width: float) -> str:
-    """Return the text of a tile without an estimate, a dash where the words do not fit a width in mm."""
-    text = NOT_DEFINED.replace(" ", "\n")
+def _blank_tiles(
+    tiles: pd.DataFrame, row: str, methods: list[Any], rows: list[Any], tile_width: float
+) -> pd.DataFrame:
+    """Return the tiles without an estimate, which say so.
+
+    Parameters
+    ----------
+    tiles : DataFrame
+        The estimates, with their `panel`, `method`, value of the column `row`, and `across`.
+    row : str
+        The column whose values are rows.
+    methods, rows : list
+        Methods and values of that column, in order.
+    tile_width : float
+        Width of a tile in mm; a dash stands where the words do not fit it.
+
+    Returns
+    -------
+    DataFrame
+        `panel`, `method`, the column `row`, `across`, `is_absent` (the frame has no row for this place; else
+        the estimate is not defined), and `words`.
+    """
+    places = [list(tiles["panel"].cat.categories), methods, rows]
+    all_places = pd.MultiIndex.from_product(places, names=["panel", "method", row]).to_frame(index=False)
+    placed = tiles[["panel", "method", row, "estimate"]].astype({"panel": object})
+    blank = all_places.merge(placed, how="left", indicator="origin")
+    blank = blank[blank["estimate"].isna()].reset_index(drop=True)
+    is_absent = blank["origin"] == "left_only"
+    absent_words = _words_in_tile(NO_ESTIMATE, tile_width)
+    undefined_words = _words_in_tile(NOT_DEFINED, tile_width)
+    return blank.assign(
+        panel=pd.Categorical(blank["panel"], tiles["panel"].cat.categories, ordered=True),
+        across=[float(methods.index(method)) for method in blank["method"]],
+        is_absent=is_absent,
+        words=np.where(is_absent, absent_words, undefined_words),
+    )
+
+
+def _words_in_tile(words: str, tile_width: float) -> str:
+    """Return two words below each other, a dash where they do not fit a width in mm."""
+    text = words.replace(" ", "\n")
     if text_width_mm(text, _LIMITS_PT) > _FILLED_SHARE * tile_width:
         return MISSING
     return text
 
 
-def _text_layers(
-    tiles: pd.DataFrame, tile_mm: float, tile_width: float, estimate_pt: float | None
-) -> list[Any]:
-    """Return the layers of texts in tiles; without a size in points there are no numbers."""
-    undefined = tiles[tiles["estimate"].isna()]
+def _blank_layers(blank_tiles: pd.DataFrame, outline: dict[str, Any]) -> list[Any]:
+    """Return the layers of white tiles with words, none if every tile has an estimate."""
+    if blank_tiles.empty:
+        return []
+    words = p9.aes(label="words")
+    return [
+        p9.geom_tile(data=blank_tiles, fill="white", **outline),
+        p9.geom_text(words, blank_tiles, color=MUTED, size=_LIMITS_PT, family=font(), va="center"),
+    ]
+
+
+def _text_layers(tiles: pd.DataFrame, tile_mm: float, estimate_pt: float | None) -> list[Any]:
+    """Return the layers of numbers in tiles; without a size in points there are no estimates."""
     defined = tiles[tiles["estimate"].notna()]
     ink = np.where(defined["shade"] >= _DARK_FROM, "white", "black")
     offset = np.where(defined["limits"] != "", _LINE_SHARE * tile_mm, 0.0)
     defined = defined.assign(ink=ink, upper=defined["up"] + offset, lower=defined["up"] - offset)
     options: dict[str, Any] = {"family": font(), "va": "center"}
     layers = []
-    if len(undefined):
-        layers.append(
-            p9.geom_text(
-                label=_undefined_text(tile_width), data=undefined, color=MUTED, size=_LIMITS_PT, **options
-            )
-        )
     if estimate_pt is not None:
         number = p9.aes(y="upper", label="text", color="ink")
         layers.append(p9.geom_text(number, defined, size=estimate_pt, **options))
@@ -385,8 +427,8 @@ def _bar_labels(drawing: EstimateDrawing) -> list[str]:
     return ["worst or smallest", "best or largest"]
 
 
-def _notes(drawing: EstimateDrawing, *, has_limits: bool) -> list[str]:
-    """Return the sentences of the caption."""
+def _notes(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[str]:
+    """Return the sentences of the caption of a figure of some number of tiles."""
     scale = "from the worst to the best of each panel"
     if (_signs(drawing) == 0).any():
         scale += ", or from the smallest to the largest where it is not known which is better"
@@ -405,4 +447,7 @@ def _notes(drawing: EstimateDrawing, *, has_limits: bool) -> list[str]:
         notes.append(bars_sentence(limited, mark="Below estimates"))
     elif len(limited):
         notes.append("Tiles are too narrow for the limits of intervals.")
+    n_absent = n_tiles - len(drawing.frame)
+    if n_absent:
+        notes.append(f"No estimate: no row in the data ({n_absent} of {n_tiles} tiles).")
     return [*notes, validity_sentences(estimates), count_sentence(estimates), drawing.missing]

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from display.plots.estimate_figures import layer_data
 from scipy import special
 
 import salstats as ss
@@ -56,6 +57,30 @@ def test_numbers_stand_off_the_marks():
         [text] = [text for text in drawn.findobj(plt.Text) if text.get_text().startswith("Intercept")]
         assert (text.get_ha() == "left") == (corner == "upper left")
         plt.close(drawn)
+
+
+def test_bars_at_the_bottom_are_a_histogram_of_the_predictions():
+    """Ten bins of about equal numbers of predictions: the wider the bin, the lower its bar."""
+    data = overconfident(["a"])
+    curves = ss.calibration_curve(data, "prob", "label", by=())
+    figure = ss.plot_calibration(curves)
+    bars = layer_data(figure, "geom_rect")
+    width = bars["right"] - bars["left"]
+    assert list(bars["left"]) == pytest.approx(list(curves["bin_low"]))
+    assert list(bars["right"]) == pytest.approx(list(curves["bin_high"]))
+    area = width * (bars["top"] - bars["bottom"])
+    assert list(area / area.sum()) == pytest.approx(list(curves["n"] / len(data)))
+    # bars do not reach the points, none of which lies below 0
+    assert bars["top"].max() < 0
+
+
+def test_a_bin_of_equal_predictions_has_a_bar():
+    data = pd.DataFrame({"prob": [0.2] * 40 + [0.7] * 40, "label": [0, 1] * 40})
+    figure = ss.plot_calibration(ss.calibration_curve(data, "prob", "label"))
+    bars = layer_data(figure, "geom_rect")
+    assert (bars["right"] > bars["left"]).all()
+    assert bars["top"].nunique() == 1
+    assert list(bars["left"] + bars["right"]) == pytest.approx([0.4, 1.4])
 
 
 def test_models_have_panels_of_their_own():

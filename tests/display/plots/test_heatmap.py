@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import caption, layers, scale
+from display.plots.estimate_figures import caption, estimates, layer_data, layers, scale
 from tests_support import raises
 
 import salstats as ss
@@ -54,10 +54,29 @@ def test_the_reference_is_the_first_column_and_averages_are_the_last_row():
 def test_an_estimate_that_is_not_defined_says_so_and_has_no_shade():
     figure = ss.plot_heatmap(means([np.nan, 0.3, 0.4, 0.6]))
     assert np.isnan(shades(figure)["gradcam", "Edema"])
-    undefined = layers(figure, "geom_text")[0]
-    assert list(undefined._data["task"]) == ["Edema"]
-    assert undefined.geom.aes_params["label"] == "not\ndefined"
+    blank = layer_data(figure, "geom_text")
+    assert blank[["task", "words"]].to_numpy().tolist() == [["Edema", "not\ndefined"]]
     assert "1 of 4 estimates is not defined." in caption(figure)
+
+
+def test_a_tile_without_a_row_in_the_frame_is_white_and_says_so():
+    metrics = [means([0.2, 0.3, 0.4, 0.6]).iloc[:3], means([60.0, 50.0, 40.0, 20.0], metric="hd95")]
+    figure = ss.plot_heatmap(pd.concat(metrics, ignore_index=True))
+    assert len(figure.data) == 7
+    blank = layer_data(figure, "geom_text").iloc[0]
+    assert (blank["method"], blank["task"], blank["words"]) == ("human", "Nodule", "no\nestimate")
+    of_same_place = figure.data[(figure.data["method"] == "human") & (figure.data["task"] == "Nodule")]
+    assert of_same_place[["across", "up"]].to_numpy().tolist() == [[blank["across"], blank["up"]]]
+    assert blank["panel"] not in set(of_same_place["panel"])
+    white = layers(figure, "geom_tile")[1]
+    assert (len(white._data), white.geom.aes_params["fill"]) == (1, "white")
+    assert "(1 of 8 tiles)" in caption(figure)
+
+
+def test_a_dash_stands_where_words_do_not_fit_a_tile():
+    frame = estimates(methods=[f"m{i}" for i in range(8)], metrics=["iou"]).iloc[1:]
+    blank = layer_data(ss.plot_heatmap(frame, width=60), "geom_text")
+    assert blank[["method", "task", "words"]].to_numpy().tolist() == [["m0", "Edema", "—"]]
 
 
 def test_equal_estimates_have_the_shade_in_the_middle():

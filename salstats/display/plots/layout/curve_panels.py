@@ -183,14 +183,18 @@ def diagonal() -> Any:
     return p9.geom_abline(intercept=0, slope=1, color=GUIDE, size=0.4)
 
 
-def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0) -> list[Any]:
-    """Return axes from 0 to 1 of panels of a width and a height in mm, with a margin around them."""
+def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0, below_mm: float = 0.0) -> list[Any]:
+    """Return axes from 0 to 1 that are as long as a width and a height in mm, with a margin around them.
+
+    Below the lower margin there is further room of `below_mm`.
+    """
     x_margin = margin_mm / panel_width
     y_margin = margin_mm / height
+    bottom = -(margin_mm + below_mm) / height
     return [
         p9.scale_x_continuous(breaks=_rate_breaks(panel_width), labels=tick_texts, minor_breaks=[]),
         p9.scale_y_continuous(breaks=_rate_breaks(height), labels=tick_texts, minor_breaks=[]),
-        p9.coord_cartesian(xlim=(-x_margin, 1 + x_margin), ylim=(-y_margin, 1 + y_margin), expand=False),
+        p9.coord_cartesian(xlim=(-x_margin, 1 + x_margin), ylim=(bottom, 1 + y_margin), expand=False),
     ]
 
 

@@ -1,11 +1,14 @@
 """Text that fits: wrapped, cut, numbered where cut alike."""
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
-from display.plots.estimate_figures import LONG
+from display.plots.estimate_figures import LONG, estimates
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from tests_support import raises
 
+import salstats as ss
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_height_mm,
@@ -63,3 +66,44 @@ def test_a_word_too_long_for_a_line_is_broken_behind_a_hyphen_or_underscore():
     assert wrapped("textured-0004", 10) == "textured-\n0004"
     assert wrapped("view1_frontal", 10) == "view1_\nfrontal"
     assert wrapped("with Grad-CAM", 10) == "with\nGrad-CAM"
+
+
+#: Names of one line and of up to three.
+SHORT_NAMES = ("Grad-CAM", "Integrated gradients", "Occlusion", "Human benchmark", "DeepLIFT")
+LONG_NAMES = (
+    "Gradient-weighted class activation mapping",
+    "LIME",
+    "Local interpretable model-agnostic explanations",
+    "Integrated gradients with a smooth baseline",
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "width", "most_lines"), [(SHORT_NAMES, 60, 1), (LONG_NAMES, 60, 2), (LONG_NAMES, 89, 3)]
+)
+def test_slanted_names_end_at_their_columns_and_keep_apart(names, width, most_lines):
+    figure = ss.plot_heatmap(estimates(methods=names, metrics=["iou"]), width=width)
+    drawn = figure.draw(show=False)
+    drawn.draw_without_rendering()
+    [axes] = drawn.axes
+    mm = MM_PER_INCH / drawn.dpi
+    columns = mm * axes.transData.transform([(tick, 0) for tick in axes.get_xticks()])[:, 0]
+    labels = axes.get_xticklabels()
+    assert {label.get_rotation() for label in labels} == {45}
+    assert max(label.get_text().count("\n") for label in labels) + 1 == most_lines
+    # distances in mm across the direction of the slanted lines, of the sides of each label
+    upper_sides = []
+    lower_sides = []
+    for label, column in zip(labels, columns, strict=True):
+        extent = label.get_window_extent()
+        # the right edge of the extent is the end of the last line, at the lower right corner of the label
+        assert mm * extent.x1 == pytest.approx(column, abs=1)
+        label.set_rotation(0)
+        height = mm * label.get_window_extent().height
+        middle_of_end = mm * extent.x1 - height / np.sqrt(8)
+        assert column - middle_of_end < np.diff(columns).min() / 2
+        lower_right = (mm * extent.x1, mm * extent.y1 - height / np.sqrt(2))
+        lower_sides.append((lower_right[0] - lower_right[1]) / np.sqrt(2))
+        upper_sides.append(lower_sides[-1] - height)
+    assert (np.array(lower_sides[:-1]) < upper_sides[1:]).all()
+    plt.close(drawn)
