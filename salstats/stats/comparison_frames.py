@@ -84,6 +84,14 @@ class HypothesisOptions(NamedTuple):
                 )
         if self.simultaneous and adjust == "none":
             adjust = SINGLE_STEP
+        if adjust != "none" and test == "none":
+            raise SalstatsError(
+                Setting("adjust", adjust),
+                " adjusts P values, and ",
+                Setting("test", test),
+                " has none",
+                hint=Message("take ", Setting("test", "wild")),
+            )
         is_joint = adjust in JOINT
         if self.simultaneous and not is_joint:
             raise SalstatsError(

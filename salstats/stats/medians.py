@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import check_draws, check_level
 from salstats.coded_text import TEXT
-from salstats.errors import warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
@@ -36,7 +36,13 @@ from salstats.stats.engine.quantile_limits import (
     sample_quantile,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
-from salstats.stats.engine.result_warnings import warn_single_units, warn_unequal_units
+from salstats.stats.engine.result_warnings import (
+    ROUNDING,
+    interval_recommendation,
+    warn_single_units,
+    warn_unequal_units,
+    warn_zero_width,
+)
 from salstats.stats.engine.shared_cases import (
     add_shared_case_counts,
     flow_call,
@@ -103,7 +109,7 @@ def medians(
     SalstatsWarning
         Methods, or by default data sets or models, are taken together; methods have scores of different
         cases; cases have different numbers of readers, models or seeds; units are too few for limits among
-        the scores, or there is only one.
+        the scores, or there is only one; all replicates are equal.
 
     Notes
     -----
@@ -189,7 +195,8 @@ def median_difference(
         Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
         from 0.
     adjust : str
-        Procedure of `adjust` that adjusts the P values of all rows as one family.
+        Procedure of `adjust` that adjusts the P values of all rows as one family; only with `mover`, as the
+        other intervals have no P values.
 
     Returns
     -------
@@ -198,18 +205,28 @@ def median_difference(
         `medians`, with `term` "median_difference" (or "quantile_difference"); `n` counts pairs, `n_missing`
         pairs that lack a score; `reference_median`, `method_median`; `verdict`, "lower" or "higher" if the
         limits exclude 0, else "inconclusive"; `quantile`. With `mover` also `p_value`, 1 minus the highest
-        level whose limits exclude 0, and with `adjust` `p_adjusted`, `n_tests` and `procedure`.
+        level whose limits exclude 0, so that it is below 1 - `level` where the verdict is "lower" or
+        "higher", and with `adjust` `p_adjusted`, `n_tests` and `procedure`. Limits of width 0 are those of
+        many equal scores: with `mover`, which needs no variance, they have a verdict as others; limits from
+        replicates are then "inconclusive".
 
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
-        The reference is not among the methods, or is the only one; a column or an option is invalid.
+        The reference is not among the methods, or is the only one; a column or an option is invalid; `adjust`
+        with an interval that has no P values.
+
+    Warns
+    -----
+    SalstatsWarning
+        As by `medians`; all replicates are equal; units differ much in size.
 
     Notes
     -----
-    With lx, ux and ly, uy the limits of the medians x and y by `woodruff`, the lower limit of the difference
-    is x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and the upper limit is computed likewise.
-    r is the correlation over units of the numbers of scores at or below the two medians, less those expected.
+    With x the median of the method and y that of the reference, and lx, ux and ly, uy their limits by
+    `woodruff`, the lower limit of the difference is x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and the upper limit is computed likewise.
+    r is the correlation, over units, of the numbers of scores at or below the two medians, each less
+    `quantile` times the unit's number of scores.
     If limits of a lower level lie further out, they are used, so that limits are nested. The limits need no
     estimate of a density and no random draws.
 
@@ -236,6 +253,7 @@ def median_difference(
     term = f"{_quantile_term(quantile)}_difference"
     check_procedure(adjust, "adjust")
     options = check_options(term, interval, level, n_replicates, rng, draws)
+    _check_interval_has_p_values(options, adjust)
     codes, columns = code_scores(scores, by, ("metric", "task"), excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
@@ -256,20 +274,33 @@ def median_difference(
     table, sides_quantiles = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
     method_quantiles, reference_quantiles = sides_quantiles.T
     excludes_zero = (table["conf_low"] > 0) | (table["conf_high"] < 0)
-    has_width = table["conf_low"] < table["conf_high"]
+    if options.resampled:
+        # Equal replicates tell nothing of the population; the test that `mover` inverts needs no variance.
+        excludes_zero &= ~_has_no_width(table, sides_quantiles)
     table |= {"term": term} | inference_to(scores, units.codes, keys)
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
-        "verdict": side_verdicts(table["estimate"], excludes_zero & has_width),
+        "verdict": side_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special | options.columns())
     one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
     frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
-    if "p_value" not in frame.columns:
-        return frame
     return adjust_unless_none(frame, adjust)
+
+
+def _check_interval_has_p_values(options: Options, adjust: str) -> None:
+    """Raise if P values are to be adjusted and the interval has none."""
+    if options.resampled and adjust.lower() != "none":
+        raise SalstatsError(
+            Setting("adjust", adjust),
+            " adjusts P values, and ",
+            Setting("interval", options.interval.name),
+            " has none",
+            hint=Message("take ", Setting("interval", "mover")),
+            choices=("mover",),
+        )
 
 
 def _quantile_term(quantile: float) -> str:
@@ -396,7 +427,16 @@ def _infer_quantiles(
         "n_missing": np.bincount(grouped_rows.groups[~is_defined], minlength=len(keys)),
         "n_units": n_units,
     }
+    if options.resampled:
+        remedy = interval_recommendation("median_difference" if is_difference else "median")
+        warn_zero_width(record.name, _has_no_width(table, sides_quantiles), keys, remedy)
     return _InferredQuantiles(table, sides_quantiles)
+
+
+def _has_no_width(table: dict[str, Any], sides_quantiles: np.ndarray) -> np.ndarray:
+    """Return True for limits that are equal but for rounding, shape (n_groups,)."""
+    scale = np.abs(sides_quantiles).max(axis=1)
+    return np.asarray(table["conf_high"] - table["conf_low"] <= ROUNDING * scale)
 
 
 def _inverted_limits(

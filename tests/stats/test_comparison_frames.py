@@ -118,6 +118,8 @@ def test_joint_adjustments_come_with_simultaneous_limits_unless_these_are_declin
         ({"weights": "n", "effect_size": "g"}, "wild", {"option": "effect_size"}),
         ({"adjust": "holm", "simultaneous": True}, "wild", {"option": "simultaneous"}),
         ({"adjust": "max-t"}, "t", {"option": "adjust", "value": "max-t"}),
+        ({"adjust": "max-t"}, "none", {"option": "adjust", "value": "max-t"}),
+        ({"adjust": "holm"}, "none", {"option": "adjust", "value": "holm"}),
         ({"adjust": "max-t", "margin": 0.1}, "wild", {"option": "adjust", "value": "max-t"}),
         ({"adjust": "single-step", "simultaneous": False}, "wild", {"option": "adjust"}),
     ],

@@ -146,6 +146,47 @@ def test_equal_scores_do_not_differ(clustered):
     assert row["verdict"] == "inconclusive"
 
 
+@pytest.fixture
+def constant():
+    """Scores of 0.2 and of 0.5 in each of 30 cases."""
+    cases = [f"c{i:02d}" for i in range(30)]
+    methods = [
+        pd.DataFrame({"case": cases, "method": m, "score": s}) for m, s in (("cam", 0.2), ("human", 0.5))
+    ]
+    return pd.concat(methods, ignore_index=True).assign(metric="iou")
+
+
+def test_equal_scores_have_limits_of_no_width_and_a_verdict_that_agrees_with_the_p_value(constant):
+    row = ss.median_difference(constant, reference="human", by=()).iloc[0]
+    assert row["conf_low"] == row["conf_high"] == pytest.approx(-0.3)
+    # that all 30 cases are on one side has a share of 0 or 1: t = 0.5 sqrt(30 / 0.25)
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(0.5 * np.sqrt(30 / 0.25), 29))
+    assert row["verdict"] == "lower"
+    few = constant[constant["case"] < "c05"]
+    with warns(option="interval", column="n_units", rows=(0,)):
+        row = ss.median_difference(few, reference="human", by=()).iloc[0]
+    assert row["p_value"] > 0.05
+    assert row["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize("interval", ["percentile", "normal"])
+def test_equal_replicates_are_inconclusive(constant, interval):
+    options = {"interval": interval, "n_replicates": 100}
+    with warns(option="interval", value=interval, column="score", rows=(0,)):
+        row = ss.median_difference(constant, reference="human", by=(), **options).iloc[0]
+    assert row["conf_low"] == pytest.approx(row["conf_high"])
+    assert row["verdict"] == "inconclusive"
+    with warns(option="interval", value=interval, column="score", rows=(0, 1)):
+        ss.medians(constant, by="method", **options)
+
+
+def test_p_values_are_adjusted_only_where_the_interval_has_them(clustered):
+    options = {"reference": "human", "by": "metric", "adjust": "holm"}
+    assert "p_adjusted" in ss.median_difference(clustered, **options)
+    with raises(SalstatsError, option="adjust", value="holm", choices=("mover",)):
+        ss.median_difference(clustered, interval="percentile", n_replicates=50, **options)
+
+
 def test_replicates_draw_units_and_count_each_as_often(clustered):
     cam = clustered[clustered["method"] == "cam"]
     rng = np.random.default_rng(4)

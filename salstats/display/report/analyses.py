@@ -270,9 +270,10 @@ def _run_contrasts(
     Each hypothesis is tested once, by the difference.
     """
     by = _contrast_groups(scores)
-    analyses.run(
-        "difference", ss.difference, scores, by=by, **options, adjust=settings.adjust, margin=settings.margin
-    )
+    adjust = settings.adjust
+    if settings.test == _NO_TEST:
+        adjust = "none"
+    analyses.run("difference", ss.difference, scores, by=by, **options, adjust=adjust, margin=settings.margin)
     metrics = _metrics_with_decreases(scores)
     ratio_scores = scores[scores["metric"].isin(metrics)]
     if not len(ratio_scores) or "difference" not in analyses.frames:

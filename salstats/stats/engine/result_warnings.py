@@ -285,16 +285,7 @@ def warn_limits(
         remedy = Message("more cases are needed")
         if target.estimand.kind == "mean":
             remedy = interval_recommendation(target.term)
-        warn(
-            f"the {kind} interval has width 0 for ",
-            named_groups(target.keys, has_no_width),
-            ": all scores or replicates are equal",
-            hint=remedy,
-            option="interval",
-            value=kind,
-            column="score",
-            rows=np.flatnonzero(has_no_width).tolist(),
-        )
+        warn_zero_width(kind, has_no_width, target.keys, remedy)
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
     is_missing = (np.isnan(low) | np.isnan(high)) & is_defined
@@ -302,6 +293,21 @@ def warn_limits(
     _warn_missing_limits(kind, target, estimate, is_missing & ~is_single_unit)
     is_unbounded = np.isinf(low) | np.isinf(high)
     _warn_unbounded_limits(kind, target.keys, is_unbounded, is_single_unit)
+
+
+def warn_zero_width(kind: str, has_no_width: np.ndarray, keys: pd.DataFrame, remedy: Message) -> None:
+    """Warn of rows whose limits are equal, if there are any."""
+    if has_no_width.any():
+        warn(
+            f"the {kind} interval has width 0 for ",
+            named_groups(keys, has_no_width),
+            ": all scores or replicates are equal",
+            hint=remedy,
+            option="interval",
+            value=kind,
+            column="score",
+            rows=np.flatnonzero(has_no_width).tolist(),
+        )
 
 
 def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:

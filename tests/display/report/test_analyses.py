@@ -62,6 +62,12 @@ def test_decreases_have_the_bounds_of_the_differences_p_values(small):
         np.testing.assert_array_equal(both[column], both[f"{column}_of_gap"])
 
 
+def test_a_report_without_a_test_of_differences_adjusts_what_has_p_values(some):
+    frames = frames_of(some, test="none", adjust="holm", covariates=["elongation"])
+    assert "p_value" not in frames["difference"]
+    assert "p_adjusted" in frames["regression"]
+
+
 def test_a_margin_is_one_of_differences_and_decreases_keep_their_side(small):
     frames = frames_of(small, margin=0.9)
     difference, decrease = frames["difference"], frames["decrease"]
