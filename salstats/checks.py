@@ -130,6 +130,17 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
     return array
 
 
+def holds_numbers(values: pd.Series) -> bool:
+    """Return True for a numeric column, and for one of dtype object whose cells are numbers or missing.
+
+    True and False are no numbers in a column of dtype object, and numbers in one of dtype bool.
+    """
+    if values.dtype != object:
+        return pd.api.types.is_numeric_dtype(values)
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    return kind in ("integer", "floating", "mixed-integer-float", "decimal")
+
+
 def _numeric_hint(values: pd.Series) -> str:
     """Propose how to make a column numeric."""
     if pd.to_numeric(values, errors="coerce").notna().any():

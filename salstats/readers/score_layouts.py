@@ -21,8 +21,8 @@ ColumnsOption = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
 ALL_OR_NONE = ("patient", "dataset")
 
 
-class ColumnNames(NamedTuple):
-    """Method, metric and reader of a column of scores; None for those that other columns give."""
+class ScoreNames(NamedTuple):
+    """Method, metric and reader of the scores of one column; None for those that other columns give."""
 
     method: str | None
     metric: str | None = None
@@ -34,7 +34,7 @@ class ScoreLayout:
     """Meaning of a file's columns; `read_scores` documents each option."""
 
     rename: Mapping[str, str]
-    columns: Mapping[str, ColumnNames]
+    columns: Mapping[str, ScoreNames]
     #: A column of scores for each task.
     wide: bool
     tasks: Sequence[str] | None
@@ -76,7 +76,7 @@ def check_layout(
         )
     return ScoreLayout(
         rename=dict(rename or {}),
-        columns=_names_of_score_columns(columns or {}),
+        columns=_score_names_by_column(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
         case=case_columns,
@@ -84,9 +84,13 @@ def check_layout(
     )
 
 
-def _names_of_score_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
-    """Return method, metric and reader of each column of scores, None for those that are not given."""
-    names_of_column: dict[str, ColumnNames] = {}
+def _score_names_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
+    """Return method, metric and reader of each column of scores, None for those that are not given.
+
+    SalstatsError if what is given for a column is none of the forms of `ColumnsOption`, if it is the same for
+    two columns, or if columns lack different ones of method and metric.
+    """
+    names_by_column: dict[str, ScoreNames] = {}
     for column, option in columns.items():
         if not _names_scores(option):
             raise SalstatsError(
@@ -95,11 +99,13 @@ def _names_of_score_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
                 "method",
                 column=str(column),
             )
-        names = ColumnNames(option) if isinstance(option, str) else ColumnNames(*option)
-        for earlier_column, earlier_names in names_of_column.items():
+        names = ScoreNames(option) if isinstance(option, str) else ScoreNames(*option)
+        for earlier_column, earlier_names in names_by_column.items():
             if earlier_names == names:
                 hint = Message()
-                if names.metric:
+                if names.reader:
+                    hint = Message("give one of them another reader")
+                elif names.metric:
                     example = Setting("columns", {column: (names.method, names.metric, "A")})
                     hint = Message("readers are told apart by a third part, ", example)
                 raise SalstatsError(
@@ -108,16 +114,16 @@ def _names_of_score_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
                     hint=hint,
                     column=column,
                 )
-        names_of_column[column] = names
-    # all columns must lack the same of method and metric; a reader some may lack, as a tool has none
-    missing_names = {(names.method is None, names.metric is None) for names in names_of_column.values()}
+        names_by_column[column] = names
+    # some columns may lack a reader, as saliency methods have none
+    missing_names = {(names.method is None, names.metric is None) for names in names_by_column.values()}
     if len(missing_names) > 1:
         raise SalstatsError(
             Setting("columns"),
-            " gives some columns a method or a metric only and others (method, metric)",
-            hint="give all of them the same",
+            " does not give every column the same ones of method and metric",
+            hint="give each column a method, each a metric, or each both",
         )
-    return names_of_column
+    return names_by_column
 
 
 def _names_scores(option: Any) -> bool:
@@ -373,7 +379,7 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
             path=file,
         )
     # columns that the frame of scores gets from the layout, so that the file may not have them
-    for name in ("task", *ColumnNames._fields, "score"):
+    for name in ("task", *ScoreNames._fields, "score"):
         is_from_layout = name == "score" or any(name in names for names in score_columns.values())
         if is_from_layout and name in table.columns and name not in score_columns:
             hint = Message("rename it")
@@ -385,11 +391,11 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
     return score_columns
 
 
-def _given_fields_by_column(columns: Mapping[str, ColumnNames]) -> dict[str, dict[str, str | None]]:
+def _given_fields_by_column(columns: Mapping[str, ScoreNames]) -> dict[str, dict[str, str | None]]:
     """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
     given = [
         field
-        for field in ColumnNames._fields
+        for field in ScoreNames._fields
         if any(getattr(names, field) is not None for names in columns.values())
     ]
     return {column: {field: getattr(names, field) for field in given} for column, names in columns.items()}

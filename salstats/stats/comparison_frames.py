@@ -84,14 +84,7 @@ class HypothesisOptions(NamedTuple):
                 )
         if self.simultaneous and adjust == "none":
             adjust = SINGLE_STEP
-        if adjust != "none" and test == "none":
-            raise SalstatsError(
-                Setting("adjust", adjust),
-                " adjusts P values, and ",
-                Setting("test", test),
-                " has none",
-                hint=Message("take ", Setting("test", "wild")),
-            )
+        _check_test_has_p_values(test, adjust)
         is_joint = adjust in JOINT
         if self.simultaneous and not is_joint:
             raise SalstatsError(
@@ -129,6 +122,18 @@ class HypothesisOptions(NamedTuple):
                 hint=Message("take ", Setting("adjust", "max-t"), " with ", Setting("simultaneous", False)),
             )
         return self._replace(adjust=adjust, simultaneous=simultaneous)
+
+
+def _check_test_has_p_values(test: str, adjust: str) -> None:
+    """Raise if P values are to be adjusted and there is no test."""
+    if test == "none" and adjust != "none":
+        raise SalstatsError(
+            Setting("adjust", adjust),
+            " adjusts P values, and ",
+            Setting("test", test),
+            " has none",
+            hint=Message("take ", Setting("test", "wild")),
+        )
 
 
 def contrast(

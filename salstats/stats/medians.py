@@ -224,11 +224,11 @@ def median_difference(
     Notes
     -----
     With x the median of the method and y that of the reference, and lx, ux and ly, uy their limits by
-    `woodruff`, the lower limit of the difference is x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and the upper limit is computed likewise.
-    r is the correlation, over units, of the numbers of scores at or below the two medians, each less
-    `quantile` times the unit's number of scores.
-    If limits of a lower level lie further out, they are used, so that limits are nested. The limits need no
-    estimate of a density and no random draws.
+    `woodruff`, the lower limit of the difference is x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy -
+    y)), and the upper limit is computed likewise. r is the correlation, over units, of the numbers of scores
+    at or below the two medians, each less `quantile` times the unit's number of scores. If limits of a lower
+    level lie further out, they are used, so that limits are nested. The limits need no estimate of a density
+    and no random draws.
 
     With 10 to 100 units, 95 % limits held in 95 to 99 % of simulated studies, and in 90 to 100 % if two units
     have 40 cases each (a warning says that units differ much in size); percentile limits with 30 units in 84

@@ -7,7 +7,15 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_more, check_by, check_columns, check_frame, check_numeric, quoted
+from salstats.checks import (
+    and_more,
+    check_by,
+    check_columns,
+    check_frame,
+    check_numeric,
+    holds_numbers,
+    quoted,
+)
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import ColumnCodes, checked_table_codes, integer_column, named_row, text_column
 from salstats.stats.engine.grouping import OVERALL, append_keys, index_groups, pool_over
@@ -246,7 +254,7 @@ def _groups(data: pd.DataFrame, by: str | None, units: Units) -> tuple[pd.DataFr
 def _kind_of(values: pd.Series, name: str, chosen_kind: str | None) -> str:
     """Return the kind of a covariate: the one that a user chose, else the one that the units' values tell."""
     distinct = _distinct_values(values)
-    are_numbers = pd.api.types.is_numeric_dtype(values)
+    are_numbers = holds_numbers(values)
     if any(isinstance(value, _TIMES) for value in distinct):
         raise ColumnError(
             f"covariate {name!r} holds dates or times",

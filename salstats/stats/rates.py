@@ -76,7 +76,7 @@ def pooled_rates(
 
     A rate is a ratio of sums, such as all true-positive pixels over all predicted pixels, so that a large
     finding counts more than a small one; `summarize` gives the mean of the cases' own rates. A case with an
-    empty mask counts with all that it missed, and cases without the finding count, too.
+    empty predicted mask counts with all that it missed, and cases without the finding count, too.
 
     Parameters
     ----------
@@ -130,8 +130,9 @@ def pooled_rates(
     `delta` is that of a ratio estimator, clustered by unit: G / (G - 1) times the sum over the G units of ((a
     - rate * b) / B)^2, where a and b are a unit's pixels in the numerator and the denominator, and B is the
     sum of b. A symmetric interval of a rate near 1 would exceed 1, so `delta` has its limits on the logit
-    scale, as is usual in surveys (Korn & Graubard). At exactly 0 or 1 nothing varies: the width is 0, and
-    there is a warning.
+    scale, as is usual in surveys (Korn & Graubard). A rate of exactly 0 or 1 does not vary over units:
+    `wilson_t` then has the limits of as many independent trials as there are units, `cr2` has none (NaN), and
+    `delta` and the limits from replicates have width 0; all but `wilson_t` give a warning.
 
     References
     ----------
@@ -167,7 +168,8 @@ def pooled_rates(
     if overall:
         membership, _ = pool_over(keys, "task", OVERALL)
         n_cases = np.concatenate([n_cases, n_cases @ membership])
-    # The rates' cells count pixels; the frame's `n` are cases.
+    # The rates' cells count pixels; the frame's `n` are cases. An average or overall row is made of all cases
+    # of its groups, so that a case counts once for each of its tasks.
     table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
     frame = _rates_frame(estimates, grouped_rows, table, {})
     return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))

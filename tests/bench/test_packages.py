@@ -34,7 +34,7 @@ from salstats.stats.engine.coefficients import coefficient
 from salstats.stats.engine.paired_tests import mcnemar, wilcoxon
 from salstats.stats.engine.repeated_measures import within_coefficient
 from salstats.stats.models.beta import beta_regression
-from salstats.stats.models.design import build_design, complete_row_positions, read_variable
+from salstats.stats.models.design import build_design, coded_variable, complete_row_positions
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.formulas import parse_formula
@@ -471,7 +471,7 @@ def test_the_model_matrix_of_formulaic_agrees_and_is_slow_for_small_groups(n):
     rows, formula = factors(n), parse_formula("y ~ a*b + x")
 
     def ours():
-        variables = {column: read_variable(rows, column) for column in formula.columns}
+        variables = {column: coded_variable(rows, column) for column in formula.columns}
         return build_design(
             formula, variables, complete_row_positions(formula, variables, np.arange(n))
         ).matrix

@@ -67,7 +67,17 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
         (
             {"iou": "g", "dice": ("h", "dice")},
             SalstatsError,
-            {"option": "columns", "column": None, "match": "only and others"},
+            {"option": "columns", "column": None, "match": "method and metric"},
+        ),
+        (
+            {"iou": ("g", None), "dice": (None, "dice")},
+            SalstatsError,
+            {"option": "columns", "column": None, "match": "method and metric"},
+        ),
+        (
+            {"a": ("human", "iou", "A"), "b": ("human", "iou", "A")},
+            SalstatsError,
+            {"option": "columns", "column": "b", "hint": "give one of them another reader"},
         ),
         ({"name": ("g", "iou")}, ColumnError, {"column": "name", "rows": (0,), "match": "'x'"}),
     ],

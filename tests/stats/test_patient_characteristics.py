@@ -36,6 +36,12 @@ def only(frame, **values):
     return frame.iloc[0]
 
 
+def test_numbers_of_dtype_object_are_described_as_numbers(patients):
+    of_dtype_object = patients.astype({"age": object})
+    expected = describe_patients(patients, "age", by="site")
+    pd.testing.assert_frame_equal(describe_patients(of_dtype_object, "age", by="site"), expected)
+
+
 def test_numbers_have_the_statistics_of_numpy(patients):
     result = describe_patients(patients, "age", by="site")
     for site, values in {

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 from pycocotools import mask as coco
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 from tests_support import raises, warns
 
 import salstats as ss
@@ -117,6 +118,23 @@ def test_a_rate_of_1_has_an_interval_of_width_0_and_a_warning():
     with warns(option="interval", value="delta", column="score", match="recall"):
         row = pooled_rates(frame, rates="recall", interval="delta").iloc[0]
     assert (row["conf_low"], row["conf_high"]) == (1, 1)
+
+
+@pytest.mark.parametrize("counts", [(5, 1, 0, 44), (0, 1, 5, 44)])
+def test_the_default_of_a_rate_of_0_or_1_is_wilsons_interval_of_as_many_trials_as_units(counts):
+    row = pooled_rates(scores_of([counts] * 12), rates="recall").iloc[0]
+    # with the quantile of Student's t instead of the normal one
+    alpha = 2 * stats.norm.sf(stats.t.isf(0.025, df=11))
+    expected = proportion_confint(12 * row["estimate"], 12, alpha=alpha, method="wilson")
+    np.testing.assert_allclose([row["conf_low"], row["conf_high"]], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("interval", "width"), [("cr2", np.nan), ("percentile", 0), ("bca", 0)])
+def test_other_limits_of_a_rate_of_1_are_missing_or_of_width_0_with_a_warning(interval, width):
+    frame = scores_of([(5, 1, 0, 44)] * 24)
+    with warns(option="interval", value=interval, rows=(0,)):
+        row = pooled_rates(frame, rates="recall", interval=interval, n_replicates=100).iloc[0]
+    np.testing.assert_equal(row["conf_high"] - row["conf_low"], width)
 
 
 def test_counts_beside_several_metrics_are_used_once():

@@ -7,6 +7,8 @@ from itertools import accumulate, pairwise
 def n_items_per_part(sizes: Sequence[float], capacity: float) -> list[int]:
     """Return the number of items in each part, filled in order; an item above `capacity` has its own part.
 
+    There is one part at least: no items are one part of 0 items.
+
     >>> n_items_per_part([4, 5, 3, 12, 1], capacity=10)
     [2, 1, 1, 1]
     """
@@ -23,7 +25,7 @@ def n_items_per_part(sizes: Sequence[float], capacity: float) -> list[int]:
 
 
 def packed_slices(sizes: Sequence[float], capacity: float) -> list[slice]:
-    """Return the items of each part as slices.
+    """Return the items of each part as slices; no items are one empty slice.
 
     >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], capacity=10)]
     [['a', 'b'], ['c'], ['d'], ['e']]

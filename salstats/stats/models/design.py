@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_numeric, quoted
+from salstats.checks import check_numeric, holds_numbers, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
@@ -84,22 +84,25 @@ class DesignMatrix:
         return _product_columns(self.products, extended, n_rows)[n_rows:]
 
 
-def read_variable(frame: pd.DataFrame, column: str) -> Variable:
+def coded_variable(frame: pd.DataFrame, column: str) -> Variable:
     """Return a column as a variable: numbers as they are, text and identifiers as the codes of their levels.
 
-    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale).
-    Identifiers that are numbers, such as readers called 1, 2 and 3, are levels, too.
+    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale). Numbers
+    in a column of dtype object are numbers. Identifiers that are numbers, such as readers called 1, 2 and 3,
+    are levels, too, in the order of the numbers.
     """
     series = frame[column]
-    is_numeric = pd.api.types.is_numeric_dtype(series)
+    is_numeric = holds_numbers(series)
     is_text = pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy(dtype=np.float64)
         categories = series.cat.categories
     elif is_numeric and column not in IDENTIFIER_COLUMNS:
+        if series.dtype == object:
+            frame = frame.assign(**{column: pd.to_numeric(series)})
         return Variable(check_numeric(frame, column, "the data"), levels=None)
     elif is_numeric or is_text:
-        if series.dtype == object:
+        if series.dtype == object and not is_numeric:
             series = series.map(level_name, na_action="ignore")
         integer_codes, categories = pd.factorize(series, sort=True)
         codes = np.asarray(integer_codes, dtype=np.float64)

@@ -29,8 +29,8 @@ from salstats.stats.models.design import (
     DesignMatrix,
     Variable,
     build_design,
+    coded_variable,
     complete_row_positions,
-    read_variable,
     warn_of_label_slopes,
 )
 from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
@@ -156,7 +156,7 @@ def _formula_data(
     units = _units(frame, options, errors)
     clustered_by = units.name if units and errors in CLUSTERED else None
     sampling = sampling_weights(frame, options.weights, units)
-    variables = {column: read_variable(frame, column) for column in formula.columns}
+    variables = {column: coded_variable(frame, column) for column in formula.columns}
     warn_of_label_slopes(formula, variables)
     outcome = formula.columns[0]
     # Absent findings are marked in scores frames only.

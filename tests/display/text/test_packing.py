@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.text.packing import n_items_per_part
+from salstats.display.text.packing import n_items_per_part, packed_slices
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from salstats.display.text.packing import n_items_per_part
 )
 def test_parts_are_filled_in_order_and_hold_one_item_at_least(sizes, counts):
     assert n_items_per_part(sizes, 10) == counts
+
+
+def test_slices_hold_every_item_once_and_no_items_are_one_empty_slice():
+    assert packed_slices([5, 5, 5], 10) == [slice(0, 2), slice(2, 3)]
+    assert packed_slices([], 10) == [slice(0, 0)]
 
 
 def test_sums_that_are_exact_but_for_rounding_fit():

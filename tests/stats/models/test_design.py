@@ -7,7 +7,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, FormulaError, ValueRangeError
-from salstats.stats.models.design import build_design, read_variable
+from salstats.stats.models.design import build_design, coded_variable
 from salstats.stats.models.formulas import parse_formula
 
 ROWS = pd.DataFrame(
@@ -23,7 +23,7 @@ ROWS = pd.DataFrame(
 
 def names(text, frame=ROWS):
     formula = parse_formula(text)
-    variables = {c: read_variable(frame, c) for c in formula.columns}
+    variables = {c: coded_variable(frame, c) for c in formula.columns}
     return list(build_design(formula, variables, np.arange(len(frame))).names)
 
 
@@ -69,7 +69,7 @@ def test_numbers_become_categories_in_c_with_levels_as_r_prints_them():
 
 def test_transforms_give_what_their_names_say():
     formula = parse_formula("y ~ log(a) + log1p(a) + sqrt(a) + exp(a) + logit(y / 2) + scale(a) + center(a)")
-    variables = {c: read_variable(ROWS, c) for c in formula.columns}
+    variables = {c: coded_variable(ROWS, c) for c in formula.columns}
     matrix = build_design(formula, variables, np.arange(6)).matrix
     a, half = ROWS["a"].to_numpy(), ROWS["y"].to_numpy() / 2
     expected = [
@@ -87,7 +87,7 @@ def test_transforms_give_what_their_names_say():
 def test_arithmetic_is_protected_inside_i_and_braces():
     for text in ("y ~ I(2 * a ** 2 - b / -4 + 1)", "y ~ {2 * a ** 2 - b / -4 + 1}"):
         formula = parse_formula(text)
-        variables = {c: read_variable(ROWS, c) for c in formula.columns}
+        variables = {c: coded_variable(ROWS, c) for c in formula.columns}
         matrix = build_design(formula, variables, np.arange(6)).matrix
         a, b = ROWS["a"], ROWS["b"]
         np.testing.assert_array_equal(matrix[:, 1], 2 * a**2 - b / -4 + 1)
@@ -122,7 +122,7 @@ def test_a_formula_of_too_many_columns_is_refused_before_it_fills_memory():
 
 def test_rows_elsewhere_have_the_levels_means_and_deviations_of_the_models_own():
     formula = parse_formula("y ~ scale(log(a)) * C(site, Treatment('s')) + center(b)")
-    variables = {c: read_variable(ROWS, c) for c in formula.columns}
+    variables = {c: coded_variable(ROWS, c) for c in formula.columns}
     design = build_design(formula, variables, np.arange(6))
     values = {c: v.values for c, v in variables.items()}
     np.testing.assert_array_equal(design.matrix_at(values), design.matrix)
@@ -135,6 +135,29 @@ def test_methods_that_are_called_by_numbers_are_levels_and_no_quantity():
     assert names("y ~ method", frame) == ["(Intercept)", "method10", "method30"]
     found = ss.regress(frame, "y ~ method", by=(), errors="classical")["estimate"]
     np.testing.assert_allclose(found, [0.5, 6.0 - 0.5, 2.5 - 0.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_numbers_of_dtype_object_are_numbers(missing):
+    numbers = [2, 3, 10.5, np.float32(4), np.int8(5), missing]
+    frame = ROWS.assign(a=np.array(numbers, dtype=object))
+    variable = coded_variable(frame, "a")
+    assert variable.levels is None
+    np.testing.assert_array_equal(variable.values, [2, 3, 10.5, 4, 5, np.nan])
+    slope = ss.regress(frame, "y ~ a", by=(), errors="classical").set_index("term")["estimate"]["a"]
+    expected = np.polyfit([2, 3, 10.5, 4, 5], ROWS["y"][:5], deg=1)[0]
+    assert slope == pytest.approx(expected, rel=1e-12)
+
+
+def test_identifiers_and_truths_of_dtype_object_are_levels():
+    readers = np.array([2, 10, 3, 2.0, None, 10], dtype=object)
+    variable = coded_variable(ROWS.assign(reader=readers), "reader")
+    assert variable.levels == ("2", "3", "10")
+    np.testing.assert_array_equal(variable.values, [0, 2, 1, 0, np.nan, 2])
+    truths = np.array([True, False, None, True, False, True], dtype=object)
+    assert coded_variable(ROWS.assign(a=truths), "a").levels == ("False", "True")
+    mixed = np.array([2, "b", 10, 2, "b", 10], dtype=object)
+    assert coded_variable(ROWS.assign(a=mixed), "a").levels == ("10", "2", "b")
 
 
 def test_a_label_taken_as_a_number_is_named_as_its_column_is():

@@ -10,7 +10,7 @@ from tests_support import raises, warns, warns_too
 import salstats as ss
 from salstats.errors import FormulaError, ValueRangeError
 from salstats.readers.lanfredi2021 import read_lanfredi2021
-from salstats.stats.models.design import build_design, read_variable
+from salstats.stats.models.design import build_design, coded_variable
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.random_terms import mixed_model
@@ -298,7 +298,7 @@ def test_units_without_a_random_effect_are_told(synth1):
 def test_a_solution_has_the_covariance_divided_by_the_residual_variance(rows):
     table = rows("D2")
     formula = parse_formula("score ~ modality + (1|case) + (1|reader)")
-    variables = {column: read_variable(table, column) for column in formula.columns}
+    variables = {column: coded_variable(table, column) for column in formula.columns}
     positions = np.arange(len(table))
     design = build_design(formula, variables, positions)
     solution = mixed_model(
