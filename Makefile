@@ -1,10 +1,16 @@
-.PHONY: lint test slow bench docs
+.PHONY: lint test lowest slow bench docs
 lint:
 	ruff check .
 	ruff format --check .
 	mypy
 test:
 	pytest -n auto
+# the oldest versions that pyproject.toml allows, in an environment of their own
+lowest:
+	python3 -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e ".[test]"
+	.venv-lowest/bin/python -m pytest -n auto
 slow:
 	pytest -m slow
 bench:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from tests_support import exact_csv
 
 #: Images whose map is constant; pysaliency scores them.
 CONSTANT = ("constant_half", "all_zero")
@@ -26,9 +27,7 @@ class Image:
 def images(shared: Path) -> list[Image]:
     """The oracle's ten images."""
     inputs = shared / "oracles" / "fixation" / "inputs"
-    fixations, others = (
-        pd.read_csv(inputs / name) for name in ("fixations.csv", "shuffled_nonfixations.csv")
-    )
+    fixations, others = (exact_csv(inputs / name) for name in ("fixations.csv", "shuffled_nonfixations.csv"))
     with np.load(inputs / "maps.npz") as maps, np.load(inputs / "derived.npz") as derived:
         return [
             Image(
@@ -46,4 +45,4 @@ def images(shared: Path) -> list[Image]:
 
 def expected(shared: Path, file: str) -> pd.DataFrame:
     """One of the oracle's tables of results, by image."""
-    return pd.read_csv(shared / "oracles" / "fixation" / "expected" / file).set_index("image")
+    return exact_csv(shared / "oracles" / "fixation" / "expected" / file).set_index("image")

@@ -6,6 +6,7 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -105,3 +106,10 @@ def warns_too(*, match=None, **fields):
 def with_text_columns(frame):
     """Return a frame whose columns of text have the type that readers give them, also before pandas 3."""
     return frame.astype({name: TEXT for name in frame if frame[name].dtype == object})
+
+
+def exact_csv(path, **options):
+    """Return the table of a CSV file, its numbers exact to the last digit also before pandas 3."""
+    if pd.__version__ < "3":
+        options["float_precision"] = "round_trip"
+    return pd.read_csv(path, **options)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.files.frame_files import put_frame
 from salstats.files.outputs import remove_abandoned
@@ -69,9 +70,11 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> p
         raise InputFileError(
             f"{file}: the kept case cannot be read ({reason})", hint="delete it", path=file
         ) from error
-    if list(frame.columns) != list(work(()).columns) or set(frame["case"]) != {case.case}:
+    without_rows = work(())
+    if list(frame.columns) != list(without_rows.columns) or set(frame["case"]) != {case.case}:
         raise InputFileError(f"{file}: not what was kept of case {case.case!r}", hint="delete it", path=file)
-    return frame
+    # pandas 2 reads text from Parquet files as Python objects
+    return frame.astype({column: TEXT for column in without_rows if without_rows[column].dtype == TEXT})
 
 
 def _case_digest(case: Case, setting: str) -> str:

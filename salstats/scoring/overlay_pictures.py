@@ -130,6 +130,8 @@ def option_of_scores(scores: pd.DataFrame, option: str) -> Any:
     if not {option, "task", "method"} <= set(scores.columns):
         return None
     rows = scores[scores[option].notna()]
+    if rows.empty:
+        return None
     if option == "threshold" and rows[option].nunique() == 1:
         # one threshold for all is also that of series without scores here
         return rows[option].iloc[0]
@@ -138,8 +140,6 @@ def option_of_scores(scores: pd.DataFrame, option: str) -> Any:
     for column in ("model", "seed", "reader"):
         if column in rows.columns:
             series = series + rows[column].map(lambda part: "" if pd.isna(part) else f":{part}")
-    if rows.empty:
-        return None
     keys = zip(rows["task"].astype(TEXT), series, strict=True)
     return dict(zip(keys, rows[option], strict=True))
 

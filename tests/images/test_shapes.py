@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from skimage import measure
-from tests_support import raises
+from tests_support import exact_csv, raises
 
 from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, decode
@@ -31,7 +31,7 @@ def read(path):
 def assert_features(truth, annotations, folder):
     """Features of every mask of a file against the scripts' four tables; returns how many are not empty."""
     tables = {
-        name: pd.read_csv(folder / f"{file}.csv", index_col="img_id")
+        name: exact_csv(folder / f"{file}.csv", index_col="img_id")
         for name, file in {
             "n_instances": "num_instances",
             "area_ratio": "area_ratio",

@@ -4,7 +4,6 @@ import json
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from chexlocalize_files import (
     BOX,
@@ -18,7 +17,7 @@ from chexlocalize_files import (
     write_json,
     write_map,
 )
-from tests_support import raises, warns
+from tests_support import exact_csv, raises, warns
 
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.images.masks import area, contains
@@ -57,7 +56,7 @@ def test_the_public_sample_is_read_from_its_folder(shared, no_map_is_read):
 
 def test_masks_probabilities_and_labels_of_the_sample_are_those_the_scripts_saw(shared):
     study = read_chexlocalize(shared / "data" / "chexlocalize_sample")
-    expected = pd.read_csv(shared / "oracles" / "chexlocalize" / "sample" / "per_map.csv")
+    expected = exact_csv(shared / "oracles" / "chexlocalize" / "sample" / "per_map.csv")
     cases = {c.case: c for c in study}
     for row in expected.itertuples():
         case = cases[row.img_id]
@@ -129,7 +128,7 @@ def test_points_of_the_study_are_row_and_column(made_up, made_up_study):
 
 
 def test_where_people_marked_nothing_the_mask_is_empty_of_the_size_that_a_map_says(made_up, made_up_study):
-    table = pd.read_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
+    table = exact_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
     unsized = [c for c in made_up_study if c.shape is None]
     assert unsized
     for case in unsized:
@@ -144,7 +143,7 @@ def test_stored_masks_are_read_beside_the_maps(made_up):
     study = read_chexlocalize(made_up / "inputs", masks={"otsu": masks})
     # a folder's own maps are taken where neither maps nor masks are given
     assert study.series == (Series("otsu"), Series(HUMAN))
-    table = pd.read_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
+    table = exact_csv(made_up / "expected" / "per_map.csv").set_index(["img_id", "task"])
     for case in study.cases[:20]:
         for task in study.tasks:
             content = answer(study, case.case, task, "otsu")

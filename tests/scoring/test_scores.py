@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn_studies import BLOCK, drawn, only, square
-from tests_support import raises
+from tests_support import exact_csv, raises
 
 import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
@@ -29,7 +29,7 @@ PIXEL = 2 / 400
 
 def expected(made_up, folder, name):
     """Results of the scripts as a frame: cases by tasks."""
-    frame = pd.read_csv(made_up / "expected" / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
+    frame = exact_csv(made_up / "expected" / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
     return frame.sort_index().sort_index(axis=1)
 
 
@@ -99,7 +99,7 @@ class TestFromTheMaps:
         assert difference(table(scored, "hit", "saliency"), expected(made_up, "eval_tp", "hitmiss")) == 0
 
     def test_pixels_equal_the_scripts(self, made_up, scored):
-        per_map = pd.read_csv(made_up / "expected" / "per_map.csv").rename(columns={"img_id": "case"})
+        per_map = exact_csv(made_up / "expected" / "per_map.csv").rename(columns={"img_id": "case"})
         ours = scored.query("metric == 'iou' and method == 'saliency'").merge(per_map, on=["case", "task"])
         assert len(ours) == 1650
         for name, pixels in {
@@ -223,7 +223,7 @@ class TestTheRealSample:
         return shared / "oracles" / "chexlocalize" / "sample"
 
     def theirs(self, scripts, folder, name="iou"):
-        frame = pd.read_csv(scripts / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
+        frame = exact_csv(scripts / folder / f"{name}_results_per_cxr.csv", index_col="img_id")
         return frame.sort_index().sort_index(axis=1)
 
     @pytest.mark.parametrize(("slice_", "folder"), [("true-positive", "tpoTrue"), ("full", "tpoFalse")])
@@ -261,7 +261,7 @@ class TestTheRealSample:
     def test_pixels_pooled_over_images(self, sample, scripts):
         scores = ss.score(sample, metrics="iou", slice="full")
         pooled = scores.groupby("task")[["tp", "fp", "fn", "tn"]].sum().astype(float)
-        theirs = pd.read_csv(scripts / "prs" / "pred_precision_recall_specificity.csv").set_index("pathology")
+        theirs = exact_csv(scripts / "prs" / "pred_precision_recall_specificity.csv").set_index("pathology")
         pooled = pooled.loc[theirs.index]
         for name, ratio in {
             "precision": "tp / (tp + fp)",

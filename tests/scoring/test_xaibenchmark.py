@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from tests_support import raises
+from tests_support import exact_csv, raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
@@ -48,7 +48,7 @@ def study(on_disk):
 
 @pytest.fixture
 def expected(shared):
-    table = pd.read_csv(shared / "oracles" / "xaibenchmark" / "expected" / "xaibenchmark.csv")
+    table = exact_csv(shared / "oracles" / "xaibenchmark" / "expected" / "xaibenchmark.csv")
     return table[table["truth"] == "int_truth"]
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import plotnine as p9
-from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure, plot_function
@@ -52,6 +51,8 @@ _EDGE_MM = 0.8 * MM_PER_PT
 _ARROW_MM = 5.0
 _ASIDE_MM = 13.0
 _CHAIN_MM = 9.0
+#: Half the height in mm of the triangle at the end of an arrow.
+_HALF_TIP_MM = 0.6
 
 
 class _FlowBox(NamedTuple):
@@ -470,10 +471,11 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
     line = p9.aes("x", "y", xend="xend", yend="yend")
-    # marks keep their size on paper in figures of any size, unlike plotnine's arrows
+    # marks keep their size on paper in figures of any size, unlike plotnine's arrows; a triangle is drawn
+    # around its centre, half its height before the end of the line
     tip = p9.aes("xend", "yend")
-    tips_down = arrows[arrows["tip"] == "down"]
-    tips_right = arrows[arrows["tip"] == "right"]
+    tips_down = arrows[arrows["tip"] == "down"].eval("yend = yend + @_HALF_TIP_MM")
+    tips_right = arrows[arrows["tip"] == "right"].eval("xend = xend - @_HALF_TIP_MM")
     tip_style: dict[str, Any] = {"size": 2, "stroke": 0}
     # one mm on paper is one unit of the axes
     x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)
@@ -486,8 +488,8 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
         Figure()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
         + p9.geom_segment(line, arrows, size=0.4)
-        + p9.geom_point(tip, tips_down, shape=CARETDOWN, **tip_style)
-        + p9.geom_point(tip, tips_right, shape=CARETRIGHT, **tip_style)
+        + p9.geom_point(tip, tips_down, shape="v", **tip_style)
+        + p9.geom_point(tip, tips_right, shape=">", **tip_style)
         + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
         + p9.geom_text(p9.aes("x", "text_y", label="text"), boxes, lineheight=1.2, **text)
         + p9.scale_fill_manual({"included": "white", "excluded": "#F2F2F2"}, guide=None)

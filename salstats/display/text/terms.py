@@ -175,13 +175,16 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = [f"{variable.name}{level}" for variable, level in reference_levels]
-    rows = levels.assign(term=terms, reference_level=None)
     # where the level in a term is not known, neither is the name of the factor
     has_level = [variable.level != "" for variable in variables]
-    rows = rows[has_level].drop_duplicates([*models, "term"])
-    rows[estimates.existing(_ESTIMATED)] = np.nan
+    references = levels.assign(term=terms)[has_level].drop_duplicates([*models, "term"])
+    rows = pd.concat([references, frame])
+    # only joined rows lose their cells: pandas 2 warns of joining columns without any
+    is_reference = np.arange(len(rows)) < len(references)
+    for column in [*estimates.existing(_ESTIMATED), "reference_level"]:
+        rows[column] = rows[column].mask(is_reference)
     # a row and the reference before it have one index, and a stable sort keeps their order
-    return estimates.with_frame(pd.concat([rows, frame]).sort_index(kind="stable"))
+    return estimates.with_frame(rows.sort_index(kind="stable"))
 
 
 def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:

@@ -527,7 +527,7 @@ def _comparison_target(
         reference_weights=np.vstack([zeros, cell_weights]),
         row_weights=row_weights,
     )
-    row_keys = append_keys(row_keys, average_keys).assign(**constant_columns)
+    row_keys = append_keys(row_keys, average_keys).assign(**constant_columns).astype({"reference": TEXT})
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
     target = Target(term, method.followed_by(reference), estimand, row_keys, n_missing)

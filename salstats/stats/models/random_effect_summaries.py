@@ -109,19 +109,21 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
 
 def random_effects(fitted: Fitted) -> pd.DataFrame:
     """Return the rows of `Fit.random_effects`."""
-    frames: list[pd.DataFrame] = []
+    effects: list[pd.DataFrame] = []
+    n_rows_of_models = []
     for model, inference in zip(fitted.models, _mixed_inferences(fitted), strict=True):
-        effects = []
+        effects_of_model = []
         if inference is not None:
-            effects = [
+            effects_of_model = [
                 _conditional_means(model, inference, position)
                 for position in range(len(inference.random_effects))
             ]
-        if not effects:
-            effects = [pd.DataFrame(columns=list(_EFFECT_COLUMNS))]
-        frames.append(pd.concat(effects, ignore_index=True))
-    keys = key_columns(fitted, [len(frame) for frame in frames])
-    return pd.concat([keys, pd.concat(frames, ignore_index=True)], axis=1)
+        n_rows_of_models.append(sum(len(frame) for frame in effects_of_model))
+        effects += effects_of_model
+    keys = key_columns(fitted, n_rows_of_models)
+    if not effects:
+        return pd.concat([keys, pd.DataFrame(columns=list(_EFFECT_COLUMNS))], axis=1)
+    return pd.concat([keys, pd.concat(effects, ignore_index=True)], axis=1)
 
 
 def _conditional_means(model: Model, inference: MixedInference, position: int) -> pd.DataFrame:

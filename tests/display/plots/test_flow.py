@@ -16,7 +16,7 @@ from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 SCORES = ss.datasets.load_simulated()
 FLOW = ss.case_flow(SCORES, reference="human")
 # layers in the order they are drawn
-BOXES, ARROWS, DOWN, ASIDE = range(4)
+BOXES, ARROWS, TIPS_DOWN, TIPS_RIGHT = range(4)
 DPI = 200
 
 
@@ -125,12 +125,17 @@ def test_arrows_lead_down_from_box_to_box_and_aside_to_what_is_excluded():
     figure = ss.plot_flow(FLOW)
     boxes = nth_data(figure, BOXES)
     kept, excluded = (boxes[boxes["kind"] == kind] for kind in ("included", "excluded"))
-    down, aside = nth_data(figure, DOWN), nth_data(figure, ASIDE)
+    arrows = nth_data(figure, ARROWS)
+    down, aside = (arrows[arrows["tip"] == tip] for tip in ("down", "right"))
     assert down["yend"].tolist() == kept["ymax"].tolist()[1:]
     assert down["y"].tolist() == kept["ymin"].tolist()[:-1]
     assert aside["xend"].tolist() == excluded["xmin"].tolist()
     assert all(b.ymin < y < b.ymax for b, y in zip(excluded.itertuples(), aside["yend"], strict=True))
     assert (boxes["ymin"].to_numpy()[:-1] > boxes["ymax"].to_numpy()[1:]).all()
+    # triangles end, within the half mm of their size, where the lines do
+    tips_down, tips_right = nth_data(figure, TIPS_DOWN), nth_data(figure, TIPS_RIGHT)
+    np.testing.assert_allclose(tips_down["yend"], down["yend"], atol=1)
+    np.testing.assert_allclose(tips_right["xend"], aside["xend"], atol=1)
 
 
 @pytest.mark.parametrize(("width", "saved"), [(89, 89), (89, 183), (183, 183)])

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale, size_mm
-from tests_support import raises
+from tests_support import raises, with_text_columns
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
@@ -91,7 +91,7 @@ def test_lines_and_bands_are_those_of_the_fit(scores, fit):
     for drawn in (line, band):
         pd.testing.assert_frame_equal(
             drawn[["method", "task", "value", "estimate", "conf_low", "conf_high"]],
-            fit[["method", "task", "value", "estimate", "conf_low", "conf_high"]],
+            with_text_columns(fit[["method", "task", "value", "estimate", "conf_low", "conf_high"]]),
         )
     assert (line["panel"] == line["task"]).all()
     assert set(line.loc[line["method"] == "human", "group"]) == {"Human benchmark"}

@@ -51,14 +51,13 @@ def empty_rows(
     if colours:
         marks["colour"] = marks["method_label"].astype(TEXT).map(colours)
     panels = frame["panel"].cat.categories
-    absent = []
+    columns = ["panel", "y", "row", "text", "colour"]
+    places = list(marks.loc[marks["estimate"].isna(), columns].itertuples(index=False, name=None))
     for panel in panels:
         rows_of_panel = set(marks.loc[marks["panel"] == panel, "row"])
         for row in sorted(set(marks["row"]) - rows_of_panel):
-            absent.append((panel, float(rows.centres[row]), row, NO_ESTIMATE, MUTED))
-    columns = ["panel", "y", "row", "text", "colour"]
-    undefined = marks.loc[marks["estimate"].isna(), columns]
-    texts = pd.concat([undefined, pd.DataFrame(absent, columns=columns)], ignore_index=True)
+            places.append((panel, float(rows.centres[row]), row, NO_ESTIMATE, MUTED))
+    texts = pd.DataFrame(places, columns=columns)
     has_stripe = striped & (texts["row"] % 2 == 1)
     return texts.astype({"y": float}).assign(
         panel=pd.Categorical(texts["panel"], panels, ordered=True),

@@ -245,7 +245,7 @@ def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
 
     `panel` is "" for layers that are drawn in each panel; infinite numbers are NaN.
     """
-    frames = [pd.DataFrame({"panel": [], "number": []}, dtype=float)]
+    frames = []
     for layer in figure.layers:
         data = layer.geom.data
         if data is None:
@@ -260,9 +260,11 @@ def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
             mapping = {**figure.mapping, **layer.mapping}
         for aesthetic in aesthetics:
             column = mapping.get(aesthetic)
-            if column in data.columns and pd.api.types.is_numeric_dtype(data[column]):
+            if column in data.columns and len(data) and pd.api.types.is_numeric_dtype(data[column]):
                 numbers = data[column].astype(float)
                 frames.append(pd.DataFrame({"panel": panel, "number": numbers}))
+    if not frames:
+        return pd.DataFrame({"panel": [], "number": []}, dtype=float)
     return pd.concat(frames).replace([np.inf, -np.inf], np.nan)
 
 
