@@ -293,3 +293,43 @@ def test_averages_over_each_methods_own_mix_of_tasks_warn_where_there_are_severa
             warnings.simplefilter("always")
             ss.difference(scores_of_tasks, **options | {"by": by})
         assert all(getattr(warning.message, "column", None) != "task" for warning in caught)
+
+
+def test_the_reason_of_a_missing_reference_stands_beside_it():
+    rows = [("a", "human", np.nan, "empty mask"), ("a", "cam", 0.5, None), ("b", "cam", 0.4, None)]
+    paired = pair_with_reference(scores(rows, ("case", "method", "score", "reason")), "human")
+    reasons = paired.set_index("case")["reference_reason"]
+    assert reasons["a"] == "empty mask"
+    assert pd.isna(reasons["b"])
+    assert "reference_reason" not in pair_with_reference(
+        scores([("a", "human", 0.1), ("a", "cam", 0.5)]), "human"
+    )
+
+
+def test_an_empty_reference_names_no_method():
+    with raises(SalstatsError, option="reference", value=None, choices=("cam",), hint="take one of 'cam'"):
+        pair_with_reference(scores([("a", "cam", 0.5)]), "")
+
+
+def test_weighted_differences_are_those_of_weighted_means(three):
+    weighted = three[(three["task"] == "x") & (three["method"] != "alpha")]
+    weighted = weighted.assign(w=1.0 + weighted["patient"] % 3)
+    means = {}
+    for method, rows in weighted.groupby("method"):
+        means[method] = np.average(rows["score"], weights=rows["w"])
+    for pairs in ("complete", "available"):
+        got = ss.difference(weighted, reference="human", weights="w", pairs=pairs)
+        assert got["estimate"].item() == pytest.approx(means["zeta"] - means["human"])
+
+
+def test_a_mean_of_decreases_leaves_out_tasks_whose_reference_is_0(three):
+    positive = three[three["method"] != "alpha"]
+    is_zero = (positive["task"] == "y") & (positive["method"] == "human")
+    zero = positive.assign(score=positive["score"].mask(is_zero, 0.0))
+    options = {"reference": "human", "by": ["metric", "task"], "average": "task_mean", "interval": "delta"}
+    with pytest.warns(SalstatsWarning):
+        got = ss.percent_decrease(zero, **options).set_index("task")["estimate"]
+    assert np.isnan(got["y"])
+    assert got["Average"] == pytest.approx(got["x"])
+    both = ss.percent_decrease(positive, **options).set_index("task")["estimate"]
+    assert both["Average"] == pytest.approx((both["x"] + both["y"]) / 2)

@@ -6,7 +6,14 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
-from salstats.stats.engine.few_units import count_units_with_rarer_value, few_equal_units, few_misranked
+from salstats.stats.engine.few_units import (
+    count_units_with_rarer_value,
+    few_equal_units,
+    few_events,
+    few_misranked,
+    few_misranked_by_both,
+    few_units_of_rows,
+)
 
 
 def paired_hits(n, n_discordant):
@@ -29,6 +36,13 @@ def test_units_are_worth_as_many_equal_ones_as_kish_says():
     sizes = np.array([[1.0, 40], [1, 40], [1, 3], [1, 3], [1, 3]])
     # (89)^2 / (2 * 1600 + 3 * 9) = 2.45
     assert few_equal_units(sizes).tolist() == [False, True]
+    # four equal ones are enough, three and a small one are not
+    of_four = np.array([[2.0, 2], [2, 2], [2, 2], [2, 1]])
+    assert few_equal_units(of_four).tolist() == [False, True]
+    assert few_units_of_rows([np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 2, 2])]).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_the_rarer_of_two_values_is_counted_by_unit():
@@ -102,3 +116,18 @@ def test_two_patients_with_most_of_the_cases_are_few_units():
     scores = scores.assign(metric="iou", score=rng.random(len(patients)))
     assert FEW_UNITS.name in caution_of(ss.summarize(scores, by="method"))
     assert "caution" not in ss.summarize(scores.drop(columns="patient"), by="method").columns
+
+
+def test_ten_units_of_the_rarer_outcome_are_enough():
+    assert few_events(np.array([9, 10, np.inf])).tolist() == [True, False, False]
+    # two units with a 0 and three with a 1, of which one has both
+    values, units = np.array([0.0, 0, 1, 1, 1, 1]), np.array([0, 1, 1, 2, 3, 3])
+    assert count_units_with_rarer_value(values, units) == 2
+    assert count_units_with_rarer_value(1 - values, units) == 2
+
+
+def test_two_areas_are_too_near_1_if_both_are():
+    # 10 * (1 - .9) = 1 and 10 * (1 - .8) = 2 against 1.25; areas near 0 alike
+    area, reference = np.array([0.9, 0.9, 0.1, 0.95]), np.array([0.9, 0.8, 0.95, 0.2])
+    found = few_misranked_by_both(area, reference, np.full(4, 10))
+    assert found.tolist() == [True, False, True, False]

@@ -331,3 +331,16 @@ def test_max_t_above_a_p_value_at_its_floor_is_no_bound():
     found = ss.difference(scores, adjust="max-t", **options).set_index("method").loc["a"]
     assert found["p_value"] == 2 / 200 < found["p_adjusted"]
     assert np.isnan(found.get("p_adjusted_floor", np.nan))
+
+
+@pytest.mark.parametrize("n_draws", [39, 99, 100])
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_p_value_is_adjusted_to_the_level_where_it_is_at_the_joint_level(n_draws, complete):
+    draws = np.abs(np.random.default_rng(3).normal(size=(n_draws, 1))) + np.zeros((n_draws, 3))
+    draws[:, 2] = np.abs(np.random.default_rng(4).normal(size=n_draws))
+    family = NullDraws(np.ones(3), draws, complete=complete)
+    for level in (0.95, 0.9, 0.8):
+        alpha = 1 - joint_level(family, level)
+        p_values = np.array([alpha - 1e-6, alpha + 1e-6, 0.5 * alpha])
+        adjusted = single_step_min_p(family, p_values)
+        assert (adjusted <= 1 - level + 1e-9).tolist() == [True, False, True]

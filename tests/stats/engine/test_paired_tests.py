@@ -1,8 +1,11 @@
 """Tests of paired scores, against R."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from tests_support import raises
 
 import salstats as ss
@@ -144,3 +147,77 @@ def test_mcnemar_tests_tasks_and_leaves_out_what_pools_them():
     )
     got = ss.difference(scores, reference="y", test="mcnemar", overall=True, interval="t")
     assert got["p_value"].isna().tolist() == [False, False, True]
+
+
+def test_the_score_test_is_mcnemars_without_correction():
+    method, reference = np.repeat([1, 0, 1, 0], [9, 3, 6, 12]), np.repeat([0, 1, 1, 0], [9, 3, 6, 12])
+    scores = as_scores(method.astype(float), reference.astype(float), "hit")
+    expected = stats.chi2.sf((9 - 3) ** 2 / (9 + 3), 1)
+    for options in ({}, {"test": "score"}):
+        got = ss.difference(scores, reference="y", **options)
+        assert got["test"].tolist() == ["score"]
+        assert got["p_value"].item() == pytest.approx(expected, rel=1e-10)
+    # an average over tasks is of no single pair of shares and keeps the test of its limits
+    tasks = pd.concat([scores.assign(task=task) for task in "ab"])
+    averaged = ss.difference(tasks, reference="y", average="task", by=["task"]).set_index("task")
+    assert averaged["test"].to_dict() == {"a": "score", "b": "score", "Average": "wild"}
+    assert averaged.loc["a", "p_value"] == pytest.approx(expected, rel=1e-10)
+    assert averaged.loc["Average", "p_value"] != averaged.loc["a", "p_value"]
+    assert averaged["p_value"].notna().all()
+
+
+def test_the_cr2_test_of_independent_cases_is_students():
+    x, y = np.random.default_rng(3).random((2, 15))
+    for interval in ("cr2", "t"):
+        got = ss.difference(as_scores(x, y), reference="y", test="cr2", interval=interval).iloc[0]
+        want = stats.ttest_rel(x, y)
+        np.testing.assert_allclose(
+            [got["statistic"], got["df"], got["p_value"]], [want.statistic, 14, want.pvalue], rtol=RTOL
+        )
+
+
+def test_the_wild_test_counts_every_pattern_of_signs_ties_half():
+    gaps = np.array([0.3, -0.1, 0.2, 0.25, 0.15, 0.05, 0.22])
+    got = ss.difference(as_scores(0.4 + gaps, np.full(7, 0.4)), reference="y", test="wild", interval="wild")
+    flipped = np.abs([gaps @ signs for signs in product([1, -1], repeat=7)])
+    observed = abs(gaps.sum())
+    p = (flipped > observed + 1e-9).mean() + (np.abs(flipped - observed) <= 1e-9).mean() / 2
+    assert got["p_value"].item() == pytest.approx(p)
+    # every pattern is listed, so that no P value is a floor
+    assert got.get("p_floor", pd.Series([np.nan])).isna().all()
+
+
+def test_rows_of_few_units_and_of_shares_have_the_test_of_their_limits():
+    rng = np.random.default_rng(4)
+    few = as_scores(*rng.random((2, 4))).assign(task="few")
+    many = as_scores(*rng.random((2, 30))).assign(task="many")
+    got = ss.difference(pd.concat([few, many]), reference="y").set_index("task")
+    assert got["test"].to_dict() == {"few": "cr2", "many": "wild"}
+    x, y = few["score"].to_numpy().reshape(2, 4)
+    assert got.loc["few", "p_value"] == pytest.approx(stats.ttest_rel(x, y).pvalue)
+    alone = ss.difference(many, reference="y")
+    assert got.loc["many", "p_value"] == pytest.approx(alone["p_value"].item(), abs=0.02)
+
+
+def test_without_a_test_there_is_no_p_value():
+    got = ss.difference(as_scores(*np.random.default_rng(3).random((2, 15))), reference="y", test="none")
+    assert "p_value" not in got.columns
+    assert got[["conf_low", "conf_high"]].notna().all(axis=None)
+
+
+def test_pairs_that_are_all_equal_have_no_evidence():
+    statistic, p_value = paired.wilcoxon(np.zeros(5))
+    assert statistic == 0
+    assert np.isnan(p_value)
+    assert tuple(paired.mcnemar(np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]))) == (0.0, 1.0)
+    assert tuple(paired.mcnemar(np.array([1.0, 0, 1]), np.array([0.0, 0, 0]))) == (2.0, 0.5)
+
+
+def test_wilcoxon_is_exact_without_ties_and_leaves_out_equal_pairs():
+    gaps = np.array([0.3, -0.1, 0.2, 0.5])
+    # ranks 1 2 3 4 of .1 .2 .3 .5; 9 or more has P = (1 + 1) / 16 on either side
+    assert tuple(paired.wilcoxon(gaps)) == (9, pytest.approx(2 * 2 / 16))
+    with_equal_pairs = paired.wilcoxon(np.append(gaps, [0.0, 0.0]))
+    # by the normal distribution, then: mean 5, variance 4 * 5 * 9 / 24, corrected for continuity
+    p_value = 2 * stats.norm.sf((9 - 5 - 0.5) / np.sqrt(4 * 5 * 9 / 24))
+    assert tuple(with_equal_pairs) == (9, pytest.approx(p_value))

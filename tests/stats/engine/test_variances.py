@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 import statsmodels.api as sm
+from scipy import stats
 from tests_support import limits, warns_too
 
 import salstats as ss
@@ -113,3 +115,45 @@ def test_the_variance_of_a_replicate_is_that_of_the_units_drawn():
 
 def test_one_unit_has_no_factor():
     np.testing.assert_array_equal(unit_factor(np.array([0, 1, 2, 5])), [np.nan, np.nan, 2, 1.25])
+
+
+def test_averages_of_tasks_have_welchs_degrees_of_freedom():
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(0.5, 0.1, 9), rng.normal(0.4, 0.3, 14)
+    names = [f"a{i}" for i in range(9)], [f"b{i}" for i in range(14)]
+    scores = pd.concat(
+        [
+            scores_of(a, metric="own", cases=names[0], task="a"),
+            scores_of(b, metric="own", cases=names[1], task="b"),
+        ]
+    )
+    found = ss.summarize(scores, average="task", interval="t").set_index("task").loc["Average"]
+    welch = stats.ttest_ind(a, b, equal_var=False)
+    assert found["df"] == pytest.approx(welch.df, rel=1e-10)
+    variance = (a.var(ddof=1) / 9 + b.var(ddof=1) / 14) / 4
+    assert found["std_error"] == pytest.approx(np.sqrt(variance), rel=1e-10)
+    # of the same units it is that of their averages
+    shared = pd.concat([scores_of(a, metric="own", task="a"), scores_of(b[:9], metric="own", task="b")])
+    found = ss.summarize(shared, average="task", interval="t").set_index("task").loc["Average"]
+    assert found["df"] == pytest.approx(8)
+    assert found["std_error"] == pytest.approx((a + b[:9]).std(ddof=1) / 2 / 3, rel=1e-10)
+
+
+def test_averages_of_tasks_that_share_units_have_degrees_of_freedom_between():
+    rng = np.random.default_rng(8)
+    a, b = rng.normal(0.5, 0.1, 6), rng.normal(0.4, 0.3, 8)
+    names = [f"c{i}" for i in range(6)], [f"c{i}" for i in range(4, 12)]
+    scores = pd.concat(
+        [
+            scores_of(a, metric="own", cases=names[0], task="a"),
+            scores_of(b, metric="own", cases=names[1], task="b"),
+        ]
+    )
+    found = ss.summarize(scores, average="task", interval="t").set_index("task").loc["Average"]
+    # tr(M_a M_b) of the centring matrices of 6 and of 8 units, of which 2 are shared
+    centred = np.zeros((12, 12)), np.zeros((12, 12))
+    centred[0][:6, :6] = np.eye(6) - 1 / 6
+    centred[1][4:, 4:] = np.eye(8) - 1 / 8
+    scaled = np.array([((a - a.mean()) ** 2).sum() / 6**2 / 5, ((b - b.mean()) ** 2).sum() / 8**2 / 7])
+    trace = np.array([[np.trace(first @ second) for second in centred] for first in centred])
+    assert found["df"] == pytest.approx((scaled * [5, 7]).sum() ** 2 / (scaled @ trace @ scaled), rel=0.05)
