@@ -181,3 +181,18 @@ def test_a_correlation_within_needs_two_pairs_of_a_unit():
     check_repeats("rm", units, np.array([True, True, True]))
     with raises(ValueRangeError, option="test", value="rm", match="patient"):
         check_repeats("rm", units, np.array([True, False, True]))
+
+
+def test_a_partial_correlation_is_that_of_the_residuals_with_fewer_degrees_of_freedom():
+    rng = np.random.default_rng(2)
+    x, y, age = rng.normal(size=(3, 30)) + rng.normal(size=30)
+    options = {"test": "pearson", "interval": "fisher"}
+    table = pd.DataFrame({"x": x, "y": y, "age": age})
+    got = correlate(table, "x", "y", covariates="age", **options).iloc[0]
+    residuals = [values - np.polyval(np.polyfit(age, values, 1), age) for values in (x, y)]
+    r = np.corrcoef(*residuals)[0, 1]
+    assert got["estimate"] == pytest.approx(r)
+    statistic = r * np.sqrt(27 / (1 - r**2))
+    assert got["p_value"] == pytest.approx(2 * stats.t.sf(abs(statistic), 27))
+    plain = correlate(table, "x", "y", **options).iloc[0]
+    assert plain["estimate"] == pytest.approx(np.corrcoef(x, y)[0, 1])

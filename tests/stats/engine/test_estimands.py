@@ -18,6 +18,7 @@ from salstats.stats.engine.estimands import (
 )
 from salstats.stats.engine.grouping import GroupedRows, index_groups
 from salstats.stats.engine.resampling_units import resolve_unit
+from salstats.stats.engine.weighting import Weights
 
 METHODS = np.array([[0.8, 0.4, 0.6], [0.5, 0.5, 0.2]])
 
@@ -153,3 +154,99 @@ def test_scores_lie_outside_0_to_1_by_their_metric_or_by_themselves(metric, scor
     groups, keys = index_groups(codes, ["metric"])
     rows = GroupedRows(codes, ["metric"], groups, keys, resolve_unit(codes, None))
     assert mean_target(rows).cells.outside_unit_range.tolist() == [is_outside]
+
+
+def decreases_of_tasks():
+    """Three tasks of a method and the reference, and the mean of their decreases."""
+    identity, zeros = np.eye(3), np.zeros((3, 3))
+    weights = np.column_stack([identity, np.ones(3)])
+    return Estimand("percent_decrease", np.vstack([identity, zeros]), np.vstack([zeros, identity]), weights)
+
+
+def test_rounding_is_relative_to_the_numbers_behind_an_estimate():
+    np.testing.assert_allclose(estimand_of("mean").scale(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6])
+    np.testing.assert_allclose(estimand_of("difference").scale(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6])
+    # 100 times the ratio, at least 100
+    np.testing.assert_allclose(estimand_of("percent_decrease").scale(METHODS.ravel()), [160, 100, 300, 150])
+    of_decreases = decreases_of_tasks().scale(METHODS.ravel())
+    np.testing.assert_allclose(of_decreases, [160, 100, 300, 560 / 3])
+
+
+def test_estimands_know_their_rows_cells_and_scores():
+    counts = np.array([[1.0, 2, 0, 1, 1, 1], [1, 0, 0, 1, 1, 1]])
+    cells = Cells(counts, counts, np.zeros(6), np.arange(6))
+    expected = {"mean": 0, "difference": 1, "percent_decrease": 1}
+    for kind, in_reference in expected.items():
+        estimand = estimand_of(kind)
+        assert estimand.n_rows == 4
+        membership = estimand.is_cell_in_row()
+        assert membership[:, 0].tolist() == [1, 0, 0, in_reference, 0, 0]
+        assert membership[:, 3].tolist() == [1, 1, 1, *[in_reference] * 3]
+        assert estimand.count_method_scores(cells).tolist() == [2, 2, 0, 4]
+        assert estimand.as_difference().kind == "difference"
+    of_decreases = decreases_of_tasks()
+    assert of_decreases.n_rows == 4
+    assert of_decreases.is_cell_in_row()[:, 1].tolist() == [0, 1, 0, 0, 1, 0]
+    assert of_decreases.is_cell_in_row()[:, 3].all()
+    assert of_decreases.count_method_scores(cells).tolist() == [2, 2, 0, 4]
+
+
+def test_a_task_without_a_decrease_spoils_the_slopes_of_its_own_and_of_the_average_alone():
+    estimand, step = decreases_of_tasks(), 1e-6
+    means = METHODS.ravel()
+    steps = means + step * np.eye(6)
+    numeric = (estimand.value(steps) - estimand.value(means)) / step
+    np.testing.assert_allclose(estimand.gradient(means).T, numeric, rtol=1e-3, atol=1e-4)
+    no_reference = np.where(np.arange(6) == 4, 0.0, means)
+    slopes = estimand.gradient(no_reference)
+    assert np.isnan(slopes).any(axis=1).tolist() == [False, True, False, True]
+
+
+def sums_of(values, units, groups, n_groups, weights=None):
+    return sum_cells(np.array(values), np.array(units), 2, np.array(groups), n_groups, weights)
+
+
+def test_pooled_cells_have_the_scores_of_their_members():
+    weights = np.array([2.0, 1.0, 1.0, 3.0])
+    cells = sums_of([0.2, 0.4, 1.0, np.nan], [0, 1, 0, 1], [0, 0, 1, 1], 2, weights)
+    pooled = cells.with_pooled(np.ones((2, 1), dtype=int))
+    np.testing.assert_allclose(pooled.sums, [[0.4, 1.0, 1.4], [0.4, 0.0, 0.4]])
+    np.testing.assert_allclose(pooled.counts, [[2, 1, 3], [1, 0, 1]])
+    np.testing.assert_allclose(pooled.squares, [[4, 1, 5], [1, 0, 1]])
+    assert pooled.n.tolist() == [2, 1, 3]
+    assert pooled.n_missing.tolist() == [0, 1, 1]
+    # of cells that are not used the missing scores alone
+    part = cells.with_pooled(np.ones((2, 1), dtype=int), np.array([True, False]))
+    assert (part.n.tolist(), part.n_missing.tolist()) == ([2, 1, 2], [0, 1, 1])
+
+
+def test_cells_of_two_sides_stand_one_behind_the_other():
+    weights = np.array([2.0, 1.0])
+    method = sums_of([0.2, 0.4], [0, 1], [0, 0], 1, weights)
+    both = method.followed_by(sums_of([1.0, 0.0], [0, 1], [0, 0], 1, weights))
+    np.testing.assert_allclose(both.sums, [[0.4, 2.0], [0.4, 0.0]])
+    np.testing.assert_allclose(both.squares, [[4, 4], [1, 1]])
+    assert both.n.tolist() == [2, 2]
+    assert both.is_graded.tolist() == [True, False]
+    # weights that one side lacks are unknown for both
+    assert method.followed_by(sums_of([1.0, 0.0], [0, 1], [0, 0], 1)).squares is None
+
+
+def rows_of_tasks():
+    frame = pd.DataFrame(
+        {"case": list("aabbb"), "task": list("xyxyy"), "reader": list("11112"), "metric": "iou"}
+    )
+    codes = ColumnCodes(frame.assign(score=[0.2, 1.0, 0.4, 0.5, np.nan]))
+    groups, keys = index_groups(codes, ["task"])
+    return GroupedRows(codes, ["task"], groups, keys, resolve_unit(codes, "case"))
+
+
+def test_means_are_averaged_over_tasks_and_pooled_over_them():
+    target = mean_target(rows_of_tasks(), average="task", overall=True)
+    assert target.keys["task"].tolist() == ["x", "y", "Overall", "Average"]
+    values = target.estimand.value(target.cells.means())
+    np.testing.assert_allclose(values, [0.3, 0.75, 2.1 / 4, (0.3 + 0.75) / 2])
+    assert target.n_missing.tolist() == [0, 1, 1, 1]
+    # units that count alike have their means: of case a 0.6, of b 0.45
+    alike = mean_target(rows_of_tasks(), overall=True, weights=Weights(each_unit=True))
+    np.testing.assert_allclose(alike.estimand.value(alike.cells.means()), [0.3, 0.75, (0.6 + 0.45) / 2])

@@ -8,6 +8,7 @@ import pytest
 from tests_support import warns
 
 from salstats.stats.adjust import adjust
+from salstats.stats.engine.monte_carlo import fewest_replicates, p_floors
 
 
 def test_an_exact_p_value_has_no_floor_and_no_monte_carlo_error():
@@ -121,3 +122,29 @@ def test_a_bound_says_what_would_lower_it():
         adjust(frame.assign(test="wild"))
     with warns(column="p_adjusted_floor", match="150,000 .* 0.001"):
         adjust(frame)
+
+
+def test_floors_are_those_of_the_frame_or_of_its_replicates():
+    frame = pd.DataFrame({"test": ["bootstrap", "signflip", "wild", "t"], "n_replicates": 999})
+    np.testing.assert_allclose(p_floors(frame), [2 / 1000, 1 / 1000, 0.5 / 1000, np.nan])
+    np.testing.assert_allclose(
+        p_floors(frame.assign(p_floor=[0.1, np.nan, 0.2, 0.3])), [0.1, np.nan, 0.2, 0.3]
+    )
+    assert np.isnan(p_floors(frame[["test"]])).all()
+
+
+def test_limits_need_one_replicate_beyond_each():
+    assert [fewest_replicates(level) for level in (0.95, 0.9, 0.99)] == [40, 20, 200]
+    assert fewest_replicates(0.95, flips=True) == 20
+
+
+def test_few_units_have_too_few_patterns_of_signs_for_a_family():
+    """Of five units the 16 patterns give P values from 0.5 / 16 on: 10 tests are never below .05."""
+    frame = pd.DataFrame({"p_value": np.full(10, 0.4), "p_floor": np.nan, "test": "wild", "n_units": 5})
+    frame["n_replicates"] = 10_000
+    with warns(column="n_replicates", match=" 16 patterns") as caught:
+        adjust(frame, procedure="holm")
+    assert [setting.option for setting in caught[0].message.message.settings()][-1] == "adjust"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(frame.assign(n_units=9), procedure="holm")

@@ -11,7 +11,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.rank_schemes import SCHEMES, TIES, kendall_tau, signed_rank_test
+from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, signed_rank_test
 from salstats.stats.engine.rankings import RankingOptions, rank_methods
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "challenger"
@@ -153,3 +153,10 @@ def test_tau_of_rankings_pairwise_is_scipys():
 def test_wrong_input_is_an_error_that_names_the_option(scores, call, error, fields):
     with raises(error, **fields):
         call(scores)
+
+
+def test_values_of_ranks_are_better_below_and_those_of_tests_above():
+    signs = {name: (scheme.sign(1), scheme.sign(-1)) for name, scheme in RECORDS.items()}
+    assert signs == {
+        "mean": (1, -1), "median": (1, -1), "mean-rank": (-1, -1), "median-rank": (-1, -1), "test": (1, 1)
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.inference import check_options
@@ -89,3 +89,51 @@ def test_a_method_may_not_be_a_grouping_column():
     options = check_options("rank", "percentile", 0.95, 40, 0, None)
     with raises(ColumnError, option="by", column="method"):
         rank_methods(scores, RankingOptions("method", None, "complete", None, "mean", "average"), options)
+
+
+def test_ranks_of_cases_are_averaged_by_the_schemes_of_ranks():
+    values = np.array([[0.2, 0.9, 0.5], [0.4, 0.3, 0.1], [0.7, 0.7, 0.1], [0.3, 0.8, 0.9]] * 6)
+    ranks = np.array([[3, 1, 2], [1, 2, 3], [1.5, 1.5, 3], [3, 2, 1]])
+    for scheme, average in (("mean-rank", np.mean), ("median-rank", np.median)):
+        rankings = ranked(frame(values), scheme=scheme)
+        np.testing.assert_allclose(rankings.values, average(ranks, axis=0))
+    with raises(ValueRangeError, option="scheme", value="mean-rank"):
+        ranked(frame(values), pairs="available", scheme="mean-rank")
+
+
+def test_a_method_without_scores_and_methods_without_a_shared_case_have_no_ranks():
+    values = np.random.default_rng(1).random((30, 3))
+    lost = values.copy()
+    lost[:, 1] = np.nan
+    with raises(ColumnError, column="score", match="m1", hint="leave it out"):
+        ranked(frame(lost), pairs="available")
+    apart = values.copy()
+    apart[:15, 0] = np.nan
+    apart[15:, 1] = np.nan
+    with raises(ColumnError, match="all 3 methods"):
+        ranked(frame(apart))
+
+
+def test_rankings_of_few_units_are_told():
+    values = np.random.default_rng(1).random((4, 3))
+    with warns(column="case", value=4, rows=(0,)):
+        ranked(frame(values))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_seeds_meet_seeds_and_a_method_without_seeds_meets_all():
+    rows = []
+    for seed in (1, 2):
+        part = frame(np.random.default_rng(seed).random((20, 2)), seed=seed)
+        rows.append(part)
+    seeded = pd.concat(rows, ignore_index=True)
+    lost = seeded["seed"].eq(2) & seeded["method"].eq("m1") & seeded["case"].lt(10)
+    found = ranked(seeded[~lost])
+    kept = seeded[seeded["seed"].eq(1) | seeded["case"].ge(10)]
+    np.testing.assert_allclose(found.values, kept.groupby("method")["score"].mean())
+    # a human has one score for every seed
+    human = frame(np.random.default_rng(5).random((20, 1))).assign(method="human")
+    both = ranked(pd.concat([seeded, human.assign(seed=np.nan)], ignore_index=True))
+    expected = [*seeded.groupby("method")["score"].mean(), human["score"].mean()]
+    by_method = dict(zip(both.keys["method"], both.values, strict=True))
+    assert [by_method[method] for method in ("m0", "m1", "human")] == pytest.approx(expected)

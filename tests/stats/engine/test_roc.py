@@ -6,7 +6,15 @@ import pytest
 from scipy import stats
 
 from salstats.stats.auroc import auroc
-from salstats.stats.engine.roc import area_limits, placements, roc_area, separation_p_value
+from salstats.stats.engine.draws import draw_units
+from salstats.stats.engine.roc import (
+    area_limits,
+    placements,
+    roc_area,
+    roc_corners,
+    separation_p_value,
+    true_positive_rate_replicates,
+)
 
 # the example's components are printed to ten digits after the point and divided by 29 and more
 PRINTED_COMPONENTS = 1e-11
@@ -153,3 +161,58 @@ def test_limits_of_areas_are_cut_off_or_lie_on_the_scale_of_log_odds():
     odds = 9 * np.exp(np.array([-2, 2]) * 0.08 / 0.09)
     np.testing.assert_allclose([low[0], high[0]], odds / (1 + odds))
     assert np.isnan([*low[2:], *high[2:]]).all()
+
+
+def test_corners_of_a_curve_leave_out_points_on_a_line():
+    scores = np.array([0.9, 0.8, 0.7, 0.7, 0.4, 0.3])
+    positive = np.array([True, True, True, False, False, True])
+    corners = roc_corners(scores, positive)
+    # two steps up are one line, and a positive and a negative of one score make a slanted step
+    assert corners.true_positive_rate.tolist() == [0, 0.5, 0.75, 0.75, 1]
+    assert corners.false_positive_rate.tolist() == [0, 0, 0.5, 1, 1]
+    assert corners.thresholds.tolist() == [np.inf, 0.8, 0.7, 0.4, 0.3]
+
+
+def test_replicates_of_a_curve_are_read_where_it_is_highest():
+    rng = np.random.default_rng(3)
+    scores, positive, clusters = (
+        np.round(rng.normal(size=40), 1),
+        rng.random(40) < 0.4,
+        rng.integers(0, 15, 40),
+    )
+    rates = np.array([0.0, 0.1, 0.25, 0.5, 1.0])
+    found = true_positive_rate_replicates(
+        scores, positive, clusters, rates, n_replicates=30, rng=np.random.default_rng(1)
+    )
+    distinct = np.unique(clusters)
+    drawn = draw_units(30, len(distinct), np.random.default_rng(1))
+    for replicate, units in zip(found, drawn, strict=True):
+        rows = np.concatenate([np.flatnonzero(clusters == distinct[unit]) for unit in units])
+        curve = roc_corners(scores[rows], positive[rows])
+        for rate, value in zip(rates, replicate, strict=True):
+            is_there = np.abs(curve.false_positive_rate - rate) < 1e-9
+            if is_there.any():
+                expected = curve.true_positive_rate[is_there].max()
+            else:
+                expected = np.interp(rate, curve.false_positive_rate, curve.true_positive_rate)
+            assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_replicate_of_one_label_has_no_curve():
+    found = true_positive_rate_replicates(
+        np.array([0.2, 0.8]),
+        np.array([False, True]),
+        np.arange(2),
+        np.array([0.5]),
+        40,
+        np.random.default_rng(0),
+    )
+    # half of the draws of two take one row twice
+    assert 8 < np.isnan(found).sum() < 32
+    assert (found[~np.isnan(found)] == 1).all()
+
+
+def test_areas_without_variance_have_none():
+    separated = roc_area(np.array([0.9, 0.8, 0.2, 0.1]), np.array([True, True, False, False]), np.arange(4))
+    assert (separated.estimate, separated.variance) == (1.0, 0.0)
+    assert np.isnan(separated.df)
