@@ -241,7 +241,8 @@ def _family_sentence(limits: EstimateLimits) -> str:
     if has_several_families:
         subject = "Those of a family"
     family_level = short_level_text(limits.family_level or 0)
-    levels = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
+    level_texts = dict.fromkeys(f"{short_level_text(level)}%" for level in limits.levels)
+    levels = joined(list(level_texts), "and")
     return f"{subject} hold together at {family_level}%, singly at {levels}."
 
 

@@ -41,6 +41,8 @@ INTERCEPT = "(Intercept)"
 GLOBAL = "equal"
 #: The procedure whose P values agree with simultaneous limits.
 SINGLE_STEP = "single-step"
+#: The procedure for all pairs of the levels of a factor of a model.
+TUKEY = "tukey"
 #: Significance level of rows whose frame has no conf_level.
 _ALPHA = 0.05
 _ADDED_COLUMNS = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure", "p_adjusted_floor")
@@ -400,7 +402,8 @@ class Procedure:
     name: str
     #: Name of the procedure in print, empty where nothing is adjusted.
     label: str
-    #: Function of a family's P values (without NaN) and its size that returns the adjusted P values.
+    #: Function of a family's P values (without NaN) and its size that returns the adjusted P values; None for
+    #: procedures that need more than P values.
     formula: Callable[[np.ndarray, int], np.ndarray] | None
     #: Citation and the error rate that it controls, for a Methods section.
     note: str = ""
@@ -450,10 +453,14 @@ RECORDS = (
         f"(Beran 1988) agree, {_JOINTLY}",
         joint=single_step_min_p,
     ),
+    Procedure(
+        TUKEY, "Tukey", None,
+        f"Tukey's method for all pairs of means (Kramer 1956), {_FAMILYWISE}",
+    ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip
 #: Names of the procedures that need P values only.
-PROCEDURES = tuple(record.name for record in RECORDS if record.joint is None)
+PROCEDURES = tuple(record.name for record in RECORDS if record.formula is not None)
 #: Names of the joint procedures, which need the draws that P values are counted from.
 JOINT = tuple(record.name for record in RECORDS if record.joint is not None)
 _BY_NAME = {record.name.lower(): record for record in RECORDS}
@@ -466,13 +473,20 @@ def find_procedure(name: object) -> Procedure | None:
     return _BY_NAME.get(name.lower())
 
 
-def check_procedure(procedure: str, option: str = "procedure", *, has_draws: bool = False) -> str:
-    """Return the procedure's name in R's spelling; joint ones need P values from draws (`has_draws`)."""
+def check_procedure(
+    procedure: str, option: str = "procedure", *, has_draws: bool = False, of_pairs: bool = False
+) -> str:
+    """Return the procedure's name in R's spelling.
+
+    Joint procedures need P values from draws (`has_draws`), Tukey's all pairs of means (`of_pairs`).
+    """
     record = find_procedure(procedure)
-    if record is None:
+    if record is None or (record.name == TUKEY and not of_pairs):
         choices = PROCEDURES
         if has_draws:
             choices += JOINT
+        if of_pairs:
+            choices += (TUKEY,)
         return check_choice(procedure, choices, option)
     if record.joint is not None and not has_draws:
         raise SalstatsError(

@@ -19,7 +19,7 @@ from salstats.display.text.terms import (
 from salstats.display.text.vocabulary import in_sentence
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.error_kinds import ERRORS
-from salstats.stats.models.families import FAMILIES
+from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: Sentences on what marginal means are averaged over, see `fit`.
 _AVERAGES = {
@@ -106,10 +106,22 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
         return "marginal effect"
     reference_levels = [str(level) for level in estimates.values("reference_level")]
     if len(reference_levels) == 1:
-        return f"difference from {in_sentence(labels.value('reference_level', reference_levels[0]))}"
+        level = in_sentence(labels.value("reference_level", reference_levels[0]))
+        return f"difference from {level}{scale_clause(estimates)}"
     if reference_levels:
-        return "difference"
-    return "mean"
+        return f"difference{scale_clause(estimates)}"
+    return f"mean{scale_clause(estimates)}"
+
+
+def scale_clause(estimates: Estimates) -> str:
+    """Return the scale of marginal means as the end of a name: " on the logit scale", "" for the score's."""
+    if not estimates.values("scale"):
+        return ""
+    links = {FAMILIES.get(str(name), GAUSSIAN).link.name for name in estimates.values("family")}
+    links.discard(GAUSSIAN.link.name)
+    if not links:
+        return ""
+    return f" on the {joined(sorted(links))} scale"
 
 
 def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Estimates:
@@ -197,4 +209,8 @@ def marginal_note(estimates: Estimates, labels: Labels) -> str:
     if not has_marginal_estimates(estimates):
         return ""
     averages = [_AVERAGES.get(str(average), str(average)) for average in estimates.values("average")]
-    return model_note(estimates, labels, f"; {joined(averages, 'or')}")
+    clause = f"; {joined(averages, 'or')}"
+    fixed_values = [str(text) for text in estimates.values("at")]
+    if fixed_values:
+        clause += f", except {joined(fixed_values, 'or')}"
+    return model_note(estimates, labels, clause)

@@ -11,6 +11,7 @@ from salstats.stats.models.fitted_models import Fitted
 from salstats.stats.models.goodness_of_fit import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
 from salstats.stats.models.margins import (
+    MarginalOptions,
     marginal_contrasts,
     marginal_effects,
     marginal_means,
@@ -65,7 +66,8 @@ def fit(
     Notes
     -----
     Marginal means, contrasts and slopes are on the scale of the score: in the logit families they are
-    averages of fitted probabilities or fractions, not of logits, and not predictions for an average case.
+    averages of fitted probabilities or fractions, not of logits (`scale="link"`), and not predictions for an
+    average case.
     The option `average` chooses the rows that are averaged over:
 
     - `"grid"`: all combinations of the levels of the other factors count alike, and numbers are held at their
@@ -195,36 +197,67 @@ class Fit(Fitted):
         term: str,
         by: str | Sequence[str] = (),
         *,
+        at: Mapping[str, Any] | None = None,
         average: str = "grid",
+        scale: str = "score",
         level: float = 0.95,
     ) -> pd.DataFrame:
-        """Marginal mean of each level of a factor, on the scale of the score.
+        """Marginal mean of each level of a factor.
 
         Parameters
         ----------
         term : str
-            A column of text, or one in `C(...)`, on the right side of the formula.
+            A column of text, or one in `C(...)`, on the right side of the formula, or any column of `at`.
         by : str or sequence of str
-            Other such columns; there is a mean for each combination with their levels.
+            Other such columns; there is a mean for each combination of their levels.
+        at : mapping, optional
+            Values of variables on the right side, one or several of each, such as `{"prob": [0.2, 0.8],
+            "task": "Edema"}`: R's `emmeans(at=)`. Columns that are `term` or in `by` have these levels only,
+            and a mean for each; means are averages over all values of other columns. By default factors
+            have all their levels, and numbers are held at their mean. With `average="rows"` the values
+            replace those of every row.
         average : {"grid", "rows"}
             Kind of average; see `fit`.
+        scale : {"score", "link"}
+            The scale on which values are averaged and reported: that of the score, or that of the linear
+            predictor, for all families but `gaussian` the logit of the mean. The inverse logit of the latter
+            means and limits is R's `emmeans(type = "response")`.
         level : float
             Confidence level.
 
         Returns
         -------
         DataFrame
-            In order of model, then the levels of `by` and `term` (the reference first), with columns: the
-            grouping columns of the models, those of `by` and `term`, `reference, formula` as in `regress`,
-            `estimate, std_error, df, conf_low, conf_high, conf_level, interval`, `unit, n, n_missing,
-            n_units` of the model, `family, errors, average`. A mean that the data do not determine is NaN.
+            In order of model, then the levels of `by` and `term` (the reference first, or the order of `at`),
+            with columns: the grouping columns of the models, those of `by` and `term`, `reference, formula`
+            as in `regress`, `estimate, std_error, df, conf_low, conf_high, conf_level, interval`, `unit, n,
+            n_missing, n_units` of the model, `family, errors, average`; `scale` if it is "link", and `at`,
+            the values of other columns of `at` ("prob = 0.2, 0.8"). A mean that the data do not determine is
+            NaN.
 
         Raises
         ------
         ValueRangeError
-            `term` or a name of `by` is no factor of the formula; an unknown `average`.
+            `term` or a name of `by` is neither a factor of the formula nor in `at`; a name in `at` that is
+            not on the right side, a level that no model has, text for a number; an unknown option.
+
+        Examples
+        --------
+        >>> import salstats as ss
+        >>> scores = ss.datasets.load_simulated()
+        >>> model = ss.fit(scores, "iou ~ method * prob + task")
+        >>> means = model.means("method", by="prob", at={"prob": [0.2, 0.8]})
+        >>> means[["prob", "method", "estimate", "std_error", "conf_low", "conf_high"]].round(3)
+           prob     method  estimate  std_error  conf_low  conf_high
+        0   0.2    gradcam     0.257      0.017     0.223      0.292
+        1   0.2      human     0.501      0.017     0.467      0.535
+        2   0.2  occlusion     0.248      0.019     0.210      0.287
+        3   0.8    gradcam     0.308      0.008     0.293      0.323
+        4   0.8      human     0.477      0.008     0.462      0.492
+        5   0.8  occlusion     0.273      0.008     0.258      0.288
         """
-        return marginal_means(self, term, _columns_as_tuple(by), average, level)
+        options = MarginalOptions(average, level, scale, at)
+        return marginal_means(self, term, _columns_as_tuple(by), options)
 
     def contrasts(
         self,
@@ -232,22 +265,28 @@ class Fit(Fitted):
         *,
         reference: object = None,
         by: str | Sequence[str] = (),
+        at: Mapping[str, Any] | None = None,
         average: str = "grid",
+        scale: str = "score",
         level: float = 0.95,
         adjust: str = "none",
         margin: Margin | None = None,
     ) -> pd.DataFrame:
-        """Differences of the marginal means of a factor's levels, on the scale of the score.
+        """Differences of the marginal means of a factor's levels.
 
         Parameters
         ----------
-        term, by, average, level
-            As for `means`.
+        term, by, at, average, scale, level
+            As for `means`. Differences of means on the scale "link" are logarithms of odds ratios.
         reference : str or number, optional
             The level to subtract from every other level. By default, and for "all" if no level has this
             name, all pairs of levels are compared, the later minus the earlier.
         adjust : str
-            `none`, or a procedure of `adjust()`; the family of tests is all rows of the result.
+            `none`; a procedure of `adjust()`, whose family of tests is all rows of the result; or, for all
+            pairs of levels, `tukey`, whose family is the pairs of one model and combination of `by`, as in
+            R's emmeans. Limits by `bonferroni` and `tukey` are simultaneous and agree with the adjusted P
+            values. Other procedures have no such limits: theirs hold singly, as without adjustment (R's
+            emmeans gives those of `bonferroni`).
         margin : float, pair or dict, optional
             As for `difference`, on the scale of the score; a dict is by the left sides of the formulas.
 
@@ -258,16 +297,34 @@ class Fit(Fitted):
             the level that was subtracted; `statistic, p_value` (`p_adjusted`) are placed as in `regress`. If
             a group lacks the reference its rows are NaN, with a warning. With `margin` the last columns are
             `verdict, margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a
-            difference is "lower" or "higher" by its P value.
+            difference is "lower" or "higher" by its P value. With `adjust`, `n_tests` and `procedure` as in
+            `adjust()`; where limits are simultaneous, `family_level` is the level at which those of a family
+            hold together, and `conf_level` the level of each, which may differ between rows.
 
         Raises
         ------
         ValueRangeError
-            As `means`; `reference` is no level of any group; an invalid margin.
+            As `means`; `reference` is no level of any group; an invalid margin; `tukey` with a reference or
+            a margin.
+
+        Notes
+        -----
+        Tukey's P value of a difference d with standard error s is that of sqrt(2) |d| / s in the studentized
+        range distribution of k levels and the degrees of freedom of d (Kramer 1956); limits are d ± s q /
+        sqrt(2) with q its quantile. They are exact for means of equal variance and conservative for others
+        that are independent (Hayter 1984).
+
+        References
+        ----------
+        Kramer CY. Extension of multiple range tests to group means with unequal numbers of replications.
+        Biometrics 1956;12:307-310. https://doi.org/10.2307/3001469
+
+        Hayter AJ. A proof of the conjecture that the Tukey-Kramer multiple comparisons procedure is
+        conservative. Ann Stat 1984;12:61-75. https://doi.org/10.1214/aos/1176346392
         """
-        return marginal_contrasts(
-            self, term, _columns_as_tuple(by), reference, average, level, adjust, margin
-        )
+        options = MarginalOptions(average, level, scale, at)
+        columns = _columns_as_tuple(by)
+        return marginal_contrasts(self, term, columns, reference, options, adjust, margin)
 
     def slopes(
         self,
@@ -284,8 +341,10 @@ class Fit(Fitted):
         ----------
         covariate : str
             A column of numbers on the right side, also in transforms and interactions.
-        by, average, level, adjust
+        by, average, level
             As for `contrasts`; by default the average is over the model's rows, the average marginal effect.
+        adjust : str
+            `none` or a procedure of `adjust()`; the family of tests is all rows of the result.
 
         Returns
         -------
@@ -311,7 +370,7 @@ class Fit(Fitted):
         Parameters
         ----------
         level, adjust
-            As for `contrasts`.
+            As for `slopes`.
 
         Returns
         -------

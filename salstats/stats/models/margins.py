@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import text_column
-from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.adjust import TUKEY, adjust_unless_none, check_procedure
+from salstats.stats.adjust import adjust as adjusted
 from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
     Margin,
@@ -23,12 +25,14 @@ from salstats.stats.engine.equivalence import (
     side_verdicts,
 )
 from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.models.all_pairs import tukey_frame
 from salstats.stats.models.design import level_name
 from salstats.stats.models.fisher_scoring import linear_predictor_at, mean_slope_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
     Codes,
+    check_are_on_right_side,
     default_values,
     design_points,
     design_slopes,
@@ -36,15 +40,80 @@ from salstats.stats.models.predictions import (
     prediction_frame,
     right_side,
     value_code,
+    values_as_list,
 )
 from salstats.stats.models.standard_errors import errors_of_combinations, inference_columns
 
 #: Kinds of averages: over a grid of all combinations of levels, or over the rows of the model.
 AVERAGES = ("grid", "rows")
+#: Scales of marginal means: that of the score, or that of the linear predictor.
+SCALES = ("score", "link")
+#: Procedures whose P values agree with simultaneous limits of single contrasts.
+_WITH_LIMITS = ("bonferroni",)
 #: Column of the level that a contrast is compared with.
 _REFERENCE = "reference_level"
 #: A combination of levels: the code of each factor's level.
 Cell = dict[str, float]
+
+
+@dataclass(frozen=True)
+class MarginalOptions:
+    """Options that marginal means, contrasts and slopes have in common, checked."""
+
+    #: A name of `AVERAGES`.
+    average: str
+    #: Confidence level.
+    level: float
+    #: A name of `SCALES`.
+    scale: str = "score"
+    #: Values of columns, one or several of each.
+    at: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.average, AVERAGES, "average")
+        check_choice(self.scale, SCALES, "scale")
+        check_level(self.level)
+        if self.at is not None and not isinstance(self.at, Mapping):
+            raise ValueRangeError(
+                Setting("at"),
+                " must be a dictionary of columns and their values",
+                hint=Message("such as ", Setting("at", {"prob": [0.2, 0.8]})),
+                option="at",
+                value=self.at,
+            )
+
+    def codes(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
+        """Return the values of each column of `at` as numbers or codes of levels, without repetitions."""
+        codes: dict[str, list[float]] = {}
+        if self.at is None:
+            return codes
+        check_are_on_right_side(model, list(self.at))
+        for column, given in self.at.items():
+            values = values_as_list(given)
+            if not values:
+                raise ValueRangeError(
+                    Setting("at"), f" has no value of {column!r}", option="at", column=column
+                )
+            distinct_codes = dict.fromkeys(value_code(fitted, model, column, value) for value in values)
+            codes[column] = list(distinct_codes)
+        return codes
+
+    def columns(self, cell_columns: Sequence[str]) -> dict[str, str]:
+        """Return the options as columns of a result, those that are not the default.
+
+        `cell_columns` are columns of the result, whose values need not be named again.
+        """
+        columns = {"average": self.average}
+        if self.scale != "score":
+            columns["scale"] = self.scale
+        texts = []
+        for column, given in (self.at or {}).items():
+            if column not in cell_columns:
+                values = ", ".join(level_name(value) for value in values_as_list(given))
+                texts.append(f"{column} = {values}")
+        if texts:
+            columns["at"] = "; ".join(texts)
+        return columns
 
 
 class MarginalEstimate(NamedTuple):
@@ -73,17 +142,19 @@ class _AveragedRows(NamedTuple):
     weights: np.ndarray
 
 
-def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
+def marginal_means(fitted: Fitted, term: str, by: Sequence[str], options: MarginalOptions) -> pd.DataFrame:
     """Return the rows of `Fit.means`."""
-    _check_options(average, level)
+    columns = [*by, term]
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        cells = _cells(model, [*by, term])
-        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
-        keys = _level_columns(model, cells, {column: column for column in (*by, term)})
-        margins.append(_ModelMargins(model, keys, _average_means_or_slopes(fitted, model, row_sets, notes)))
-    frame = _marginal_frame(fitted, margins, average, level, notes)
+        at = options.codes(fitted, model)
+        cells = _cells(model, columns, at)
+        row_sets = [_averaged_rows(model, cell, by, options.average, at) for cell in cells]
+        keys = _level_columns(model, cells, {column: column for column in columns})
+        means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
+        margins.append(_ModelMargins(model, keys, means))
+    frame = _marginal_frame(fitted, margins, options, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
 
@@ -92,39 +163,40 @@ def marginal_contrasts(
     term: str,
     by: Sequence[str],
     reference: object,
-    average: str,
-    level: float,
+    options: MarginalOptions,
     adjust: str,
     margin: Margin | None,
 ) -> pd.DataFrame:
     """Return the rows of `Fit.contrasts`."""
-    _check_options(average, level, adjust)
-    if _REFERENCE in (term, *by):
+    columns = [*by, term]
+    if _REFERENCE in columns:
         raise ColumnError(
             f"{_REFERENCE!r} is a column of the result and of the model", hint="rename it", column=_REFERENCE
         )
     compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
+    procedure = _checked_contrast_procedure(adjust, margin, compares_all=compares_all)
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        _check_are_factors(model, (*by, term))
+        at = options.codes(fitted, model)
+        _check_have_levels(model, columns, at)
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
-        cells = _cells(model, [*by, term], reference_code)
-        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
-        means = _average_means_or_slopes(fitted, model, row_sets, notes)
+        cells = _cells(model, columns, at, reference_code)
+        row_sets = [_averaged_rows(model, cell, by, options.average, at) for cell in cells]
+        means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
         compared_cells = []
         contrasts = []
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
             reference_level = cells[reference_position][term]
             compared_cells.append(cells[position] | {_REFERENCE: reference_level})
             contrasts.append(_difference(means[position], means[reference_position]))
-        factor_of_column = {column: column for column in (*by, term)} | {_REFERENCE: term}
+        factor_of_column = {column: column for column in columns} | {_REFERENCE: term}
         keys = _level_columns(model, compared_cells, factor_of_column)
         if reference_code is not None and np.isnan(reference_code):
             # The model lacks the reference level and has no name for its code.
             keys[_REFERENCE] = level_name(reference)
         margins.append(_ModelMargins(model, keys, contrasts))
-    frame = _marginal_frame(fitted, margins, average, level, notes)
+    frame = _marginal_frame(fitted, margins, options, notes)
     if margin is not None:
         responses = [
             model_margins.model.formula.response.columns[0]
@@ -134,7 +206,36 @@ def marginal_contrasts(
         # In models of gaps, reference - method, a larger estimate is a lower score of the method.
         sense = -1 if fitted.reference else 1
         frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
-    return adjust_unless_none(frame, adjust)
+    if procedure == TUKEY:
+        family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
+        return tukey_frame(frame, family_columns, term)
+    if procedure == "none":
+        return frame
+    return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_LIMITS)
+
+
+def _checked_contrast_procedure(adjust: str, margin: Margin | None, *, compares_all: bool) -> str:
+    """Return the name of the procedure for the P values of contrasts; raise if it does not suit them."""
+    if not isinstance(adjust, str) or adjust.lower() != TUKEY:
+        return check_procedure(adjust, "adjust", of_pairs=True)
+    if not compares_all:
+        raise ValueRangeError(
+            Setting("adjust", TUKEY),
+            " is for all pairs of levels, not for differences from one level",
+            hint=Message("take ", Setting("adjust", "bonferroni")),
+            option="adjust",
+            value=adjust,
+        )
+    if margin is not None:
+        raise ValueRangeError(
+            Setting("adjust", TUKEY),
+            " is not for tests against a ",
+            Setting("margin"),
+            hint=Message("take ", Setting("adjust", "bonferroni")),
+            option="adjust",
+            value=adjust,
+        )
+    return TUKEY
 
 
 def _has_level(fitted: Fitted, term: str, level: str) -> bool:
@@ -202,7 +303,8 @@ def marginal_slopes(
     fitted: Fitted, covariate: str, by: Sequence[str], average: str, level: float, adjust: str
 ) -> pd.DataFrame:
     """Return the rows of `Fit.slopes`."""
-    _check_options(average, level, adjust)
+    options = MarginalOptions(average, level)
+    check_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
@@ -217,19 +319,20 @@ def marginal_slopes(
                 value=covariate,
                 choices=numeric,
             )
-        cells = _cells(model, by)
-        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
+        cells = _cells(model, by, {})
+        row_sets = [_averaged_rows(model, cell, by, average, {}) for cell in cells]
         slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
-    frame = _marginal_frame(fitted, margins, average, level, notes)
+    frame = _marginal_frame(fitted, margins, options, notes)
     frame.insert(list(frame.columns).index("estimate"), "term", covariate)
     return adjust_unless_none(frame, adjust)
 
 
 def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     """Return the rows of `Fit.effects`."""
-    _check_options("rows", level, adjust)
+    options = MarginalOptions("rows", level)
+    check_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     margins = []
     term_names: list[str] = []
@@ -242,16 +345,16 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         )
         for column in columns:
             if column in numeric:
-                all_rows = _averaged_rows(model, {}, (), "rows")
+                all_rows = _averaged_rows(model, {}, (), "rows", {})
                 effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
-            cells = _cells(model, [column])
+            cells = _cells(model, [column], {})
             if not cells:
                 # A model without rows has no levels.
                 continue
-            row_sets = [_averaged_rows(model, cell, (), "rows") for cell in cells]
+            row_sets = [_averaged_rows(model, cell, (), "rows", {}) for cell in cells]
             reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
             effects += [_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
@@ -259,22 +362,15 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             term_names += [f"{factors[column].name}{level_name}" for level_name in levels]
             reference_levels += [reference_level] * len(levels)
         margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
-    frame = _marginal_frame(fitted, margins, "rows", level, notes)
+    frame = _marginal_frame(fitted, margins, options, notes)
     frame.insert(list(frame.columns).index("estimate"), "term", text_column(term_names))
     if any(reference_levels):
         frame = frame.assign(reference_level=text_column(reference_levels))
     return adjust_unless_none(frame, adjust)
 
 
-def _check_options(average: str, level: float, adjust: str = "none") -> None:
-    """Raise if an option has an unknown value."""
-    check_choice(average, AVERAGES, "average")
-    check_level(level)
-    check_procedure(adjust, "adjust")
-
-
-def _check_are_factors(model: Model, columns: Sequence[str]) -> None:
-    """Raise if columns are repeated, or are no factors on the right side."""
+def _check_have_levels(model: Model, columns: Sequence[str], at: Mapping[str, Sequence[float]]) -> None:
+    """Raise if columns are repeated, or are neither factors on the right side nor have values in `at`."""
     factors = right_side(model).factors
     repeated = {column for column in columns if columns.count(column) > 1}
     if repeated:
@@ -284,7 +380,7 @@ def _check_are_factors(model: Model, columns: Sequence[str]) -> None:
             option="by",
         )
     for column in columns:
-        if column not in factors:
+        if column not in factors and column not in at:
             choices = f"choose from {quoted(factors)}" if factors else "it has none"
             raise ValueRangeError(
                 f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
@@ -295,61 +391,89 @@ def _check_are_factors(model: Model, columns: Sequence[str]) -> None:
             )
 
 
-def _cells(model: Model, columns: Sequence[str], extra_level: float | None = None) -> list[Cell]:
-    """Return all combinations of the levels of some factors; the levels of the last one vary fastest.
+def _cells(
+    model: Model,
+    columns: Sequence[str],
+    at: Mapping[str, Sequence[float]],
+    extra_level: float | None = None,
+) -> list[Cell]:
+    """Return all combinations of the values of some columns; those of the last one vary fastest.
 
-    `extra_level` is the code of a level of the last factor that the model may lack.
+    Columns have the values of `at`, other factors all their levels. `extra_level` is the code of a level of
+    the last column that the model or `at` may lack.
     """
-    _check_are_factors(model, columns)
+    _check_have_levels(model, columns, at)
     factors = right_side(model).factors
-    levels = [model.design.levels[factors[column]].tolist() for column in columns]
+    levels = []
+    for column in columns:
+        if column in at:
+            levels.append(list(at[column]))
+        else:
+            levels.append(model.design.levels[factors[column]].tolist())
     if extra_level is not None and extra_level not in levels[-1]:
         levels[-1].append(extra_level)
     return [dict(zip(columns, codes, strict=True)) for codes in itertools.product(*levels)]
 
 
-def _averaged_rows(model: Model, cell: Cell, by: Sequence[str], average: str) -> _AveragedRows:
-    """Return the rows over which the mean of a cell is averaged."""
+def _averaged_rows(
+    model: Model, cell: Cell, by: Sequence[str], average: str, at: Mapping[str, Sequence[float]]
+) -> _AveragedRows:
+    """Return the rows over which the mean of a cell is averaged; those of a grid have all values of `at`."""
     if average == "grid":
-        return _grid_rows(model, cell)
-    return _model_rows(model, cell, by)
+        return _grid_rows(model, cell, at)
+    return _model_rows(model, cell, by, at)
 
 
-def _grid_rows(model: Model, cell: Cell) -> _AveragedRows:
-    """Return all combinations of the levels of factors outside of the cell, with numbers at their mean."""
+def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _AveragedRows:
+    """Return all combinations of the values of columns outside of the cell.
+
+    Columns have the values of `at`; other factors have all their levels, and numbers their mean.
+    """
     factors = right_side(model).factors
-    averaged_levels = {
-        column: model.design.levels[factor] for column, factor in factors.items() if column not in cell
-    }
-    grids = np.meshgrid(*averaged_levels.values(), indexing="ij")
-    columns = {column: grid.ravel() for column, grid in zip(averaged_levels, grids, strict=True)}
-    n = math.prod(len(levels) for levels in averaged_levels.values())
-    codes = {}
+    values_of_columns: dict[str, Sequence[float]] = {}
     for column, default in default_values(model).items():
-        if column in columns:
-            codes[column] = columns[column]
+        if column in cell:
+            values_of_columns[column] = [cell[column]]
+        elif column in at:
+            values_of_columns[column] = at[column]
+        elif column in factors:
+            values_of_columns[column] = model.design.levels[factors[column]].tolist()
         else:
-            codes[column] = np.full(n, cell.get(column, default))
+            values_of_columns[column] = [default]
+    grids = np.meshgrid(*values_of_columns.values(), indexing="ij")
+    codes = {column: grid.ravel() for column, grid in zip(values_of_columns, grids, strict=True)}
+    n = math.prod(len(values) for values in values_of_columns.values())
     return _AveragedRows(codes, np.ones(n))
 
 
-def _model_rows(model: Model, cell: Cell, by: Sequence[str]) -> _AveragedRows:
-    """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's."""
+def _model_rows(
+    model: Model, cell: Cell, by: Sequence[str], at: Mapping[str, Sequence[float]]
+) -> _AveragedRows:
+    """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's.
+
+    Columns of `at` are set to its values: the rows are repeated for each combination of these.
+    """
     observed = {column: model.variables[column].values[model.rows] for column in default_values(model)}
     is_inside = np.ones(len(model.rows), dtype=bool)
     for column in by:
-        is_inside &= observed[column] == cell[column]
+        if column not in at:
+            is_inside &= observed[column] == cell[column]
     weights = np.ones(len(is_inside))
     if model.solution is not None and model.solution.sampling is not None:
         weights = model.solution.sampling
     weights = weights[is_inside]
+    varied = {column: values for column, values in at.items() if column not in cell}
+    combinations = list(itertools.product(*varied.values()))
     codes = {}
     for column, values in observed.items():
         if column in cell:
-            codes[column] = np.full(len(weights), cell[column])
+            codes[column] = np.full(len(weights) * len(combinations), cell[column])
         else:
-            codes[column] = values[is_inside]
-    return _AveragedRows(codes, weights)
+            codes[column] = np.tile(values[is_inside], len(combinations))
+    for position, column in enumerate(varied):
+        combination_values = [combination[position] for combination in combinations]
+        codes[column] = np.repeat(combination_values, len(weights))
+    return _AveragedRows(codes, np.tile(weights, len(combinations)))
 
 
 def _average_means_or_slopes(
@@ -359,8 +483,12 @@ def _average_means_or_slopes(
     notes: Notes,
     *,
     covariate: str | None = None,
+    scale: str = "score",
 ) -> list[MarginalEstimate]:
-    """Return the average of the mean, or of its slope along a covariate, over each set of rows."""
+    """Return the average of the mean, or of its slope along a covariate, over each set of rows.
+
+    On the scale "link" it is the average of the linear predictor.
+    """
     solution = model.solution
     link = fitted.family.link
     if solution is None:
@@ -372,8 +500,12 @@ def _average_means_or_slopes(
     points = design_points(model, codes, notes)
     if covariate is None:
         predictor, combinations = linear_predictor_at(solution, points)
-        values = link.mean(predictor)
-        gradients = link.first_derivative(predictor)[:, None] * combinations
+        if scale == "link":
+            values = predictor
+            gradients = combinations
+        else:
+            values = link.mean(predictor)
+            gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
         values, gradients = mean_slope_at(solution, link, points, slopes)
@@ -402,7 +534,7 @@ def _level_columns(model: Model, cells: Sequence[Cell], factor_of_column: Mappin
 
 
 def _marginal_frame(
-    fitted: Fitted, margins: Sequence[_ModelMargins], average: str, level: float, notes: Notes
+    fitted: Fitted, margins: Sequence[_ModelMargins], options: MarginalOptions, notes: Notes
 ) -> pd.DataFrame:
     """Return the marginal estimates of several models as one frame, and warn of the notes."""
     columns: list[dict[str, Any]] = []
@@ -414,14 +546,14 @@ def _marginal_frame(
             gradients = np.array([estimate.gradient for estimate in estimates])
             std_error, df = errors_of_combinations(model, gradients, notes)
         values = np.array([estimate.value for estimate in estimates])
-        model_columns = inference_columns(values, std_error, df, level)
+        model_columns = inference_columns(values, std_error, df, options.level)
         # `prediction_frame` expects an infinite df for the normal distribution.
         model_columns["df"] = df
-        model_columns["conf_level"] = np.full(n, level)
+        model_columns["conf_level"] = np.full(n, options.level)
         columns.append(model_columns)
     notes.warn()
     keys = pd.concat([model_margins.keys for model_margins in margins], ignore_index=True)
-    frame = prediction_frame(fitted, columns, keys, {"average": average})
+    frame = prediction_frame(fitted, columns, keys, options.columns(keys.columns.tolist()))
     # Grouping columns and levels are keys, which come before the formula.
     first_columns = [*fitted.by, *keys.columns]
     remaining_columns = [column for column in frame.columns if column not in first_columns]

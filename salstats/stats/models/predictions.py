@@ -62,7 +62,7 @@ def prediction_rows(
         if random:
             grouping_columns = (column for effect in model.formula.random for column in effect.groups)
             grouping = list(dict.fromkeys(grouping_columns))
-        _check_are_on_right_side(model, [column for column in rows.columns if column not in grouping])
+        check_are_on_right_side(model, [column for column in rows.columns if column not in grouping])
         codes = _codes_of_rows(fitted, model, rows)
         model_means = predicted_mean_columns(model, codes, level, notes)
         displayed = {column: display_values(model, column, values) for column, values in codes.items()}
@@ -85,12 +85,15 @@ def _value_rows(at: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
     """Return the rows of values of `at`: those of a frame, or all combinations of the lists of a mapping."""
     if isinstance(at, pd.DataFrame):
         return at.reset_index(drop=True)
-    value_lists = []
-    for values in at.values():
-        if np.ndim(values) == 0 or isinstance(values, str):
-            values = [values]
-        value_lists.append(values)
+    value_lists = [values_as_list(values) for values in at.values()]
     return pd.DataFrame(list(itertools.product(*value_lists)), columns=list(at), dtype=object)
+
+
+def values_as_list(values: Any) -> list[Any]:
+    """Return values of a variable as a list, also a single one."""
+    if np.ndim(values) == 0 or isinstance(values, str):
+        return [values]
+    return list(values)
 
 
 def _codes_of_rows(fitted: Fitted, model: Model, rows: pd.DataFrame) -> Codes:
@@ -179,7 +182,7 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
     return levels
 
 
-def _check_are_on_right_side(model: Model, columns: Sequence[str]) -> None:
+def check_are_on_right_side(model: Model, columns: Sequence[str]) -> None:
     """Raise if values are given for columns that are not on the right side."""
     numeric, factors = right_side(model)
     unknown = [column for column in columns if column not in numeric and column not in factors]

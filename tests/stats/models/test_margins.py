@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import logit_model, rows_of
+from scipy import special
 from tests_support import raises, warns, warns_too
 
 import salstats as ss
@@ -365,3 +366,149 @@ def test_a_group_without_complete_rows_has_no_effects_of_factors():
     with warns(option=None, column="estimate", match="site b"):
         fit = ss.fit(table, "score ~ device", by="site")
     assert fit.effects()["site"].tolist() == ["a"]
+
+
+AT = {"x": {"x": 1.5}, "two_x": {"x": [1.5, 4]}, "site": {"site": ["north", "west"], "x": 3}}
+MODELS_AT = {
+    "classical": (f"score ~ {METHOD} * x + site", "gaussian", "classical"),
+    "satterthwaite": (f"score ~ {METHOD} * x + site + (1|patient)", "gaussian", "satterthwaite"),
+    "kenward-roger": (f"score ~ {METHOD} * x + site + (1|patient)", "gaussian", "kenward-roger"),
+    "logit": (f"hit ~ {METHOD} * x + site", "binomial", "classical"),
+}
+# optimizers of mixed models stop within 1e-6 of the same variances
+MIXED_RTOL = 2e-5
+
+
+@pytest.fixture(scope="module")
+def values_and_limits():
+    expected = pd.read_csv(REFERENCE / "values_and_limits.csv")
+    return expected.fillna({"adjust": "", "reference": ""})
+
+
+@pytest.mark.parametrize("model", MODELS_AT)
+def test_means_at_values_and_limits_of_their_contrasts_equal_emmeans(scores, values_and_limits, model):
+    formula, family, errors = MODELS_AT[model]
+    rows = scores if "patient" in formula else scores.drop(columns="patient")
+    fit = ss.fit(rows, formula, by=(), family=family, errors=errors)
+    expected = values_and_limits.query("model == @model and scale != 'response'")
+    expected = expected.assign(split=expected["x"].notna())
+    n_compared = 0
+    for (scale, at, adjust, split), theirs in expected.groupby(["scale", "at", "adjust", "split"]):
+        options = {"by": "x" if split else (), "at": AT[at], "scale": scale}
+        if adjust:
+            frame = fit.contrasts("method", adjust=adjust, **options)
+        else:
+            frame = fit.means("method", **options).assign(reference_level="")
+        compared = frame.rename(columns={"reference_level": "reference"})
+        compared = with_levels_in_order(compared) if adjust else compared
+        theirs = with_levels_in_order(theirs) if adjust else theirs
+        keys = ["method", "reference", *(["x"] if split else [])]
+        both = compared.merge(theirs, on=keys, suffixes=("", "_r"), validate="1:1")
+        assert len(both) == len(frame) == len(theirs)
+        n_compared += len(both)
+        rtol = MIXED_RTOL if "patient" in formula else LOGIT_RTOL if family == "binomial" else RTOL
+        # R's qtukey is exact to 1e-4 of the quantile, and its ptukey to 1e-10
+        limits_rtol = 1e-4 if adjust == "tukey" else 10 * rtol
+        for name in ("estimate", "std_error"):
+            np.testing.assert_allclose(both[name], both[f"{name}_r"], rtol=10 * rtol, atol=1e-12)
+        for name in ("conf_low", "conf_high"):
+            np.testing.assert_allclose(both[name], both[f"{name}_r"], rtol=limits_rtol, atol=limits_rtol / 10)
+        np.testing.assert_allclose(both["df"].fillna(np.inf), both["df_r"], rtol=10 * rtol)
+        if adjust:
+            p_value = both["p_adjusted" if adjust != "none" else "p_value"]
+            np.testing.assert_allclose(p_value, both["p_value_r"], rtol=100 * rtol, atol=1e-9)
+    assert n_compared >= 36
+
+
+def with_levels_in_order(contrasts):
+    """Contrasts of the later level minus the earlier, whichever was subtracted."""
+    turned = contrasts["method"] < contrasts["reference"]
+    low, high = contrasts["conf_low"], contrasts["conf_high"]
+    return contrasts.assign(
+        method=contrasts["reference"].where(turned, contrasts["method"]),
+        reference=contrasts["method"].where(turned, contrasts["reference"]),
+        estimate=contrasts["estimate"].where(~turned, -contrasts["estimate"]),
+        conf_low=low.where(~turned, -high),
+        conf_high=high.where(~turned, -low),
+    )
+
+
+def test_the_inverse_logit_of_means_on_the_link_is_emmeans_of_type_response(scores, values_and_limits):
+    formula, family, errors = MODELS_AT["logit"]
+    fit = ss.fit(scores.drop(columns="patient"), formula, by=(), family=family, errors=errors)
+    expected = values_and_limits.query("scale == 'response' and x.isna()")
+    for at, theirs in expected.groupby("at"):
+        means = fit.means("method", at=AT[at], scale="link").merge(theirs, on="method", suffixes=("", "_r"))
+        assert len(means) == 3
+        for name in ("estimate", "conf_low", "conf_high"):
+            np.testing.assert_allclose(special.expit(means[name]), means[f"{name}_r"], rtol=LOGIT_RTOL)
+
+
+def test_means_over_rows_set_the_columns_of_at_in_every_row(scores):
+    fit = ss.fit(scores.drop(columns="patient"), "hit ~ method * x + site", by=(), family="binomial")
+    at = {"x": [1.5, 4.0], "site": "west"}
+    means = fit.means("method", at=at, average="rows")
+    by_value = fit.means("method", by="x", at=at, average="rows")
+    assert set(means["at"]) == {"x = 1.5, 4; site = west"}
+    # every row has the same values of the other columns, so that the mean is that of the two predictions
+    predictions = fit.predict({"x": at["x"], "site": "west", "method": means["method"].tolist()})
+    np.testing.assert_allclose(means["estimate"], predictions.groupby("method")["estimate"].mean(), rtol=RTOL)
+    both = by_value.merge(predictions, on=["x", "method"], suffixes=("", "_row"))
+    assert len(both) == 6
+    np.testing.assert_allclose(both["estimate"], both["estimate_row"], rtol=RTOL)
+    observed = fit.means("method", at={"x": 2}, average="rows")["estimate"]
+    by_hand = [
+        fit.predict(scores.assign(method=method, x=2)[["method", "x", "site"]])["estimate"].mean()
+        for method in means["method"]
+    ]
+    np.testing.assert_allclose(observed, by_hand, rtol=RTOL)
+
+
+def test_simultaneous_limits_leave_0_out_where_the_adjusted_p_value_is_small(scores):
+    fit = ss.fit(scores, "score ~ method * site + x", by=(), unit="patient")
+    for adjust in ("bonferroni", "tukey"):
+        contrasts = fit.contrasts("method", by="site", adjust=adjust, level=0.9)
+        excludes_zero = (contrasts["conf_low"] > 0) | (contrasts["conf_high"] < 0)
+        assert excludes_zero.equals(contrasts["p_adjusted"] < 0.1)
+        assert set(excludes_zero) == {True, False}
+        assert (contrasts["family_level"] == 0.9).all()
+        assert (contrasts["conf_level"] > 0.9).all()
+    single = fit.contrasts("method", by="site")
+    holm = fit.contrasts("method", by="site", adjust="holm")
+    pd.testing.assert_frame_equal(holm[single.columns], single)
+    assert "family_level" not in holm
+
+
+def test_two_levels_need_no_adjustment_by_tukey(scores):
+    rows = scores[scores["method"] != "lime"]
+    fit = ss.fit(rows, "score ~ method * site + x", by=(), unit="patient")
+    single = fit.contrasts("method", by="site")
+    tukey = fit.contrasts("method", by="site", adjust="tukey")
+    np.testing.assert_allclose(tukey["p_adjusted"], single["p_value"], rtol=1e-6)
+    np.testing.assert_allclose(tukey["conf_low"], single["conf_low"], rtol=1e-6)
+    assert (tukey["n_tests"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("ask", "fields"),
+    [
+        (lambda fit: fit.means("method", at={"y": 1}), {"option": "at", "column": "y"}),
+        (lambda fit: fit.means("method", at={"x": "much"}), {"column": "x", "value": "much"}),
+        (lambda fit: fit.means("method", at={"method": "ig"}), {"column": "method", "value": "ig"}),
+        (lambda fit: fit.means("method", at={"x": []}), {"option": "at", "column": "x"}),
+        (lambda fit: fit.means("method", at=[1, 2]), {"option": "at", "value": [1, 2]}),
+        (lambda fit: fit.means("method", scale="logit"), {"option": "scale", "value": "logit"}),
+        (
+            lambda fit: fit.contrasts("method", reference="human", adjust="tukey"),
+            {"option": "adjust", "value": "tukey"},
+        ),
+        (
+            lambda fit: fit.contrasts("method", margin=0.1, adjust="Tukey"),
+            {"option": "adjust", "value": "Tukey"},
+        ),
+    ],
+)
+def test_values_and_adjustments_that_do_not_suit_are_errors(scores, ask, fields):
+    fit = ss.fit(scores.drop(columns="patient"), "score ~ method + x", by=())
+    with raises(ValueRangeError, **fields):
+        ask(fit)

@@ -11,6 +11,7 @@ from salstats.display.facts import not_drawn_sentence, paragraph, with_interval
 from salstats.display.text.format import STYLES, count_text, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, tested_margins_text
+from salstats.display.text.models import scale_clause
 from salstats.errors import SalstatsError
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
@@ -133,9 +134,9 @@ def effect_text(estimates: Estimates, ratio: bool) -> str:
     if is_marginal and estimates.values("term"):
         return "Average marginal effect"
     if is_marginal and estimates.values("reference_level"):
-        return "Difference"
+        return f"Difference{scale_clause(estimates)}"
     if is_marginal:
-        return "Mean"
+        return f"Mean{scale_clause(estimates)}"
     links = {FAMILIES.get(str(name), GAUSSIAN).link for name in estimates.values("family")}
     link = GAUSSIAN.link
     if len(links) == 1:

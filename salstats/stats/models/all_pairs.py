@@ -1,0 +1,91 @@
+"""Tukey's method for all pairs of a factor's levels: adjusted P values and simultaneous limits."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from salstats.frames import combined_codes
+from salstats.stats.adjust import TUKEY
+
+#: Number of quantiles between which others are interpolated.
+_N_NODES = 8
+
+
+def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: str) -> pd.DataFrame:
+    """Return contrasts of all pairs of levels with Tukey's P values and simultaneous limits.
+
+    Parameters
+    ----------
+    contrasts : DataFrame
+        Columns `estimate, std_error, statistic, df, p_value, conf_low, conf_high, conf_level`, and the pair
+        of levels in the columns `term` and `reference_level`. `df` is NaN for the normal distribution.
+    family_columns : sequence of str
+        Columns whose groups are families of their own.
+    term : str
+        The factor.
+
+    Returns
+    -------
+    DataFrame
+        A copy with the columns of `adjust(intervals=True)`: `p_adjusted` after `p_value`, then last
+        `family_level, n_tests, procedure`. `conf_level` is the level of each limit by itself.
+    """
+    frame = contrasts.reset_index(drop=True)
+    family_codes = combined_codes(frame, list(family_columns))
+    is_tested = frame["p_value"].notna().to_numpy()
+    n_rows = len(frame)
+    n_tests = np.zeros(n_rows, dtype=np.int64)
+    p_adjusted = np.full(n_rows, np.nan)
+    single_level = frame["conf_level"].to_numpy(copy=True)
+    df = frame["df"].fillna(np.inf).to_numpy()
+    for code in np.unique(family_codes):
+        in_family = family_codes == code
+        rows = np.flatnonzero(in_family & is_tested)
+        n_tests[in_family] = len(rows)
+        if not len(rows):
+            continue
+        pairs = frame.loc[rows, [term, "reference_level"]]
+        n_levels = len(pd.unique(pairs.to_numpy().ravel()))
+        statistic = frame.loc[rows, "statistic"].abs().to_numpy()
+        p_adjusted[rows] = stats.studentized_range.sf(np.sqrt(2) * statistic, n_levels, df[rows])
+        family_level = frame.loc[rows, "conf_level"].to_numpy()
+        single_level[rows] = _single_level(family_level, n_levels, df[rows])
+    # The integral's rounding errors must not make an adjusted P value smaller than that of a single test.
+    p_adjusted = np.fmax(p_adjusted, frame["p_value"].to_numpy())
+    half_width = special.stdtrit(df, (1 + single_level) / 2) * frame["std_error"].to_numpy()
+    frame.insert(frame.columns.tolist().index("p_value") + 1, "p_adjusted", p_adjusted)
+    return frame.assign(
+        conf_low=frame["estimate"] - half_width,
+        conf_high=frame["estimate"] + half_width,
+        family_level=contrasts["conf_level"].to_numpy(),
+        conf_level=single_level,
+        n_tests=n_tests,
+        procedure=TUKEY,
+    )
+
+
+def _single_level(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
+    """Return the level that each limit has by itself where those of all pairs hold together at a level."""
+    statistic = _range_quantiles(family_level[0], n_levels, df) / np.sqrt(2)
+    return np.asarray(1 - 2 * special.stdtr(df, -statistic))
+
+
+def _range_quantiles(level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
+    """Return quantiles of the studentized range at degrees of freedom, infinite ones included.
+
+    A quantile takes a third of a second. If there are many degrees of freedom, the logarithm of the quantile
+    is interpolated by a polynomial of 1 / df through Chebyshev nodes (relative error below 1e-6 from 3 on).
+    """
+    distinct_df, positions = np.unique(df, return_inverse=True)
+    if len(distinct_df) <= _N_NODES:
+        quantiles = np.asarray(stats.studentized_range.ppf(level, n_levels, distinct_df))
+        return quantiles[positions]
+    inverse_df = 1 / df
+    middle = (inverse_df.max() + inverse_df.min()) / 2
+    half_range = (inverse_df.max() - inverse_df.min()) / 2
+    nodes = middle + half_range * np.cos((np.arange(_N_NODES) + 0.5) * np.pi / _N_NODES)
+    quantiles = stats.studentized_range.ppf(level, n_levels, 1 / nodes)
+    polynomial = np.polynomial.Polynomial.fit(nodes, np.log(quantiles), _N_NODES - 1)
+    return np.asarray(np.exp(polynomial(inverse_df)))
