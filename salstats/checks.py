@@ -130,15 +130,18 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
     return array
 
 
-def holds_numbers(values: pd.Series) -> bool:
-    """Return True for a numeric column, and for one of dtype object whose cells are numbers or missing.
+def numeric_if_numbers(values: pd.Series) -> pd.Series:
+    """Return a column of dtype object whose cells are numbers or missing with a numeric dtype.
 
-    True and False are no numbers in a column of dtype object, and numbers in one of dtype bool.
+    Any other column is returned as it is. True and False are no numbers.
     """
     if values.dtype != object:
-        return pd.api.types.is_numeric_dtype(values)
+        return values
     kind = pd.api.types.infer_dtype(values, skipna=True)
-    return kind in ("integer", "floating", "mixed-integer-float", "decimal")
+    if kind not in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return values
+    # nullable dtypes keep all digits of whole numbers beside missing cells
+    return pd.to_numeric(values, dtype_backend="numpy_nullable")
 
 
 def _numeric_hint(values: pd.Series) -> str:

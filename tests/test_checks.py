@@ -97,6 +97,26 @@ def test_a_column_that_is_not_of_finite_numbers_is_refused(values, rows, hint):
         assert frame["task"][row] in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("cells", "dtype"),
+    [
+        ([2, None], "Int64"),
+        ([2, 2.5, pd.NA], "Float64"),
+        ([2**60 + 1, np.nan], "Int64"),
+        ([True, None], object),
+        ([True, 2], object),
+        (["2", 3], object),
+        ([None, None], object),
+    ],
+)
+def test_only_numbers_of_dtype_object_become_numeric(cells, dtype):
+    column = pd.Series(cells, dtype=object)
+    numeric = checks.numeric_if_numbers(column)
+    assert numeric.dtype == dtype
+    assert numeric.isna().tolist() == column.isna().tolist()
+    assert numeric.dropna().tolist() == column.dropna().tolist()
+
+
 def test_grouping_columns_default_to_those_present():
     frame = pd.DataFrame({"metric": ["iou"], "task": ["NA"]})
     assert checks.check_by(frame, None, ("metric", "method", "task")) == ["metric", "task"]

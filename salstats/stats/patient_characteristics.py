@@ -13,7 +13,7 @@ from salstats.checks import (
     check_columns,
     check_frame,
     check_numeric,
-    holds_numbers,
+    numeric_if_numbers,
     quoted,
 )
 from salstats.errors import ColumnError, Message, Setting
@@ -135,6 +135,7 @@ def describe_patients(
         **dict.fromkeys(_check_chosen(categorical, names, "categorical"), CATEGORICAL),
     }
     codes = checked_table_codes(data, names, "data")
+    data = data.assign(**{name: numeric_if_numbers(data[name]) for name in names})
     if unit is None and "patient" in data.columns:
         unit = "patient"
     units = resolve_unit(codes, unit, "data")
@@ -254,7 +255,7 @@ def _groups(data: pd.DataFrame, by: str | None, units: Units) -> tuple[pd.DataFr
 def _kind_of(values: pd.Series, name: str, chosen_kind: str | None) -> str:
     """Return the kind of a covariate: the one that a user chose, else the one that the units' values tell."""
     distinct = _distinct_values(values)
-    are_numbers = holds_numbers(values)
+    are_numbers = pd.api.types.is_numeric_dtype(values)
     if any(isinstance(value, _TIMES) for value in distinct):
         raise ColumnError(
             f"covariate {name!r} holds dates or times",

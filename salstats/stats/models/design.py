@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_numeric, holds_numbers, quoted
+from salstats.checks import check_numeric, numeric_if_numbers, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
@@ -92,17 +92,18 @@ def coded_variable(frame: pd.DataFrame, column: str) -> Variable:
     are levels, too, in the order of the numbers.
     """
     series = frame[column]
-    is_numeric = holds_numbers(series)
+    if series.dtype == object:
+        series = numeric_if_numbers(series)
+        frame = frame.assign(**{column: series})
+    is_numeric = pd.api.types.is_numeric_dtype(series)
     is_text = pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy(dtype=np.float64)
         categories = series.cat.categories
     elif is_numeric and column not in IDENTIFIER_COLUMNS:
-        if series.dtype == object:
-            frame = frame.assign(**{column: pd.to_numeric(series)})
         return Variable(check_numeric(frame, column, "the data"), levels=None)
     elif is_numeric or is_text:
-        if series.dtype == object and not is_numeric:
+        if series.dtype == object:
             series = series.map(level_name, na_action="ignore")
         integer_codes, categories = pd.factorize(series, sort=True)
         codes = np.asarray(integer_codes, dtype=np.float64)
