@@ -93,10 +93,21 @@
     table.closest(".scroll").before(label);
   };
 
-  // --- print: a wide table is printed smaller, at least in 6 points, so that no number is broken ---
+  // --- print: a wide table is printed smaller, at least in 6 points -------------------------------
   const SHEET = 680;
   const PRINTED = 8 * 96 / 72;
   const LEAST = 6 / 8;
+
+  // intervals of a table that is still too wide stand below their estimates, and lines end between limits,
+  // never inside a number
+  const breakIntervals = (table) => {
+    const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const node = texts.currentNode;
+      node.data = node.data.replaceAll("\u00a0", " ").replace(" (", "\n(");
+    }
+  };
+
   const fitToSheet = () => {
     for (const table of document.querySelectorAll(".item .scroll > table")) {
       const shown = parseFloat(getComputedStyle(table).fontSize);
@@ -105,6 +116,7 @@
       table.classList.remove("measured");
       const zoom = Math.min(SHEET / width, 1);
       table.classList.toggle("fitted", zoom >= LEAST);
+      if (zoom < LEAST) breakIntervals(table);
       table.style.setProperty("--zoom", Math.max(zoom, LEAST));
     }
   };

@@ -11,6 +11,7 @@ import salstats
 from salstats.display.report.document import Display, MissingItem, Report, ReportItem, Section
 from salstats.display.report.page_items import (
     copy_button,
+    item_anchor,
     item_block,
     scrollable_region,
     toolbar,
@@ -130,11 +131,21 @@ def _section_part(section: Section) -> _FoldedSection:
         text.append(element("p", sentences, id=text_id))
         text.append(toolbar(copy_button(text_id, "Copy text")))
     if any(item.display is Display.OPEN for item in figures):
-        blocks = [*_item_blocks(figures), *text, *_item_blocks(tables)]
+        blocks = [*_table_links(tables), *_item_blocks(figures), *text, *_item_blocks(tables)]
     else:
         blocks = [*_item_blocks(tables), *text, *_item_blocks(figures)]
     hint = ", ".join(item.number for item in section.items)
     return _FoldedSection(anchor, section.title, lines(*blocks), hint)
+
+
+def _table_links(tables: Sequence[ReportItem]) -> list[Markup]:
+    """Return a hint for phones, which show a part of a wide figure: links to the tables of its section."""
+    if not tables:
+        return []
+    links: list[Child] = ["Wide figures scroll sideways. Tables of this part:"]
+    for table in tables:
+        links += [" ", element("a", table.number, href=f"#{item_anchor(table)}")]
+    return [element("div", links, class_="narrow")]
 
 
 def _item_blocks(items: Sequence[ReportItem]) -> list[Markup]:

@@ -1,5 +1,6 @@
 """The report's page, clicked through in headless Chromium."""
 
+import html
 import os
 import re
 import shutil
@@ -28,6 +29,9 @@ A4, LETTER = (8.27, 11.69), (8.5, 11)
 MARGINS_MM = (18, 20)
 #: Least share of a sheet's height that is printed, on each but the last.
 LEAST_FILLED = 0.6
+#: Least height in pixels of a figure's letters of 7 pt on a phone.
+LEAST_LETTERS = 8.5
+MM_OF_LETTERS = 7 / 72 * 25.4
 #: Width of a sheet's text (180 mm) in pixels.
 SHEET = 680
 COMPLAINTS = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
@@ -277,29 +281,61 @@ def filled_shares(pdf):
     return shares
 
 
+def sheet_texts(pdf):
+    """The text of each sheet of a PDF, without its number."""
+    text = subprocess.run(["pdftotext", pdf, "-"], check=True, capture_output=True, text=True).stdout
+    return [re.sub(r"\d+ ?/ ?\d+\s*$", "", sheet) for sheet in text.split("\f")[:-1]]
+
+
+def headings_that_end_a_sheet(pdf, folder):
+    """The headings of a report's page that are the last text of a sheet."""
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    found = []
+    for heading in re.findall(r"<h[23][^>]*>(.*?)</h[23]>", page, re.DOTALL):
+        text = html.unescape(re.sub(r"<[^>]*>", "", heading))
+        # lines end elsewhere in print
+        if any("".join(sheet.split()).endswith("".join(text.split())) for sheet in sheet_texts(pdf)):
+            found.append(text)
+    return found
+
+
 @pytest.mark.parametrize("sheet", [A4, LETTER], ids=["A4", "letter"])
-def test_no_sheet_but_the_last_is_half_empty(printed, simulated, sheet):
-    shares = filled_shares(printed(simulated[0], sheet))
+def test_no_sheet_but_the_last_is_half_empty_and_none_ends_with_a_heading(printed, simulated, sheet):
+    pdf = printed(simulated[0], sheet)
+    shares = filled_shares(pdf)
     assert min(shares[:-1]) >= LEAST_FILLED, shares
+    assert headings_that_end_a_sheet(pdf, simulated[0]) == []
+
+
+def test_the_head_of_a_table_stands_on_each_sheet_with_its_rows(printed, endless_folder):
+    sheets = [text for text in sheet_texts(printed(endless_folder)) if re.search(r"Task \d", text)]
+    assert len(sheets) > 2
+    for text in sheets:
+        assert [f"Method {i}" for i in range(4) if f"Method {i}" not in text] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STUDIES if name != "demo"])
 @pytest.mark.filterwarnings("ignore::salstats.SalstatsWarning")
-def test_no_sheet_of_another_study_is_half_empty(printed, name, tmp_path):
+def test_no_sheet_of_another_study_is_half_empty_and_none_ends_with_a_heading(printed, name, tmp_path):
     scores = STUDIES[name]()
     reference = "human" if "human" in set(scores["method"]) else None
     folder = tmp_path / "report"
     ss.report(scores, folder, title=name, reference=reference, n_replicates=199, jobs=1)
     for sheet in (A4, LETTER):
-        shares = filled_shares(printed(folder, sheet))
+        pdf = printed(folder, sheet)
+        shares = filled_shares(pdf)
         assert min(shares[:-1]) >= LEAST_FILLED, (sheet, shares)
+        assert headings_that_end_a_sheet(pdf, folder) == []
 
 
 def test_the_print_has_every_table_and_figure(printed, opened, simulated):
-    """Titles of all tables and figures, all cells of tables, and a picture of each page of a figure."""
+    """Titles of all tables and figures, all cells of tables, and a picture of each page of a figure.
+
+    No line ends inside a number.
+    """
     pdf = printed(simulated[0])
-    text = subprocess.run(["pdftotext", pdf, "-"], check=True, capture_output=True, text=True).stdout
+    text = "\n".join(sheet_texts(pdf))
     pictures = subprocess.run(["pdfimages", "-list", pdf], check=True, capture_output=True, text=True).stdout
     with opened(simulated[0], unfold=False) as page:
         found = page.run(
@@ -319,6 +355,7 @@ def test_the_print_has_every_table_and_figure(printed, opened, simulated):
     assert [title for title in found["titles"] if "".join(title.split()) not in printed_text] == []
     words = {word for cell in found["cells"] for word in cell.split()}
     assert {word for word in words if word not in printed_text} == set()
+    assert {word for word in words if re.search(r"\d", word)} - set(text.split()) == set()
     assert len(re.findall(r"^ +\d+ +\d+ image", pictures, re.M)) >= found["images"]
 
 
@@ -391,6 +428,33 @@ def test_the_first_screen_has_the_result_and_its_figure(opened, simulated):
         box = page.run(image)
         assert box["right"] <= PHONE[0]
         assert box["bottom"] < PHONE[1]
+
+
+def test_a_phone_shows_figures_with_legible_letters_and_a_link_to_the_tables_of_their_part(opened, simulated):
+    with opened(simulated[0], (390, 844)) as page:
+        found = page.run(
+            """() => {
+              const seen = (e) => e.checkVisibility();
+              const scale = (img) => img.width / parseFloat(getComputedStyle(img).getPropertyValue("--mm"));
+              const parts = [...document.querySelectorAll(".part:has(img):has(.item table)")];
+              const first = (part) => part.querySelector(".item img, .item table").localName;
+              return {
+                scales: [...document.images].map(scale),
+                // other parts begin with their tables
+                parts: parts.filter((part) => first(part) === "img").map((part) => ({
+                  links: [...part.querySelectorAll("a[href^='#']")].filter(seen).map((a) => a.hash.slice(1)),
+                  tables: [...part.querySelectorAll("figure:has(table)")].map((figure) => figure.id),
+                })),
+              };
+            }"""
+        )
+        assert min(found["scales"]) * MM_OF_LETTERS >= LEAST_LETTERS
+        assert found["parts"]
+        for part in found["parts"]:
+            assert part["links"] == part["tables"]
+        page.resize(*DESKTOP)
+        page.settle()
+        assert not page.run("() => document.querySelector('.narrow').checkVisibility()")
 
 
 def test_anchors_unfold_what_they_name_and_take_the_focus(opened, sample_folder):
