@@ -36,11 +36,11 @@ from salstats.display.plots.layout.theme import (
     font,
     tile_axes,
 )
-from salstats.display.tables.grid import DEFAULT_DIGITS, decimals_of_rows
+from salstats.display.tables.grid import decimals_of_rows
 from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import MISSING, STYLES, fixed_text, limits_text
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.vocabulary import CONTRASTS, RANK_TERMS, TERMS
+from salstats.display.text.vocabulary import CONTRASTS
 from salstats.errors import SalstatsError
 
 #: Colours of the worst and of the best estimate of a panel; lightness falls evenly, also in grey.
@@ -254,11 +254,6 @@ def _texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
     estimates = drawing.in_panels
     values = estimates.numbers("estimate")
     digits = decimals_of_rows(estimates, None)
-    if drawing.term in TERMS and TERMS[drawing.term].digits != DEFAULT_DIGITS:
-        digits = [TERMS[drawing.term].digits] * len(estimates)
-    defined = values[estimates.has_estimate]
-    if drawing.term in RANK_TERMS and (defined % 1 == 0).all():
-        digits = [0] * len(estimates)
     limits = []
     rows = zip(estimates.numbers("conf_low"), estimates.numbers("conf_high"), digits, strict=True)
     for low, high, row_digits in rows:

@@ -16,7 +16,7 @@ from salstats.display.tables.grid import Value, check_display, interval_texts, v
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, lay_out
 from salstats.display.tables.record import Table
-from salstats.display.text.correlation import covariates_note
+from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -111,9 +111,9 @@ def table_correlation(
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
         table = value_table(lay_out(frame, placement, names), [value], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
-        variables_note = _variables_note(estimates, placement.constant, names)
+        variables_note = constant_variables_note(estimates, names)
     subject_note = paragraph(
-        variables_note, covariates_note(estimates, names), _stratum_note(estimates, names)
+        variables_note, covariates_note(estimates, names), stratum_note(estimates, names)
     )
     nouns = notes.CountNouns("pair", "incomplete")
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
@@ -121,7 +121,11 @@ def table_correlation(
     test = _test_text(estimates, coefficient)
     if star_texts.note and test:
         p_value_note = f"P values: two-sided, {test}."
-    statistics = paragraph(table_notes.statistics, clustering_sentence(estimates), p_value_note)
+    clustering_note = clustering_sentence(estimates)
+    if not p_value_note and estimates.values("interval") == ["cr2"]:
+        # the note on the interval names its clusters
+        clustering_note = ""
+    statistics = paragraph(table_notes.statistics, clustering_note, p_value_note)
     table = replace(
         table,
         notes=(table_notes.subject, statistics),
@@ -141,27 +145,6 @@ def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> s
     if estimates.values("stratum"):
         return "z test"
     return coefficient.test
-
-
-def _variables_note(estimates: Estimates, constant: Sequence[str], labels: Labels) -> str:
-    """Name the variables of correlations that are the same everywhere."""
-    variables = []
-    for column in ("x", "y"):
-        if column in constant:
-            variables.append(labels.value(column, estimates.values(column)[0]))
-    if not variables:
-        return ""
-    if len(variables) == 1:
-        return f"Correlation with {variables[0]}."
-    return f"Correlation of {variables[0]} and {variables[1]}."
-
-
-def _stratum_note(estimates: Estimates, labels: Labels) -> str:
-    """Say within which values correlations were computed."""
-    stratum = estimates.only_value("stratum")
-    if stratum is None:
-        return ""
-    return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
 
 
 def _has_all_pairs_of_three_variables(frame: pd.DataFrame, keys: Sequence[str]) -> bool:

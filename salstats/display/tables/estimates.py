@@ -22,15 +22,20 @@ from salstats.display.tables.grid import (
 )
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
+from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
 from salstats.display.text.covariate_units import per_covariate_units
-from salstats.display.text.format import count_text, counted_range, joined
+from salstats.display.text.format import MISSING, count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import has_marginal_estimates, marginal_heading, marginal_note
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.fixed_factors import FIXED, NOUNS
+
+#: Terms of which neither a larger nor a smaller estimate is better.
+_WITHOUT_DIRECTION = {*COEFFICIENTS, "observed_rate", "calibration_intercept", "calibration_slope", "tau"}
 
 
 def table_estimates(
@@ -98,8 +103,9 @@ def table_estimates(
     labels : Mapping, optional
         Names and order of columns' values, see `Labels`.
     digits : int, optional
-        Decimals of estimates and limits, and significant digits of small variances; by default 1 for
-        distances in pixels or mm, else 3.
+        Decimals of estimates and limits, and significant digits of small variances; by default 0 for
+        whole ranks, 1 for other ranks, percentages and distances in pixels or mm, 2 for correlations and
+        calibration, else 3.
     style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
@@ -178,10 +184,17 @@ def table_estimates(
             values = [counts, *values]
         else:
             row_values = [counts]
-    table = value_table(grid, values, names, row_values)
+    table = value_table(grid, values, names, row_values, _absent_text(keys))
 
     constant = _constant_columns(means, placement)
-    subject_note = paragraph(_raters_note(means), marginal_note(means, names))
+    subject_note = paragraph(
+        _raters_note(means),
+        marginal_note(means, names),
+        constant_variables_note(means, names),
+        covariates_note(means, names),
+        stratum_note(means, names),
+        _predictor_note(means, names),
+    )
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
     p_value_note = ""
@@ -210,10 +223,17 @@ def table_estimates(
 def _table_keys(estimates: Estimates) -> list[str]:
     """Return the grouping columns of a table: those of the frame, and others in which its rows differ."""
     keys = list(estimates.keys)
-    for column in ("reference", "group", "term"):
+    for column in ("reference", "group", "term", "x", "y", "predictor", "response"):
         if column not in keys and estimates.varies(column):
             keys.append(column)
     return keys
+
+
+def _absent_text(keys: Sequence[str]) -> str:
+    """Return the text of cells without an estimate: a dash, blank where each pair of tasks stands once."""
+    if "other_task" in keys:
+        return ""
+    return MISSING
 
 
 def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[str]:
@@ -304,11 +324,21 @@ def _raters_note(estimates: Estimates) -> str:
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 
 
+def _predictor_note(estimates: Estimates, labels: Labels) -> str:
+    """Name the predictor and the outcome of areas under curves and of calibration where all share them."""
+    texts = []
+    for column, name in {"predictor": "Predictor", "response": "Outcome"}.items():
+        value = estimates.only_value(column)
+        if value is not None:
+            texts.append(f"{name}: {labels.value(column, value)}.")
+    return " ".join(texts)
+
+
 def _count_nouns(estimates: Estimates) -> notes.CountNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
         return notes.CountNouns("reading", "missing or the only one of a case")
-    if estimates.values("n_pairs"):
+    if estimates.values("n_pairs") or estimates.values("x"):
         return notes.CountNouns("pair", "incomplete")
     if estimates.values("n_positive"):
         return notes.CountNouns("case", "incomplete")
@@ -341,8 +371,7 @@ def _best_estimates(
         compared_columns = [bold]
     elif not isinstance(bold, bool):
         compared_columns = list(bold)
-    elif bold and "method" in keys and not is_agreement(estimates.frame):
-        # agreement is no score: what is best of an error would be the worst of its correlation
+    elif bold and "method" in keys and _may_be_best(estimates):
         compared_columns = ["method"]
     else:
         compared_columns = []
@@ -365,6 +394,19 @@ def _best_estimates(
             plural_name = f"{term.name}s"
         note += f" Where n differs, {plural_name} are of other cases; paired differences compare them fairly."
     return _BoldEstimates(best.rows, note)
+
+
+def _may_be_best(estimates: Estimates) -> bool:
+    """Return whether one of the estimates may be better than another.
+
+    Agreement is no score: what is best of an error would be the worst of its correlation. Nor are
+    correlations, coefficients and slopes of models, variances, and how models are calibrated.
+    """
+    has_terms_of_models = bool(estimates.values("formula")) and bool(estimates.values("term"))
+    is_variance = bool(estimates.values("parameter"))
+    if is_agreement(estimates.frame) or has_terms_of_models or is_variance:
+        return False
+    return _WITHOUT_DIRECTION.isdisjoint(estimates.values("term"))
 
 
 def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from salstats.display.tables.placement import CellGrid
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import RANK_TERMS, TERMS
 from salstats.metrics.registry import registered_metric
 
 #: A smaller variance is one of rounding.
@@ -41,21 +42,37 @@ def check_display(
 def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
     """Return the decimals of each row: `digits`, or where it is None those of the row's metric.
 
-    Estimates that are not in the unit of their metric, such as ranks and percentages, have three.
+    Estimates that are not in the unit of their metric, such as percentages, have those of their term. Ranks
+    are whole numbers where all ranks and their limits are.
     """
     if digits is not None:
         return [digits] * len(estimates)
     is_area = estimates.only_value("figure") == "auc"
+    rank_digits = _rank_decimals(estimates)
     rows = zip(estimates.row_values("metric"), estimates.row_values("term"), strict=True)
     digits_of_rows = []
     for name, term in rows:
         metric = registered_metric(name)
         is_in_unit = term is None or term in _IN_UNIT or term != term
-        if metric is None or is_area or not is_in_unit:
-            digits_of_rows.append(DEFAULT_DIGITS)
-        else:
+        if term in RANK_TERMS:
+            digits_of_rows.append(rank_digits)
+        elif metric is not None and is_in_unit and not is_area:
             digits_of_rows.append(metric.digits)
+        elif term in TERMS:
+            digits_of_rows.append(TERMS[term].digits)
+        else:
+            digits_of_rows.append(DEFAULT_DIGITS)
     return digits_of_rows
+
+
+def _rank_decimals(estimates: Estimates) -> int:
+    """Return the decimals of ranks: 0 where all estimates and limits are whole numbers, else 1."""
+    ranks = np.concatenate(
+        [estimates.non_missing(column) for column in ("estimate", "conf_low", "conf_high")]
+    )
+    if (ranks % 1 == 0).all():
+        return 0
+    return 1
 
 
 def interval_texts(
@@ -164,12 +181,17 @@ def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) ->
 
 
 def value_table(
-    grid: CellGrid, values: Sequence[Value], labels: Labels, row_values: Sequence[Value] = ()
+    grid: CellGrid,
+    values: Sequence[Value],
+    labels: Labels,
+    row_values: Sequence[Value] = (),
+    absent_text: str = MISSING,
 ) -> Table:
     """Return a table of values in the cells of a grid.
 
     `row_values`, which are the same in all cells of a row, stand once in front of the other columns. The
-    heading of a single value stands above all columns, headings of several below each column's own.
+    heading of a single value stands above all columns, headings of several below each column's own. Cells
+    without a row of the frame hold `absent_text`.
     """
     placement = grid.placement
     cells = []
@@ -184,7 +206,7 @@ def value_table(
                     bold.add((row, len(texts)))
                 if frame_row in value.underline:
                     underline.add((row, len(texts)))
-                text = MISSING
+                text = absent_text
                 if frame_row >= 0:
                     text = value.texts[frame_row]
                 texts.append(text)

@@ -21,11 +21,11 @@ from salstats.stats.engine.equivalence import split_verdicts
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
     """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where it is not known.
 
-    Estimates without a metric, such as areas under a curve, are better the larger; ranks, shares of empty
-    masks and how much a score changes within a case are not. The sign of a percentage decrease is the
-    opposite of that of its metric. `directions` outweigh what is known of a metric.
+    Estimates without a metric, such as areas under a curve, are better the larger; ranks, Brier scores,
+    shares of empty masks and how much a score changes within a case are not. The sign of a percentage
+    decrease is the opposite of that of its metric. `directions` outweigh what is known of a metric.
     """
-    if term in ("empty", "within_case_sd", "rank", "true_rank"):
+    if term in ("brier_score", "empty", "within_case_sd", "rank", "true_rank"):
         return -1
     stated_direction = None
     if directions is not None:
@@ -51,14 +51,15 @@ class BestEstimates(NamedTuple):
         Positions in the frame.
     strata : tuple of str
         Columns that vary and are not compared: each combination of their values has its own best estimate.
-    smaller : tuple
-        Metrics of which smaller estimates are better.
+    larger, smaller : tuple
+        Metrics of which larger, and smaller, estimates are better.
     unknown : tuple
         Metrics of which it is not known, so that none is the best.
     """
 
     rows: set[int]
     strata: tuple[str, ...]
+    larger: tuple[object, ...]
     smaller: tuple[object, ...]
     unknown: tuple[object, ...] = ()
 
@@ -99,6 +100,7 @@ def best_rows(
     return BestEstimates(
         rows=set(np.flatnonzero(is_best).tolist()),
         strata=tuple(column for column in strata if estimates.varies(column)),
+        larger=tuple(dict.fromkeys(metric for metric, sign in signs_of_metrics if sign == 1)),
         smaller=tuple(dict.fromkeys(metric for metric, sign in signs_of_metrics if sign == -1)),
         unknown=tuple(dict.fromkeys(metric for metric, sign in signs_of_metrics if sign == 0)),
     )

@@ -117,9 +117,11 @@ def best_note(
     if not best.rows:
         return unknown_note
     text = "Bold: best estimate"
+    if best.smaller and not best.larger:
+        text += " (the smallest)"
     if best.strata:
         text += f" per {joined([_heading_in_sentence(column, labels) for column in best.strata])}"
-    if best.smaller:
+    if best.smaller and best.larger:
         metrics = joined([labels.value("metric", metric) for metric in best.smaller])
         text += f" (the smallest for {metrics})"
     if exclude:

@@ -5,6 +5,28 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
 
+def constant_variables_note(estimates: Estimates, labels: Labels) -> str:
+    """Name the variables of correlations that are the same everywhere, "" where there are none."""
+    variables = []
+    for column in ("x", "y"):
+        name = estimates.only_value(column)
+        if name is not None:
+            variables.append(labels.value(column, name))
+    if not variables:
+        return ""
+    if len(variables) == 1:
+        return f"Correlation with {variables[0]}."
+    return f"Correlation of {variables[0]} and {variables[1]}."
+
+
+def stratum_note(estimates: Estimates, labels: Labels) -> str:
+    """Say within which values correlations were computed."""
+    stratum = estimates.only_value("stratum")
+    if stratum is None:
+        return ""
+    return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
+
+
 def covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Say which covariates correlations were adjusted for, and in which of the two variables."""
     if not estimates.values("covariates"):

@@ -1,6 +1,6 @@
 """Names of estimates in print, and abbreviations.
 
-Intervals, tests, coefficients and procedures have their names in their records in `salstats.stats`.
+Intervals, tests and procedures have their names in their records in `salstats.stats`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.metrics.registry import METRICS
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.fixed_factors import (
     FIXED,
     READERS,
@@ -58,7 +59,7 @@ class Term:
     name : str
         Name inside a heading.
     digits : int
-        Decimals in figures.
+        Decimals in figures, and in tables of estimates that are not in the unit of a metric.
     contrast : bool
         Whether it compares a method with a reference.
     noun, nouns : str
@@ -108,6 +109,7 @@ TERMS = {
         )
         for statistic in ("median", "quantile")
     },
+    **{record.name: Term(record.heading, digits=2) for record in COEFFICIENTS.values()},
 }
 #: The terms that compare a method with a reference.
 CONTRASTS = tuple(name for name, term in TERMS.items() if term.contrast)

@@ -488,3 +488,62 @@ def test_figures_of_marginal_means_and_contrasts_name_their_outcome():
             draw(fit.contrasts("method", reference="human")).labels.x
             == "IoU, difference from human benchmark (95% CI)"
         )
+
+
+def test_the_note_on_ranks_says_that_the_smallest_is_best_and_no_metric(scores, read):
+    ranks = ss.rank_stability(scores, by="metric", n_replicates=50)
+    seen = read(ss.table_estimates(ranks, reference="occlusion"))
+    assert seen.bold == {("Human benchmark", 0), ("Human benchmark", 1)}
+    assert "Bold: best estimate (the smallest) per metric, Occlusion not competing." in seen.note
+
+
+def test_metrics_of_both_directions_are_named_in_the_note_on_the_best(read):
+    both = pd.concat([of_metric("iou", a=0.1, b=0.2), of_metric("hd95", a=10.0, b=20.0)])
+    seen = read(ss.table_estimates(both))
+    assert seen.bold == {("b", 0), ("a", 1)}
+    assert (
+        "Bold: best estimate per metric (the smallest for 95th-percentile Hausdorff distance)." in seen.note
+    )
+
+
+def test_correlations_name_coefficient_and_variables_and_none_is_bold(scores, read):
+    iou = scores.query("metric == 'iou'")
+    found = ss.correlate_clustered(iou, "iou", "prob", by=["method"])
+    seen = read(ss.table_estimates(found))
+    assert seen.head[-1][-1] == "Spearman's ρ (95% CI)"
+    assert not seen.bold
+    assert "Bold" not in seen.note
+    assert seen.notes[0] == "Correlation of IoU and Model confidence."
+    row = found.query("method == 'gradcam'").iloc[0]
+    numbers = [f"{row[column]:.2f}".replace("-", "−") for column in ("estimate", "conf_low", "conf_high")]
+    assert seen.rows["Grad-CAM"] == [f"{numbers[0]} ({numbers[1]}, {numbers[2]})"]
+    two = pd.concat([found, ss.correlate_clustered(iou, "iou", "area_ratio", by=["method"])])
+    seen = read(ss.table_estimates(two))
+    assert list(seen.rows) == ["Model confidence", "Relative size"]
+    assert "Correlation with IoU." in seen.note
+
+
+def test_areas_and_calibration_name_predictor_and_outcome(scores, read):
+    cases = scores.query("metric == 'iou' and method == 'gradcam'")
+    for found in (ss.auroc(cases, "prob", "label"), ss.calibration(cases, "prob", "label")):
+        assert (
+            "Predictor: Model confidence. Outcome: Finding present." in read(ss.table_estimates(found)).note
+        )
+
+
+@pytest.mark.parametrize("term", ["calibration_slope", "kendall", "tau", "area_ratio"])
+def test_what_may_be_better_in_either_direction_is_never_bold(term, read):
+    rows = of_metric("iou", a=0.1, b=0.2).drop(columns="metric").assign(term=term)
+    if term == "area_ratio":
+        rows.insert(1, "formula", "iou ~ area_ratio")
+    assert not read(ss.table_estimates(rows)).bold
+    # unless the column is named
+    assert read(ss.table_estimates(rows, bold="method")).bold
+
+
+def test_each_pair_of_tasks_stands_once_and_the_other_half_is_blank(scores, quietly, read):
+    three = scores[scores["task"].isin(["Edema", "Atelectasis", "Consolidation"])].query("metric == 'iou'")
+    found = quietly(ss.rank_agreement, three, n_replicates=20)
+    seen = read(ss.table_estimates(found))
+    assert [[cell == "" for cell in row] for row in seen.rows.values()] == [[False, False], [True, False]]
+    assert "not available" not in seen.note

@@ -1,6 +1,7 @@
 """Values of a frame in the cells of a table, with the decimals that they need."""
 
 import pandas as pd
+import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
@@ -102,6 +103,23 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
         }
     )
     estimates = read_estimates(rows.assign(estimate=12.3456))
-    assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.346", "12.346"]
+    assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.3", "12.346"]
     assert interval_texts(estimates, 2, "nature") == ["12.35"] * 4
     assert decimals_of_rows(estimates, None) == [3, 1, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("term", "decimals"),
+    [("percent_decrease", 1), ("spearman", 2), ("calibration_slope", 2), ("auroc", 3), ("area_ratio", 3)],
+)
+def test_what_is_in_no_unit_of_a_metric_has_the_decimals_of_its_term(term, decimals):
+    estimates = read_estimates(pd.DataFrame({"metric": ["hd95"], "term": [term], "estimate": [1 / 3]}))
+    assert interval_texts(estimates, None, "nature") == [f"{1 / 3:.{decimals}f}"]
+
+
+@pytest.mark.parametrize("term", ["rank", "true_rank"])
+def test_ranks_are_whole_numbers_unless_one_of_them_or_of_their_limits_is_not(term):
+    ranks = pd.DataFrame({"term": term, "estimate": [1.0, 2.0], "conf_low": 1.0, "conf_high": [1.0, 3.0]})
+    assert interval_texts(read_estimates(ranks), None, "nature") == ["1 (1, 1)", "2 (1, 3)"]
+    tied = ranks.assign(conf_high=[1.5, 3.0])
+    assert interval_texts(read_estimates(tied), None, "nature") == ["1.0 (1.0, 1.5)", "2.0 (1.0, 3.0)"]

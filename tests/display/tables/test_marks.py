@@ -30,6 +30,7 @@ def best(estimates, exclude=(), directions=None, **columns):
         ("iou", "rank", -1),
         ("quality", "mean", 0),
         (None, "auroc", 1),
+        (None, "brier_score", -1),
     ],
 )
 def test_the_better_direction_is_that_of_metric_and_term(metric, term, sign):
