@@ -78,7 +78,7 @@ from .stats.case_selection import pick_cases as pick_cases
 from .stats.letter_values import letter_values as letter_values
 from .stats.summaries import mean_curves as mean_curves
 from .stats.models.predictions import fit_line as fit_line
-from .display.text.format import inline_text as inline_text
+from .display.text.inline import inline_text as inline_text
 from .display.text.planning import power_sentence as power_sentence
 from .display.tables.describe import table_describe as table_describe
 from .display.tables.patients import table_patients as table_patients

@@ -51,7 +51,7 @@ from salstats.display.plots.layout.row_panels import (
 )
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.text.covariate_units import per_covariate_units
+from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -161,7 +161,7 @@ def plot_forest(  # noqa: C901
     check_choice(style, tuple(STYLES), "style")
     differences = read_estimates(estimates).of_term("difference")
     names = Labels(labels, differences.frame)
-    if differences.values("formula") and differences.values("term"):
+    if has_coefficients(differences):
         differences = per_covariate_units(differences)
     prepared, reference_note = _with_term_labels(
         pairs_as_methods(variances_as_standard_deviations(differences, names), names), names

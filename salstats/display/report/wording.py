@@ -10,7 +10,8 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.settings import Settings
-from salstats.display.text.format import STYLES, counted, inline_row_texts, joined, level_text, noun, plural
+from salstats.display.text.format import STYLES, counted, joined, level_text, noun, plural
+from salstats.display.text.inline import inline_row_texts
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, Expression, Level, Spelling
 from salstats.metrics.registry import registered_metric

@@ -21,13 +21,21 @@ from salstats.display.tables.grid import (
     value_table,
 )
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
+from salstats.display.tables.models import estimate_kind
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
 from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
-from salstats.display.text.covariate_units import per_covariate_units
+from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.format import MISSING, count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
-from salstats.display.text.models import has_marginal_estimates, marginal_heading, marginal_note
+from salstats.display.text.models import (
+    has_marginal_estimates,
+    marginal_heading,
+    marginal_note,
+    model_note,
+    outcome_text,
+)
+from salstats.display.text.terms import term_rows
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -145,21 +153,19 @@ def table_estimates(
             column="better",
         )
     means = all_rows.of_term("mean")
-    if has_marginal_estimates(means) and means.term:
-        # the heading names the covariate of slopes, and how many of its units they are for
+    if has_coefficients(means):
         means = per_covariate_units(means)
-    frame = means.frame
     compared = _tested_differences(all_rows, differences, adjust)
     if reference is None and compared is not None:
         reference = _reference_among(means, compared)
     references = references_of(means, reference)
-    names = Labels(labels, frame).with_references(references)
+    names = Labels(labels, means.frame).with_references(references)
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
     keys = _table_keys(means)
     placement = choose_placement(means, keys, rows, columns, groups)
-    grid = lay_out(frame, placement, names)
+    grid = lay_out(_with_term_texts(means, names), placement, names)
     best = _best_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
@@ -189,7 +195,7 @@ def table_estimates(
     constant = _constant_columns(means, placement)
     subject_note = paragraph(
         _raters_note(means),
-        marginal_note(means, names),
+        _model_note(means, names),
         constant_variables_note(means, names),
         covariates_note(means, names),
         stratum_note(means, names),
@@ -246,6 +252,18 @@ def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[
     return columns
 
 
+def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
+    """Return the frame of estimates with terms of models as tables of regressions print them, in their order.
+
+    Such a text says for how many units of a covariate a coefficient is: "Area, per 1,000 mm²".
+    """
+    if not has_coefficients(estimates):
+        return estimates.frame
+    texts = {row.term: row.full_text for row in term_rows(estimates, labels) if row.term is not None}
+    terms = [texts.get(str(term)) for term in estimates.frame["term"]]
+    return estimates.frame.assign(term=pd.Categorical(terms, list(dict.fromkeys(texts.values()))))
+
+
 def _tested_differences(
     all_rows: Estimates, differences: pd.DataFrame | None, adjust: str | None
 ) -> Estimates | None:
@@ -285,6 +303,12 @@ def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels) -
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
     if has_marginal_estimates(estimates):
         return with_interval(marginal_heading(estimates, labels), estimates)
+    if has_coefficients(estimates):
+        kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
+        kind = joined(list(dict.fromkeys(kinds)), "or").lower()
+        outcome = outcome_text(estimates, labels)
+        heading = f"{outcome}, {kind}" if outcome else capitalized(kind)
+        return with_interval(heading, estimates)
     name = _estimate_name(estimates, labels)
     if "metric" in placement.constant:
         metric = estimates.values("metric")[0]
@@ -322,6 +346,15 @@ def _raters_note(estimates: Estimates) -> str:
     fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(FIXED)))
     fixed = joined([short_label(term) for term in fixed_rows.values("term")])
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
+
+
+def _model_note(estimates: Estimates, labels: Labels) -> str:
+    """Say which models marginal estimates and coefficients are of, "" for other estimates."""
+    if has_marginal_estimates(estimates):
+        return marginal_note(estimates, labels)
+    if has_coefficients(estimates):
+        return model_note(estimates, labels)
+    return ""
 
 
 def _predictor_note(estimates: Estimates, labels: Labels) -> str:
@@ -402,9 +435,8 @@ def _may_be_best(estimates: Estimates) -> bool:
     Agreement is no score: what is best of an error would be the worst of its correlation. Nor are
     correlations, coefficients and slopes of models, variances, and how models are calibrated.
     """
-    has_terms_of_models = bool(estimates.values("formula")) and bool(estimates.values("term"))
     is_variance = bool(estimates.values("parameter"))
-    if is_agreement(estimates.frame) or has_terms_of_models or is_variance:
+    if is_agreement(estimates.frame) or has_coefficients(estimates) or is_variance:
         return False
     return _WITHOUT_DIRECTION.isdisjoint(estimates.values("term"))
 

@@ -249,7 +249,7 @@ def _heading_texts_by_level(
     values of the grouping columns `column_keys`.
     """
     rows = estimates.frame.to_dict("records")
-    levels = {"kind": [_estimate_kind(row) for row in rows]}
+    levels = {"kind": [estimate_kind(row) for row in rows]}
     if estimates.values(NAME):
         levels["name"] = [str(name) for name in estimates.row_values(NAME)]
     if estimates.values("formula"):
@@ -266,7 +266,7 @@ def _heading_texts_by_level(
     return levels
 
 
-def _estimate_kind(row: Mapping[Any, Any]) -> str:
+def estimate_kind(row: Mapping[Any, Any]) -> str:
     """Return the kind of estimate in a row: "Coefficient", "Odds ratio"."""
     if isinstance(row.get("average"), str):
         return "Average marginal effect"

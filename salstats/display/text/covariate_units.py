@@ -17,6 +17,12 @@ _FIRST_DIGIT = 0.01
 _ROUNDING = 1e-9
 
 
+def has_coefficients(estimates: Estimates) -> bool:
+    """Return whether estimates are coefficients of models or slopes, not means, contrasts or variances."""
+    has_terms = bool(estimates.values("formula")) and bool(estimates.values("term"))
+    return has_terms and not estimates.values("parameter")
+
+
 def per_covariate_units(estimates: Estimates) -> Estimates:
     """Return coefficients per 10, 100, 1,000 and so on of a covariate where those per 1 are zeros in print.
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.text.vocabulary import limits_name
+from salstats.checks import check_count
 from salstats.stats.engine.monte_carlo import ROUNDING
 
 #: Text of a missing value.
@@ -408,91 +406,6 @@ def short_level_text(level: float) -> str:
     if len(text) > len("99.99"):
         return fixed_text(100 * level, 2)
     return text
-
-
-def inline_text(
-    estimates: pd.DataFrame, *, digits: int = 3, style: str = "nature", p_values: bool = False
-) -> list[str]:
-    """Return estimates as they stand in running text, one text per row.
-
-    Parameters
-    ----------
-    estimates : DataFrame
-        An estimates frame: `estimate`, and where they are there `conf_low, conf_high, conf_level` and
-        `p_value, p_adjusted`.
-    digits : int
-        Decimals of estimate and limits.
-    style : {"nature", "radiology", "ama", "brackets"}
-        "0.566 [95% CI 0.526, 0.606]", "0.566 (95% CI: 0.526, 0.606)" or "0.566 (95% CI, 0.526 to 0.606)".
-    p_values : bool
-        Add the p-value, adjusted where there is such a column and it is not missing.
-
-    Returns
-    -------
-    list of str
-        In the frame's order; a missing estimate is a dash. The term `percent_decrease` is in percent.
-
-    Raises
-    ------
-    ColumnError
-        No column `estimate`.
-    SalstatsError
-        An unknown style, or digits below zero.
-
-    Examples
-    --------
-    >>> import pandas as pd, salstats as ss
-    >>> row = {"estimate": 0.566, "conf_low": 0.526, "conf_high": 0.606, "conf_level": 0.95, "p_value": 1e-9}
-    >>> ss.inline_text(pd.DataFrame([row]))
-    ['0.566 [95% CI 0.526, 0.606]']
-    >>> ss.inline_text(pd.DataFrame([row]), style="radiology", digits=2, p_values=True)
-    ['0.57 (95% CI: 0.53, 0.61; P < .001)']
-    """
-    check_columns(check_frame(estimates, "estimates"), ["estimate"], "estimates")
-    check_choice(style, tuple(STYLES), "style")
-    check_count(digits, "digits", 0)
-    p_name = "P" if p_values else ""
-    return inline_row_texts(estimates, digits, style, p_name=p_name)
-
-
-def inline_row_texts(
-    estimates: pd.DataFrame, digits: int = 3, style: str = "nature", *, p_name: str = ""
-) -> list[str]:
-    """Return the estimates of each row as `inline_text` does; P values follow `p_name`, none if it is ""."""
-    return [_inline_row_text(row, digits, style, p_name) for row in estimates.to_dict("records")]
-
-
-def _inline_row_text(row: Any, digits: int, style: str, p_name: str) -> str:
-    """Return the estimate of one row as it stands in running text."""
-    text = fixed_text(row["estimate"], digits)
-    if text == MISSING:
-        return MISSING
-    if row.get("term") == "percent_decrease":
-        text += "%"
-    journal = STYLES[style]
-    details = []
-    limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
-    if limits != MISSING:
-        details.append(_inline_interval_name(row, journal) + limits)
-    if p_name and not math.isnan(reported_p(row)):
-        details.append(p_statement(row_p_text(row, style), p_name))
-    if not details:
-        return text
-    # in round brackets a semicolon separates the limits from P
-    separator = ", " if journal.brackets == "[]" else "; "
-    return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
-
-
-def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
-    """Return the name of an interval before its limits: "95% CI "."""
-    name = journal.ci.replace("CI", limits_name([row.get("term")]))
-    level = row.get("conf_level", 0.95)
-    family_level = row.get("family_level")
-    if not pd.isna(family_level) and level > family_level + LEVEL_TOLERANCE:
-        # the limits of all rows of the family hold together at this level
-        name = f"simultaneous {name}"
-        level = family_level
-    return name.format(level=level_text(level))
 
 
 def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:

@@ -270,6 +270,17 @@ def term_text(estimates: Estimates, labels: Labels) -> str:
     return term_rows(estimates, labels)[-1].full_text
 
 
+def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
+    """Return for how many units of its covariate each row's estimate is: "per 1,000 mm²", "" for one."""
+    if not estimates.values(COVARIATE_UNITS):
+        return [""] * len(estimates)
+    texts = []
+    numbers_of_units = estimates.row_values(COVARIATE_UNITS)
+    for variables, n_units in zip(variables_of_rows(estimates), numbers_of_units, strict=True):
+        texts.append(_per_units_text(variables, n_units, labels))
+    return texts
+
+
 def normalized_note(estimates: Estimates, labels: Labels) -> str:
     """Name the covariates that run from 0 to 1, on which their coefficients depend."""
     if not estimates.values("normalized"):
@@ -340,11 +351,11 @@ def _row_and_heading(
     `n_units` is the number of units of its covariate that the term's estimate is for, None for 1.
     """
     heading, text = _heading_and_text(term, variables, labels)
-    per_text = ""
-    if n_units is not None and n_units > 1:
-        unit = _only_unit(variables, labels)
-        per_text = f", per {count_text(n_units)} {unit}".rstrip()
+    per_text = _per_units_text(variables, n_units, labels)
+    if per_text:
+        per_text = f", {per_text}"
         # the unit stands behind the number
+        unit = _only_unit(variables, labels)
         heading = heading.replace(f" ({unit})", "")
         text = text.replace(f" ({unit})", "")
     if not heading:
@@ -354,6 +365,13 @@ def _row_and_heading(
     if len(variables) > 1:
         full_text = f"{text}{per_text}"
     return TermRow(term, text, full_text, level=True), f"{heading}{per_text}"
+
+
+def _per_units_text(variables: Sequence[TermVariable], n_units: float | None, labels: Labels) -> str:
+    """Return the number of units that an estimate is for: "per 1,000 mm²", "" for 1 or None."""
+    if n_units is None or not n_units > 1:
+        return ""
+    return f"per {count_text(n_units)} {_only_unit(variables, labels)}".rstrip()
 
 
 def _only_unit(variables: Sequence[TermVariable], labels: Labels) -> str:

@@ -543,7 +543,22 @@ def test_what_may_be_better_in_either_direction_is_never_bold(term, read):
 
 def test_each_pair_of_tasks_stands_once_and_the_other_half_is_blank(scores, quietly, read):
     three = scores[scores["task"].isin(["Edema", "Atelectasis", "Consolidation"])].query("metric == 'iou'")
-    found = quietly(ss.rank_agreement, three, n_replicates=20)
+    found = quietly(ss.rank_agreement, three, n_replicates=100)
     seen = read(ss.table_estimates(found))
     assert [[cell == "" for cell in row] for row in seen.rows.values()] == [[False, False], [True, False]]
     assert "not available" not in seen.note
+
+
+def test_coefficients_name_their_outcome_and_their_model(scores, read):
+    terms = ss.regress(scores.query("metric == 'iou'"), "iou ~ area_ratio", by=["method"])
+    seen = read(ss.table_estimates(terms.query("term == 'area_ratio'")))
+    assert seen.head[-1][-1] == "IoU, coefficient (95% CI)"
+    assert "Linear regression, on Relative size; bias-reduced standard errors" in seen.note
+    odds = ss.regress(
+        scores.query("metric == 'hit'"),
+        "hit ~ area_ratio",
+        by=["method"],
+        family="binomial",
+        exponentiate=True,
+    )
+    assert "Hit rate, odds ratio (95% CI)" in str(read(ss.table_estimates(odds)).head)

@@ -7,7 +7,7 @@ import pytest
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
-from salstats.display.text.covariate_units import per_covariate_units
+from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import term_rows, term_text
 from salstats.stats.models.design import INTERCEPT
@@ -155,3 +155,26 @@ def test_random_slopes_are_of_as_many_units_as_their_coefficient():
     record = record_of(ss.table_regression(terms(formula=formula, n=40).frame, components=components))
     rows = dict(zip(record.stub, record.cells, strict=True))
     assert rows[("SD, patient, Area, per 1,000 mm²",)] == ["0.040 (0.030, 0.060)"]
+
+
+def test_joined_slopes_are_each_for_as_many_units_as_in_a_table_of_their_own(scores):
+    scores = scores.assign(volume_mm3=9e6 * scores["elongation"])
+    fit = ss.fit(scores, "iou ~ area_mm2 + volume_mm3", by="method")
+    slopes = [fit.slopes(name) for name in ("area_mm2", "volume_mm3")]
+    joined = record_of(ss.table_estimates(pd.concat(slopes)))
+    assert [column.heading for column in joined.columns] == [
+        "Area, per 10,000 mm²", "Volume, per 10,000,000 mm³",
+    ]  # fmt: skip
+    for column, frame in enumerate(slopes):
+        single = record_of(ss.table_estimates(frame))
+        assert [row[column] for row in joined.cells] == [row[0] for row in single.cells]
+    regression = record_of(ss.table_regression(slopes))
+    texts_by_term = dict(zip(regression.stub, regression.cells, strict=True))
+    for column, heading in enumerate(column.heading for column in joined.columns):
+        assert texts_by_term[(heading,)] == [row[column] for row in joined.cells]
+
+
+@pytest.mark.parametrize("columns", [{"parameter": "variance"}, {"formula": None}, {"term": None}])
+def test_variances_means_and_contrasts_are_no_coefficients(columns):
+    assert has_coefficients(terms())
+    assert not has_coefficients(terms(**columns))

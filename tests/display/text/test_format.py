@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
-import salstats as ss
 from salstats.display.text.format import (
     MISSING,
     count_text,
     fixed_text,
-    inline_text,
     interval_text,
     limits_text,
     p_text,
@@ -21,7 +19,7 @@ from salstats.display.text.format import (
     row_p_text,
     star_text,
 )
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ValueRangeError
 
 ROW = {"estimate": 0.566, "conf_low": 0.526, "conf_high": 0.606, "conf_level": 0.95, "p_value": 0.0004}
 
@@ -98,10 +96,6 @@ def test_a_p_value_at_its_floor_is_a_bound_and_an_exact_one_is_not():
     assert [row_p_text(row) for row in rows.to_dict("records")] == ["<0.010", "0.010", "0.008"]
     adjusted = rows.assign(p_adjusted=5 * rows["p_value"], p_adjusted_floor=[0.05, np.nan, np.nan])
     assert [row_p_text(row) for row in adjusted.to_dict("records")] == ["≤0.050", "0.050", "0.039"]
-    assert (
-        inline_text(adjusted.assign(p_adjusted=0.1, p_adjusted_floor=0.1), p_values=True)[0]
-        == "1.000 [P < 0.100]"
-    )
 
 
 def test_stars_are_strict_and_divided_by_the_family():
@@ -128,27 +122,3 @@ def test_adjusted_p_value_is_used_before_the_raw_one():
     assert reported_p({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
     assert reported_p({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
     assert math.isnan(reported_p({}))
-
-
-def test_inline_text_by_style():
-    frame = pd.DataFrame([ROW])
-    assert inline_text(frame) == ["0.566 [95% CI 0.526, 0.606]"]
-    assert inline_text(frame, style="radiology") == ["0.566 (95% CI: 0.526, 0.606)"]
-    assert inline_text(frame, style="ama", p_values=True) == ["0.566 (95% CI, 0.526 to 0.606; P < .001)"]
-
-
-def test_inline_text_of_a_percentage_and_of_missing_rows():
-    frame = pd.DataFrame([{**ROW, "term": "percent_decrease", "estimate": 24.04}, {**ROW, "estimate": None}])
-    frame.loc[0, ["conf_low", "conf_high"]] = [18.2, 29.6]
-    assert inline_text(frame, digits=1) == ["24.0% [95% CI 18.2, 29.6]", MISSING]
-
-
-def test_inline_text_says_the_level_it_was_given():
-    assert inline_text(pd.DataFrame([{**ROW, "conf_level": 0.999}])) == ["0.566 [99.9% CI 0.526, 0.606]"]
-
-
-def test_inline_text_refuses_what_it_cannot_read():
-    with raises(ColumnError, column="estimate"):
-        ss.inline_text(pd.DataFrame({"mean": [1.0]}))
-    with raises(ValueRangeError, option="style", value="lancet"):
-        ss.inline_text(pd.DataFrame([ROW]), style="lancet")
