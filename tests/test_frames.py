@@ -5,10 +5,26 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
-from salstats.frames import ColumnCodes, check_scores, distinct_codes
+from salstats.frames import (
+    ColumnCodes,
+    case_key,
+    check_cases_have_one_patient,
+    check_scores,
+    checked_table_codes,
+    combined_codes,
+    distinct_codes,
+    estimates_frame,
+    first_repeat,
+    first_rows,
+    insert_column,
+    integer_column,
+    named_row,
+    repeat_hint,
+    text_column,
+)
 
 # check_scores
 
@@ -94,3 +110,144 @@ def test_codes_that_are_kept_cannot_be_written_in():
 @pytest.mark.parametrize("n_codes", [10, 10**12])
 def test_distinct_codes_are_ascending_however_many_there_could_be(n_codes):
     np.testing.assert_array_equal(distinct_codes(np.array([7, 2, 7, 0]), n_codes), [0, 2, 7])
+
+
+def test_codes_are_of_sorted_values_and_missing_cells_come_last():
+    frame = pd.DataFrame({"text": ["b", None, "a", "b"], "number": [2.0, 1.0, np.nan, 2.0]})
+    frame["level"] = pd.Categorical(["late", "early", None, "late"], ["late", "early", "never"])
+    coded = ColumnCodes(frame.astype({"text": "str"}))
+    text = coded.column("text")
+    assert text.codes.tolist() == [1, 2, 0, 1]
+    assert (text.values.tolist(), text.n_codes, text.missing) == (["a", "b"], 3, True)
+    assert coded.column("number").codes.tolist() == [1, 0, 2, 1]
+    level = coded.column("level")
+    assert level.codes.tolist() == [0, 1, 3, 0]
+    assert (level.values.tolist(), level.n_codes) == (["late", "early", "never"], 4)
+    whole = ColumnCodes(pd.DataFrame({"x": [3, 1]})).column("x")
+    assert (whole.n_codes, whole.missing, whole.blank) == (2, False, False)
+    assert ColumnCodes(pd.DataFrame({"x": []})).column("x").n_codes == 1
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category"])
+def test_an_empty_text_is_blank_and_not_missing(dtype):
+    for values, blank in ((["", "a"], True), (["b", "a"], False)):
+        column = ColumnCodes(pd.DataFrame({"x": pd.Series(values, dtype=dtype)})).column("x")
+        assert (column.blank, column.missing) == (blank, False)
+    # a category that no row has
+    unused = pd.Categorical(["a", "a"], ["", "a"])
+    assert not ColumnCodes(pd.DataFrame({"x": unused})).column("x").blank
+
+
+def test_some_rows_keep_the_codes_of_all():
+    coded = ColumnCodes(pd.DataFrame({"x": ["b", None, "a"], "y": [1, 2, 3]}))
+    coded.column("x")
+    part = coded.take(np.array([2, 0]), ["x"])
+    assert part.frame.index.tolist() == [0, 1]
+    assert part.column("x").codes.tolist() == [0, 1]
+    assert not part.column("x").missing
+    assert coded.take(np.array([1])).column("x").missing
+    assert list(coded.take(np.array([1])).frame.columns) == ["x", "y"]
+
+
+def test_other_scores_leave_the_other_columns_coded():
+    frame = pd.DataFrame({"case": ["b", "a"], "score": [0.2, 0.4]})
+    coded = ColumnCodes(frame)
+    first = coded.column("case")
+    coded.column("score")
+    rescored = coded.with_scores(pd.Series([0.9, 0.1]))
+    assert rescored.column("case") is first
+    assert rescored.column("score").codes.tolist() == [1, 0]
+    assert frame["score"].tolist() == [0.2, 0.4]
+
+
+def test_combined_codes_number_the_combinations_that_there_are_in_sorted_order():
+    frame = pd.DataFrame({"x": list("bbaab"), "y": [1, 3, 3, 1, 1], "z": ["u"] * 5})
+    assert combined_codes(frame, ["x", "y"]).tolist() == [2, 3, 1, 0, 2]
+    assert combined_codes(frame, ["y", "z", "x"]).tolist() == [1, 3, 2, 0, 1]
+    assert combined_codes(frame, ["z"]).tolist() == [0] * 5
+    assert combined_codes(frame, []).tolist() == [0] * 5
+    # many possible combinations, of which few exist
+    many = pd.DataFrame({f"c{i}": np.arange(50) * (i + 1) % 47 for i in range(6)})
+    expected = many.groupby(list(many)).ngroup()
+    np.testing.assert_array_equal(combined_codes(many, list(many)), expected)
+
+
+def test_rows_are_found_by_their_codes():
+    codes = np.array([2, 0, 2, 1, 0])
+    assert first_rows(codes).tolist() == [1, 3, 0]
+    assert first_rows(np.array([3, 1, 3])).tolist() == [1, 0]
+    assert first_repeat(codes) == (0, 2)
+    assert first_repeat(np.array([4, 1, 2, 1])) == (1, 3)
+
+
+def test_a_case_belongs_to_one_patient_in_any_order_of_rows():
+    frame = pd.DataFrame({"case": list("abcab"), "patient": list("pqrpq")})
+    check_cases_have_one_patient(frame)
+    check_cases_have_one_patient(frame.sort_values("case"))
+    check_cases_have_one_patient(frame.drop(columns="patient"))
+    for order in ([0, 1, 2, 3, 4], [0, 3, 1, 4, 2]):
+        two = frame.assign(patient=list("pqrps")).iloc[order].reset_index(drop=True)
+        with raises(ColumnError, column="patient", rows=(order.index(1),), match="2 patients"):
+            check_cases_have_one_patient(two)
+
+
+def test_a_case_is_known_by_its_data_set_where_there_is_one():
+    frame = pd.DataFrame({"case": ["a"], "dataset": ["x"], "method": ["cam"]})
+    assert case_key(frame) == ["dataset", "case"]
+    assert case_key(frame[["case"]]) == ["case"]
+    assert named_row(frame.assign(dataset=None), ["dataset", "case", "method"], 0) == "case a, method cam"
+
+
+def hint_of(first, second, keys=("case", "method", "metric")):
+    """The hint on two rows with the same keys."""
+    same = {"case": "a", "method": "cam", "metric": "iou"}
+    return repeat_hint(pd.DataFrame([same | first, same | second]), keys, 0, 1)
+
+
+def test_what_tells_repeated_rows_apart_is_proposed():
+    patients = hint_of({"patient": "p", "score": 0.1}, {"patient": "q", "score": 0.1})
+    assert [setting.value for setting in patients.settings()] == [["patient", "case"]]
+    assert "drop one" in str(hint_of({"score": 0.1}, {"score": 0.1}))
+    assert "'who'" in str(hint_of({"score": 0.1, "who": "ann"}, {"score": 0.1, "who": "bob"}))
+    # real numbers and flags are no names
+    for column in ({"x": 0.5}, {"x": True}):
+        other = {"x": 0.7} if column["x"] == 0.5 else {"x": False}
+        assert "if they differ by task or reader" in str(
+            hint_of({"score": 0.1, **column}, {"score": 0.1, **other})
+        )
+    every = ("case", "method", "metric", "task", "reader", "model", "seed", "dataset")
+    assert str(hint_of({"score": 0.1}, {"score": 0.2}, keys=every)) == "drop one"
+
+
+def test_columns_of_estimates_have_their_order_and_rows_the_order_given():
+    keys = pd.DataFrame({"method": ["b", "a", "c"]})
+    frame = estimates_frame(keys, {"n": [1, 2, 3], "estimate": [0.1, 0.2, 0.3]}, {"extra": [7, 8, 9]})
+    assert list(frame.columns) == ["method", "estimate", "n", "extra"]
+    assert frame["method"].tolist() == ["b", "a", "c"]
+    ordered = estimates_frame(keys, {"n": [1, 2, 3]}, order=np.array([1, 0, 2]))
+    assert ordered["n"].tolist() == [2, 1, 3]
+    assert ordered.index.tolist() == [0, 1, 2]
+    longer = insert_column(frame, "conf_low", 0.0)
+    assert list(longer.columns) == ["method", "estimate", "conf_low", "n", "extra"]
+    assert list(insert_column(frame, "caution", None).columns)[-2:] == ["caution", "extra"]
+    assert list(insert_column(pd.DataFrame({"method": ["a"]}), "term", "mean").columns) == ["method", "term"]
+    assert list(frame.columns) == ["method", "estimate", "n", "extra"]
+
+
+def test_columns_of_text_and_of_whole_numbers_may_have_missing_ones():
+    assert pd.isna(text_column(["a", None])).tolist() == [False, True]
+    numbers = integer_column([3, None])
+    assert numbers[0] == 3
+    assert pd.isna(numbers[1])
+
+
+def test_tables_that_are_not_scores_are_checked_for_their_metrics():
+    table = pd.DataFrame({"case": ["a", "b"], "iou": [0.5, 50.0]})
+    with warns(column="iou"):
+        checked_table_codes(table, ["iou"])
+    # of columns that are not used nothing is said, nor of those that a fit has computed
+    assert checked_table_codes(table, ["case"]).frame is table
+    augmented = table.assign(formula="iou ~ 1", fitted=0.5, residual=0.1)
+    assert checked_table_codes(augmented, ["iou"]).frame is augmented
+    with raises(ColumnError, column="score"):
+        checked_table_codes(table.assign(metric="iou", score="high"), ["iou"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from regression_derivatives import assert_derivatives_are_slopes
 from regression_oracle import FEATURES
 from scipy import special, stats
 from statsmodels.othermod.betareg import BetaModel
@@ -131,3 +132,12 @@ def test_leverages_and_variances_are_those_of_the_fitted_distribution():
     precision = solution.parameters["precision"]
     np.testing.assert_allclose(solution.variances, fitted * (1 - fitted) / (1 + precision), rtol=1e-10)
     assert solution.df_residual == 50 - 3
+
+
+def test_derivatives_of_the_mean_are_slopes_of_small_steps():
+    rng = np.random.default_rng(3)
+    matrix = np.column_stack([np.ones(30), rng.normal(size=30)])
+    solution = beta_regression(matrix, rng.beta(3, 2, 30), intercept=True)
+    predictors = np.column_stack([np.linspace(-3, 3, 7), np.linspace(0, 2, 7)])
+    assert_derivatives_are_slopes(solution.mean_function, predictors)
+    np.testing.assert_allclose(solution.mean_function(predictors).mean, special.expit(predictors[:, 0]))

@@ -1,6 +1,14 @@
-import numpy as np
+"""Logit models against statsmodels, and outcomes that have no estimates."""
 
-from salstats.stats.models.logit import logit, terms_separate_outcomes
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import special
+from tests_support import raises
+
+from salstats.errors import ValueRangeError
+from salstats.stats.models.family import NotEstimableError
+from salstats.stats.models.logit import BINOMIAL, FRACTIONAL, LOGIT, logit, terms_separate_outcomes
 
 
 def test_separation_is_found_exactly():
@@ -25,3 +33,86 @@ def test_the_fit_reaches_the_maximum_whatever_the_scale_of_its_columns():
     scale = np.array([1, 1e-6, 1e6])
     scaled = logit(matrix * scale, hit, True)
     np.testing.assert_allclose(scaled.coefficients * scale, fit.coefficients, rtol=1e-9)
+
+
+def fitted_scores(n=40, seed=5):
+    rng = np.random.default_rng(seed)
+    matrix = np.column_stack([np.ones(n), rng.normal(size=n)])
+    return matrix, (matrix @ [0.2, 0.5] + rng.normal(size=n) > 0).astype(float)
+
+
+def test_deviances_and_likelihood_are_those_of_statsmodels():
+    matrix, hit = fitted_scores()
+    theirs = sm.GLM(hit, matrix, family=sm.families.Binomial()).fit()
+    fit = logit(matrix, hit, intercept=True)
+    for name, expected in (("deviance", theirs.deviance), ("null_deviance", theirs.null_deviance)):
+        assert getattr(fit, name) == pytest.approx(expected)
+    assert fit.log_likelihood == pytest.approx(theirs.llf)
+    assert (fit.dispersion, fit.df_residual) == (1.0, 38.0)
+    np.testing.assert_allclose(fit.bread, theirs.cov_params(), rtol=1e-5)
+    np.testing.assert_allclose(fit.leverage, theirs.get_influence().hat_matrix_diag, rtol=1e-5)
+    # without an intercept the null model has probability 1/2
+    through_0 = logit(matrix[:, 1:], hit, intercept=False)
+    assert through_0.null_deviance == pytest.approx(80 * np.log(2))
+
+
+def test_fractions_have_pearsons_dispersion_and_no_likelihood():
+    matrix, hit = fitted_scores()
+    fraction = 0.2 + 0.5 * hit + 0.1 * np.sin(np.arange(40))
+    fit = logit(matrix, fraction, intercept=True, quasi=True)
+    residual = (fraction - fit.fitted) / np.sqrt(fit.fitted * (1 - fit.fitted))
+    assert fit.dispersion == pytest.approx((residual**2).sum() / 38)
+    assert np.isnan(fit.log_likelihood)
+    exact = special.expit(matrix @ [0.3, 0.4])
+    assert np.isnan(logit(matrix, exact, intercept=True, quasi=True).dispersion)
+
+
+def test_whole_weights_are_repeated_rows_without_a_likelihood():
+    matrix, hit = fitted_scores()
+    weights = 1.0 + np.arange(40) % 3
+    fit = logit(matrix, hit, True, weights)
+    rows = np.repeat(np.arange(40), weights.astype(int))
+    repeated = logit(matrix[rows], hit[rows], True)
+    np.testing.assert_allclose(fit.coefficients, repeated.coefficients, rtol=1e-9)
+    np.testing.assert_allclose(fit.bread, repeated.bread, rtol=1e-8)
+    for name in ("deviance", "null_deviance"):
+        assert getattr(fit, name) == pytest.approx(getattr(repeated, name))
+    np.testing.assert_allclose(fit.scores.sum(axis=0), 0, atol=1e-9)
+    assert np.isnan(fit.log_likelihood)
+
+
+def test_outcomes_that_terms_separate_have_no_estimates():
+    x = np.arange(8.0)
+    matrix = np.column_stack([np.ones(8), x])
+    with raises(NotEstimableError, match="terms separate it"):
+        logit(matrix, (x > 3).astype(float), True)
+    with raises(NotEstimableError, match="the outcome is constant"):
+        logit(matrix, np.ones(8), True)
+
+
+def test_derivatives_of_the_link_are_slopes_of_small_steps():
+    predictor, step = np.linspace(-4, 4, 9), 1e-5
+    first = (LOGIT.mean(predictor + step) - LOGIT.mean(predictor - step)) / (2 * step)
+    np.testing.assert_allclose(LOGIT.first_derivative(predictor), first, rtol=1e-7)
+    second = (LOGIT.first_derivative(predictor + step) - LOGIT.first_derivative(predictor - step)) / (
+        2 * step
+    )
+    np.testing.assert_allclose(LOGIT.second_derivative(predictor), second, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("family", "scores", "is_valid"),
+    [
+        (BINOMIAL, [0.0, 1.0], True),
+        (BINOMIAL, [0.0, 0.5], False),
+        (FRACTIONAL, [0.0, 0.5, 1.0], True),
+        (FRACTIONAL, [-0.1, 0.5], False),
+        (FRACTIONAL, [0.5, 1.1], False),
+    ],
+)
+def test_outcomes_of_a_family_lie_in_its_range(family, scores, is_valid):
+    if is_valid:
+        family.check_outcome(np.array(scores), family.name)
+        return
+    with raises(ValueRangeError, option="family", value=family.name):
+        family.check_outcome(np.array(scores), family.name)

@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from regression_derivatives import assert_derivatives_are_slopes
 from scipy import integrate, optimize, stats
 from scipy.special import expit
 from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ValueRangeError
+from salstats.stats.models.ordered_beta import ordered_beta
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "ordered_beta"
 FORMULA = "{} ~ method * x"
@@ -201,3 +203,17 @@ def test_without_lumps_both_are_beta_models(scores):
         ours = ss.regress(inside, "score ~ method + x", by=(), family=family, unit="patient")
         for column in ("estimate", "std_error", "df"):
             np.testing.assert_allclose(ours[column], beta[column], rtol=1e-8)
+
+
+@pytest.mark.parametrize(("zeros", "ones"), [(True, True), (True, False), (False, True), (False, False)])
+def test_derivatives_of_the_mean_are_slopes_of_small_steps(zeros, ones):
+    rng = np.random.default_rng(4)
+    matrix = np.column_stack([np.ones(80), rng.normal(size=80)])
+    response = rng.beta(3, 2, 80)
+    if zeros:
+        response[:15] = 0.0
+    if ones:
+        response[15:40] = 1.0
+    solution = ordered_beta(matrix, response, intercept=True)
+    nuisance = np.tile(solution.nuisance_parameters, (7, 1))
+    assert_derivatives_are_slopes(solution.mean_function, np.column_stack([np.linspace(-3, 3, 7), nuisance]))
