@@ -1,9 +1,13 @@
 """Rows of a figure: as high as what they hold."""
 
 import numpy as np
+import pandas as pd
+import plotnine as p9
 import pytest
 
-from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
+import salstats as ss
+from salstats.display.plots.layout.figure import Figure
+from salstats.display.plots.layout.figure_rows import count_closing, dodge_offsets, row_layout
 
 
 def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
@@ -22,3 +26,64 @@ def test_marks_of_a_row_lie_within_it_around_its_middle():
     shifts = dodge_offsets([0, 1, 2], 3)
     assert shifts[0] > shifts[1] == 0 > shifts[2]
     assert max(abs(shifts)) < row_layout(["a"], ["a"], 3).height / 2
+
+
+def test_groups_of_rows_end_where_the_next_begins():
+    rows = row_layout(list("abcd"), list("abcd"), starts_group=[True, False, True, False])
+    assert rows.group_ends == [rows.lower_edges[1], rows.lower_edges[3]]
+    # by default each row is a group
+    assert row_layout(["a", "b"], ["a", "b"]).group_ends == row_layout(["a", "b"], ["a", "b"]).lower_edges
+
+
+def test_a_page_has_the_rows_between_the_ends_of_its_axis():
+    rows = row_layout(list("abcd"), list("abcd"))
+    page = Figure(pd.DataFrame({"x": [0.0], "y": [0.0]}), p9.aes("x", "y"))
+    assert rows.are_on(page).tolist() == [True] * 4
+    ends = (rows.lower_edges[2], rows.lower_edges[0])
+    assert rows.are_on(page + p9.coord_cartesian(ylim=ends)).tolist() == [False, True, True, False]
+
+
+def test_every_second_row_is_striped_over_its_whole_height():
+    rows = row_layout(list("abc"), ["a", "b\nb", "c"])
+    stripes, axis = rows.layers()
+    assert stripes.data["ymin"].tolist() == pytest.approx([rows.lower_edges[1]])
+    assert stripes.data["ymax"].tolist() == pytest.approx([rows.lower_edges[0]])
+    (alone,) = rows.layers(striped=False)
+    for scale in (axis, alone):
+        assert list(scale.breaks) == pytest.approx(list(rows.centres))
+        assert tuple(scale.limits) == (-rows.height, 0)
+
+
+def test_summaries_at_the_end_are_counted():
+    assert count_closing(["Edema", "Overall", "Average"]) == 2
+    assert count_closing(["Overall", "Edema", "Average"]) == 1
+    assert count_closing(["Edema"]) == count_closing([]) == 0
+
+
+def means_of_tasks():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    return ss.summarize(scores, by=["method", "task"], average="task", interval="t")
+
+
+def tops_of(figure, column):
+    """Mean vertical position of the marks of each value, 0 at the top."""
+    return figure.data.groupby(column)["y"].mean().sort_values(ascending=False)
+
+
+def test_tasks_stand_above_their_average_and_methods_beside_each_other():
+    means = means_of_tasks()
+    tops = tops_of(ss.plot_intervals(means), "row_label")
+    assert tops.index[-1] == "Average"
+    # marks of the methods of a task differ, in one order in every task
+    figure = ss.plot_intervals(means)
+    order = figure.data.sort_values("y", ascending=False).groupby("row_label")["method_label"].agg(list)
+    assert order.map(tuple).nunique() == 1
+    assert figure.data["y"].nunique() == len(figure.data)
+
+
+def test_references_stand_below_the_methods():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    means = ss.summarize(scores, by=["method"], interval="t")
+    tops = tops_of(ss.plot_intervals(means), "row_label")
+    assert tops.index[-1] == "Human benchmark"
+    assert len(tops) == 3

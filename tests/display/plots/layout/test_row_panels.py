@@ -3,7 +3,9 @@
 import pandas as pd
 import plotnine as p9
 import pytest
+from tests_support import raises
 
+import salstats as ss
 from salstats.display.plots.layout.figure_rows import PlacedRows, row_layout
 from salstats.display.plots.layout.row_panels import (
     figure_width,
@@ -12,6 +14,7 @@ from salstats.display.plots.layout.row_panels import (
     panel_titles,
     row_panels,
 )
+from salstats.errors import SalstatsError
 
 ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
 
@@ -81,3 +84,39 @@ def test_axis_title_caption_and_legend_make_the_figure_higher():
     assert height("Mean") == pytest.approx(height() + 4.0)
     assert height(notes=["A sentence."]) > height()
     assert height(legend=["Grad-CAM"]) > height()
+
+
+def test_titles_and_headings_make_panels_higher():
+    grid = row_panels(ROWS, [""], 1, 89)
+    titled = row_panels(ROWS, ["t0", "t1"], 1, 89)
+    two_lines = row_panels(ROWS, ["t0", "t1"], 1, 89, {"n\npairs": ["1", "2"]})
+    heights = [
+        25.4 * (p9.ggplot() + g.elements("", (), ())).theme.getp("figure_size")[1] for g in (grid, titled)
+    ]
+    # two panels below each other are more than twice as high as one without a title
+    assert heights[1] > 1.5 * heights[0]
+    assert two_lines.heading_lines == 2
+    assert grid.heading_lines == 0
+    sided = row_panels(ROWS, [""], 1, 89, has_sides=True)
+    assert sided.sides_mm > grid.sides_mm == 0
+
+
+def test_the_narrowest_rows_are_taken_where_nothing_fits():
+    label = "Enlargedcardiomediastinum"
+
+    def place(chars):
+        text = label if chars > 12 else label[:12] + "\n" + label[12:]
+        return PlacedRows(pd.DataFrame({"y": [0.0]}), row_layout([label], [text]))
+
+    fitted = fitting_rows(place, {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}, 40)
+    assert "\n" in fitted.rows.texts[0]
+
+
+def test_a_figure_without_room_for_its_marks_names_the_width_that_would_do():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    means = ss.summarize(scores, by=["method"], interval="t")
+    with raises(SalstatsError, option="width", value=45) as caught:
+        ss.plot_forest(means, width=45)
+    sufficient = next(setting.value for setting in caught.value.hint.settings() if setting.option == "width")
+    assert 45 < sufficient < 120
+    ss.plot_forest(means, width=sufficient)
