@@ -2,7 +2,7 @@
 
 from salstats.display.tables.great_table import great_table, record_of
 from salstats.display.tables.record import Table, TableColumn
-from salstats.display.tables.rows import plain_text, table_to_rows
+from salstats.display.tables.rows import cells_by_column, plain_text, table_to_rows, with_columns
 
 
 def text(**options):
@@ -32,3 +32,78 @@ def test_a_terminal_shows_marks_and_other_text_does_not_speak_of_them():
         ["Edema", "0.5", "0.4"],
         ["Nodule", "0.3", "0.6"],
     ]
+
+
+def grouped_table():
+    """A table with two labels a row, groups of rows and headings that columns share."""
+    return Table(
+        ("Task", "Reader"),
+        [("Edema", "ann"), ("Edema", "bob"), ("Nodule", "ann"), ("Nodule", "bob")],
+        [
+            TableColumn("n", spanners=("IoU",)),
+            TableColumn("Mean", spanners=("IoU",)),
+            TableColumn("Mean", spanners=("Dice",)),
+            TableColumn("P"),
+        ],
+        [
+            ["10", "0.5", "0.6", "1"],
+            ["20", "0.4", "0.5", "2"],
+            ["30", "0.3", "0.4", "3"],
+            ["5", "0.2", "0.1", "4"],
+        ],
+        groups=["CAM", "CAM", "LIME", "LIME"],
+        notes=("A note with several words.",),
+        title="A title",
+    )  # fmt: skip
+
+
+def shapes(cells):
+    """Text and number of columns of the cells of a row."""
+    return [(cell.text, cell.n_columns) for cell in cells]
+
+
+def test_neighbours_share_headings_and_equal_labels_become_one():
+    rows = table_to_rows(grouped_table())
+    assert rows.n_stub == 2
+    assert shapes(rows.head[0]) == [("", 1), ("", 1), ("IoU", 2), ("Dice", 1), ("", 1)]
+    assert shapes(rows.head[1]) == [(text, 1) for text in ("Task", "Reader", "n", "Mean", "Mean", "P")]
+    assert [row.is_group for row in rows.body] == [True, False, False, True, False, False]
+    assert shapes(rows.body[0].cells) == [("CAM", 6)]
+    assert [row.cells[0].n_rows for row in rows.body] == [1, 2, 0, 1, 2, 0]
+    # the last label of a row stays its own
+    assert [row.cells[1].n_rows for row in rows.body if not row.is_group] == [1] * 4
+
+
+def test_some_columns_keep_the_labels_and_their_share_of_common_headings():
+    rows = table_to_rows(grouped_table())
+    part = with_columns(rows, 3, 5)
+    assert shapes(part.head[0]) == [("", 1), ("", 1), ("IoU", 1), ("Dice", 1)]
+    assert [text for text, _ in shapes(part.head[1])] == ["Task", "Reader", "Mean", "Mean"]
+    assert shapes(part.body[0].cells) == [("CAM", 4)]
+    assert [cell.text for cell in part.body[1].cells] == ["Edema", "ann", "0.5", "0.6"]
+    assert (part.title, part.notes, len(part.aligns)) == ("", (), 4)
+    assert [column for column, _ in cells_by_column(rows.head[0])] == [0, 1, 2, 4, 5]
+
+
+def test_text_has_numbers_below_each_other_and_notes_of_a_width():
+    lines = plain_text(table_to_rows(grouped_table()), 12).splitlines()
+    assert lines[0] == "A title"
+    assert lines[1].split() == ["IoU", "Dice"]
+    ends = [line.rstrip().rfind(number) for line, number in zip(lines[4:6], ("1", "2"), strict=True)]
+    assert ends[0] == ends[1]
+    assert lines[-3:] == ["A note with", "several", "words."]
+    assert plain_text(table_to_rows(grouped_table())).splitlines()[-1] == "A note with several words."
+
+
+def test_labels_that_are_set_in_and_numbers_of_other_lengths_are_padded():
+    table = Table(
+        ("Task",),
+        [("Edema",), ("left",)],
+        [TableColumn("n", align="right")],
+        [["10"], ["5"]],
+        indented_rows={1},
+    )
+    lines = plain_text(table_to_rows(table)).splitlines()
+    assert lines[1].startswith("Edema")
+    assert lines[2].startswith("  left")
+    assert lines[1].index("10") + 1 == lines[2].index("5")

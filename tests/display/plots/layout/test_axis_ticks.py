@@ -6,6 +6,8 @@ from salstats.display.plots.layout.axis_ticks import (
     axis_breaks,
     log_breaks,
     log_texts,
+    number_axes,
+    rank_breaks,
     tick_texts,
     vertical_breaks,
 )
@@ -39,3 +41,32 @@ def test_a_vertical_axis_has_room_for_more_ticks_than_a_horizontal_one():
 def test_ticks_of_logarithms_have_the_decimals_that_each_needs():
     assert log_texts(log_breaks((0.01, 150.0))) == ["0.01", "0.1", "1", "10", "100"]
     assert len(log_breaks((0.9, 1.2))) > 1
+
+
+@pytest.mark.parametrize(
+    ("n_ranks", "breaks"),
+    [
+        (1, [1]),
+        (2, [1, 2]),
+        (5, [1, 2, 3, 4, 5]),
+        (10, [1, *range(2, 11)]),
+        (11, [1, 2, 4, 6, 8, 10]),
+        (45, [1, *range(5, 46, 5)]),
+    ],
+)
+def test_ranks_at_an_axis_are_the_first_and_multiples_of_a_step(n_ranks, breaks):
+    assert rank_breaks(n_ranks) == breaks
+    assert rank_breaks(12, max_steps=3) == [1, 4, 8, 12]
+
+
+def test_narrow_logarithmic_axes_have_round_numbers_and_wide_ones_powers():
+    assert log_breaks((2.2, 2.9)) == axis_breaks((2.2, 2.9), 35.0)
+    assert len(log_breaks((2.2, 2.9))) > 1
+    assert log_breaks((0.5, 2000.0), 12.0) == [1.0, 1000.0]
+    assert set(log_breaks((0.05, 50.0), 80.0)) >= {0.1, 1.0, 10.0}
+
+
+def test_axes_of_a_panel_have_breaks_for_its_width_and_height():
+    horizontal, vertical = number_axes(width=14.0, height=60.0)
+    assert len(horizontal.breaks((0.0, 4.0))) < len(vertical.breaks((0.0, 4.0)))
+    assert horizontal.labels([0.5, 1.0]) == ["0.5", "1.0"]
