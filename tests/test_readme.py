@@ -117,6 +117,10 @@ def meant(node):
         return pytest.importorskip("salstats.explain", reason="needs torch") if explain else WORDS[node.id]
     if isinstance(node, ast.Attribute):
         return getattr(meant(node.value), node.attr)
+    if isinstance(node, ast.Subscript):
+        # columns of a result
+        meant(node.value)
+        return pd.DataFrame
     function = meant(node.func)
     # a method as of its object
     own = (
