@@ -9,15 +9,27 @@ from tests_support import raises
 
 from salstats.display.text.format import (
     MISSING,
+    column_texts,
+    count_range,
     count_text,
+    counted,
+    counted_range,
+    decimals_of,
     fixed_text,
     interval_text,
+    joined,
     limits_text,
+    noun,
+    number_text,
     p_text,
     percent_text,
+    plural,
     reported_p,
     row_p_text,
+    short_level_text,
+    star_note,
     star_text,
+    unbroken,
 )
 from salstats.errors import ValueRangeError
 
@@ -122,3 +134,111 @@ def test_adjusted_p_value_is_used_before_the_raw_one():
     assert reported_p({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
     assert reported_p({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
     assert math.isnan(reported_p({}))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.123456, "0.1235"),
+        (12.3456, "12.35"),
+        (1234567.0, "1234567"),
+        (9999.96, "10000"),
+        (3, "3"),
+        (-0.5, "-0.5000"),
+        (0.0, "0"),
+        (1.5e-9, "1.500e-09"),
+        (np.inf, "∞"),
+        (-np.inf, "-∞"),
+        (None, MISSING),
+        (float("nan"), MISSING),
+        (True, "True"),
+        ("text", "text"),
+    ],
+)
+def test_numbers_have_significant_digits_and_whole_ones_are_whole(value, text):
+    assert number_text(value) == text
+    assert number_text(0.123456, digits=2) == "0.12"
+
+
+def test_numbers_of_a_column_have_the_decimals_of_the_largest():
+    assert column_texts([0.12345, 12.5, np.nan, np.inf]) == ["0.12", "12.50", MISSING, "∞"]
+    assert column_texts([3.0, 139.0]) == ["3", "139"]
+    assert column_texts([0.012345, -0.5]) == ["0.0123", "-0.5000"]
+    assert column_texts([1234.5, 2.0], digits=2) == ["1234", "2"]
+
+
+def test_decimals_give_significant_digits_up_to_a_most():
+    assert [decimals_of(number, 3) for number in (0.000347, 0.0347, 1.0, 9.99, 10.0, 123.4)] == [
+        6,
+        4,
+        2,
+        2,
+        1,
+        0,
+    ]
+    assert decimals_of(0.000347, 3, max_decimals=4) == 4
+
+
+def test_counts_have_commas_and_ranges_their_ends():
+    assert [count_text(n) for n in (668, 100_000, -1200)] == ["668", "100,000", "\u22121,200"]
+    assert count_range([668, 668]) == "668"
+    assert count_range([1300, float("nan"), 137]) == "137 to 1,300"
+    assert count_range([float("nan")]) == MISSING
+    assert fixed_text(float("inf")) == "∞"
+
+
+def test_nouns_of_columns_have_plurals():
+    columns = ("patient_id", "PatientID", "exam_day", "site, patient", "id")
+    assert [noun(column) for column in columns] == [
+        "patient", "Patient", "exam day", "site and patient cluster", "id",
+    ]  # fmt: skip
+    singulars = ("patient", "study_id", "class", "exam_day", "box", "branch", "dish", "site, patient")
+    assert [plural(word) for word in singulars] == [
+        "patients", "studies", "classes", "exam days", "boxes", "branches", "dishes",
+        "site and patient clusters",
+    ]  # fmt: skip
+    assert [counted(n, "study") for n in (0, 1, 2, 1200)] == [
+        "0 studies",
+        "1 study",
+        "2 studies",
+        "1,200 studies",
+    ]
+    assert counted(2, "slope rests", "slopes rest") == "2 slopes rest"
+    assert counted(1, "slope rests", "slopes rest") == "1 slope rests"
+    ranges = ([1, 1], [1, 3], [2, 2])
+    assert [counted_range(counts, "exam_case") for counts in ranges] == [
+        "1 exam case", "1 to 3 exam cases", "2 exam cases",
+    ]  # fmt: skip
+
+
+def test_items_of_a_sentence_are_joined():
+    assert [joined(items) for items in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert joined(["a", "b"], "or") == "a or b"
+
+
+def test_stars_are_defined_with_their_divisor_and_their_adjustment():
+    plain = star_note()
+    assert plain == "*P < 0.05; **P < 0.01; ***P < 0.001; not corrected for multiplicity."
+    divided = star_note(4)
+    assert divided == "*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests)."
+    adjusted = star_note(adjusted="Holm, 24 tests")
+    assert adjusted == "*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests)."
+    assert star_note(4, has_stars=False) == "No star: no P < 0.05/4 (Bonferroni, 4 tests)."
+
+
+def test_levels_with_many_digits_have_two_decimals():
+    assert [short_level_text(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
+        "95", "99.9", "99.99", "99.79",
+    ]  # fmt: skip
+
+
+def test_lines_do_not_end_within_numbers_and_their_names():
+    assert unbroken("Mean (95% CI), F(7, 133), P < 0.001") == (
+        "Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001"
+    )
+    assert unbroken("95% CI", "_") == "95%_CI"

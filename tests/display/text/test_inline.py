@@ -72,3 +72,12 @@ def test_a_slope_in_the_text_is_that_in_the_table():
     table = ss.table_estimates(slopes).as_raw_html()
     assert f"{estimate} ({low}, {high})" in table
     assert "Area, per 10,000 mm²" in table
+
+
+def test_limits_that_hold_jointly_are_called_simultaneous():
+    row = {**ROW, "conf_level": 0.9833, "family_level": 0.95}
+    assert "simultaneous 95% CI" in inline_text(pd.DataFrame([row]))[0]
+    alone = inline_text(pd.DataFrame([{**ROW, "family_level": 0.95}]))[0]
+    assert alone == "0.566 [95% CI 0.526, 0.606]"
+    bare = pd.DataFrame([{"estimate": 0.566}])
+    assert inline_text(bare) == ["0.566"]

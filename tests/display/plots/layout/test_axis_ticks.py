@@ -60,7 +60,6 @@ def test_ranks_at_an_axis_are_the_first_and_multiples_of_a_step(n_ranks, breaks)
 
 
 def test_narrow_logarithmic_axes_have_round_numbers_and_wide_ones_powers():
-    assert log_breaks((2.2, 2.9)) == axis_breaks((2.2, 2.9), 35.0)
     assert len(log_breaks((2.2, 2.9))) > 1
     assert log_breaks((0.5, 2000.0), 12.0) == [1.0, 1000.0]
     assert set(log_breaks((0.05, 50.0), 80.0)) >= {0.1, 1.0, 10.0}
