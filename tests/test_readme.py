@@ -132,7 +132,8 @@ def meant(node):
         if isinstance(inner, ast.Call) and ast.unparse(inner.func).startswith("ss."):
             meant(inner)
     made = inspect.signature(function).return_annotation
-    return {"Fit": Fit, "Study": ss.Study}.get(getattr(made, "__name__", made))
+    classes = {"Fit": Fit, "Study": ss.Study, "DataFrame": pd.DataFrame}
+    return classes.get(getattr(made, "__name__", made))
 
 
 @pytest.fixture
