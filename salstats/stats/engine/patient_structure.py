@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -316,20 +317,35 @@ def _are_contiguous(case_codes: np.ndarray, first: np.ndarray, n_groups: int) ->
     return min(n_runs_in_rows, n_runs_by_name) <= _MAX_RUNS_PER_GROUP * n_groups
 
 
-def numbering_restarts(patients: pd.Series, sites: pd.Series) -> bool:
+class NumberedNames(NamedTuple):
+    """Names that end in a number, as "P017" does; a name that does not, or more than once, has none."""
+
+    #: Text before the number, missing without a number.
+    stems: pd.Series
+    #: The number as float, NaN without one.
+    numbers: pd.Series
+
+
+def numbered_names(names: pd.Series) -> NumberedNames:
+    """Return the stem and the number of each name."""
+    extracted = names.astype(TEXT).str.extract(r"^(\D*)0*(\d+)(?:\.0)?$")
+    return NumberedNames(extracted[0], extracted[1].astype("float"))
+
+
+def numbering_restarts(patients: NumberedNames, sites: pd.Series) -> bool:
     """Return True if patients are numbered 1, 2, ... within each site, and sites differ in their number.
 
     Sites with the same number of patients each would rather be patients, and the patients views or sides.
     """
-    numbers = patients.astype(TEXT).str.extract(r"^(\D*)0*(\d+)(?:\.0)?$")
-    stems = numbers[0]
-    is_numbered = numbers[1].notna() & sites.notna()
-    if not is_numbered.any() or stems[is_numbered].nunique() > 1:
+    n_sites = sites.nunique()
+    if not 2 <= n_sites <= len(sites) / 4:
         return False
-    by_site = numbers.loc[is_numbered, 1].astype("float").groupby(sites[is_numbered], observed=True)
-    largest = by_site.max()
+    is_numbered = patients.numbers.notna() & sites.notna()
+    if not is_numbered.any() or patients.stems[is_numbered].nunique() > 1:
+        return False
+    by_site = patients.numbers[is_numbered].groupby(sites[is_numbered], observed=True)
     n_patients = by_site.nunique()
-    if not 2 <= len(n_patients) <= len(patients) / 4 or n_patients.nunique() == 1:
+    if len(n_patients) < 2 or n_patients.nunique() == 1:
         return False
-    is_complete = largest.eq(n_patients.astype("float")) & n_patients.ge(3)
+    is_complete = by_site.max().eq(n_patients.astype("float")) & n_patients.ge(3)
     return bool(is_complete.all())

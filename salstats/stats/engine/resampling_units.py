@@ -12,7 +12,12 @@ from salstats.checks import check_columns
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
-from salstats.stats.engine.patient_structure import find_patient_column, groups_in_names, numbering_restarts
+from salstats.stats.engine.patient_structure import (
+    find_patient_column,
+    groups_in_names,
+    numbered_names,
+    numbering_restarts,
+)
 
 #: Values of `unit=`: the name of a column, or several columns whose values together identify a unit.
 Unit = str | Sequence[str] | None
@@ -322,7 +327,7 @@ def _site_columns(frame: pd.DataFrame, column: str, first: np.ndarray) -> list[s
     """List the columns of sites that may each number the patients of a column from 1."""
     if not column:
         return []
-    patients = frame[column].iloc[first]
+    patients = numbered_names(frame[column].iloc[first])
     sites = []
     for name in map(str, frame.columns):
         if name in (*KEY_COLUMNS, "metric", "score", column):
