@@ -247,7 +247,8 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     from salstats.files.paths import no_output_is_read
 
     function = getattr(ss, command.function)
-    path = argument("path", command.source.metavar, Path, command.source.help)
+    path_type: Any = Path | None if command.source.is_optional else Path
+    path = argument("path", command.source.metavar, path_type, command.source.help)
     command_options = options(command, function)
     # an option of the command goes before one of its reader with the same flag, which then is Python's alone
     command_flags = {option.flag for option in command_options}
@@ -259,7 +260,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
         options_of_call = keyword_arguments(command_options, typed)
         with no_output_is_read():
             run = CommandRun(
-                path=typed[path.parameter.name],
+                path_or_none=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),
                 arguments=[options_of_call.pop(name) for name in command.arguments],
                 output=options_of_call.pop("output", None),

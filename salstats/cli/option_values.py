@@ -72,6 +72,21 @@ def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict
     return named
 
 
+def named_paths(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+    """Read one path, or a repeated option such as `gradcam=DIR`; a path alone among several names itself."""
+    from salstats.files.input_files import is_unnamed_single_value
+
+    if is_unnamed_single_value(values):
+        return values[0]
+    assignments = []
+    for text in values:
+        if is_unnamed_single_value([text]):
+            assignments.append(f"{Path(text).absolute().name}={text}")
+        else:
+            assignments.append(text)
+    return repeated_assignments(assignments, flag, example)
+
+
 def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
     """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
     named: dict[str, str | dict[str, str]] = {}

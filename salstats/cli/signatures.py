@@ -21,6 +21,7 @@ from salstats.cli.option_values import (
     labels,
     margin,
     metric_options,
+    named_paths,
     number,
     number_or_text,
     numbers,
@@ -55,6 +56,7 @@ class _Form:
             labels,
             score_columns,
             metric_options,
+            named_paths,
         ):
             return "NAME=VALUE"
         return "VALUE"
@@ -68,8 +70,8 @@ _FORMS: dict[str, _Form] = {
     "margin": _Form(margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(joined_files, "features.csv or elongation=FILE"),
-    "maps": _Form(repeated_assignments, "gradcam:densenet=DIR"),
-    "masks": _Form(repeated_assignments, "gradcam=PATH"),
+    "maps": _Form(named_paths, "gradcam:densenet=DIR"),
+    "masks": _Form(named_paths, "gradcam=PATH"),
     "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
     "labels": _Form(labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": _Form(repeated_assignments, "my_score=smaller"),
@@ -221,12 +223,17 @@ def flag_word(name: str, flag_words: Mapping[str, str] | None = None) -> str:
 
 
 def argument(name: str, metavar: str, value_type: Any, help_text: str) -> Option:
-    """Make a positional argument."""
+    """Make a positional argument; one whose type allows None may be left out."""
     # typer itself shows that an argument may have several values
     info = typer.Argument(metavar=metavar.removesuffix("..."), help=help_text)
     # an option may have the same name
     key = f"argument_{name}"
-    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value_type, info])
+    default: Any = inspect.Parameter.empty
+    if type(None) in _members(value_type):
+        default = None
+    parameter = inspect.Parameter(
+        key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value_type, info], default=default
+    )
     return Option(name, "", parameter, _unchanged)
 
 

@@ -25,8 +25,8 @@ TEXT_OPTIONS = ("sep", "decimal", "encoding", "sheet")
 class CommandRun:
     """One call of a command."""
 
-    #: The file or folder that is read.
-    path: Path
+    #: The file or folder that is read; None where options name the folders of a study.
+    path_or_none: Path | None
     #: Keyword arguments of the reader.
     reading: dict[str, Any]
     #: Keyword arguments of the public function.
@@ -40,6 +40,12 @@ class CommandRun:
     print_all: bool
     #: The public function.
     function: Callable[..., Any]
+
+    @property
+    def path(self) -> Path:
+        """The file or folder that is read, of a command that needs one."""
+        assert self.path_or_none is not None
+        return self.path_or_none
 
     def call(self, data: Any, **options: Any) -> Any:
         """Call the public function on the data, with a progress bar or spinner at a terminal."""
@@ -94,6 +100,17 @@ def reader(name: str) -> Callable[[CommandRun], Any]:
         return getattr(ss, name)(run.path, **run.reading)
 
     return read
+
+
+def read_study(run: CommandRun) -> Any:
+    """Read a study from its folder, or without one from the folders that options name."""
+    import salstats as ss
+
+    reading = dict(run.reading)
+    if run.path_or_none is None and "colormap" in run.options:
+        # the colours of pictures in folders, and no way of smoothing
+        reading["colormap"] = run.options.pop("colormap")
+    return ss.read_study(run.path_or_none, **reading)
 
 
 def _score_options() -> list[Option]:
@@ -183,6 +200,8 @@ class Source:
     help: str
     options: Callable[[], list[Option]]
     reader: Callable[[CommandRun], Any]
+    #: Whether options may name what is read.
+    is_optional: bool = False
 
     def read(self, run: CommandRun) -> Any:
         """Read the data of a run."""
@@ -193,6 +212,12 @@ class Source:
 _FILE = "CSV, TSV, Parquet or XLSX file."
 SCORES = Source("SCORES", _FILE, _score_options, read_scores)
 TABLE = Source("SCORES", _FILE, _score_options, read_table)
-STUDY = Source("STUDY", "Folder of maps and annotations.", _study_options, reader("read_study"))
+STUDY = Source(
+    "STUDY",
+    "Folder of maps and annotations, unless --maps, --masks and --truth name theirs.",
+    _study_options,
+    read_study,
+    is_optional=True,
+)
 _RECORDINGS = "Recordings: metadata_phase_*.csv, ID/fixations.csv."
 GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, reader("read_gaze"))

@@ -1,9 +1,9 @@
 """Read JSON files of case -> task -> masks, outlines or points, each value checked where it stands."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,31 @@ class CaseFile:
     def tasks(self) -> set[str]:
         """Return every task of the file."""
         return {task for values in self.values.values() for task in values}
+
+
+class SizeInFile(NamedTuple):
+    """Size of an image, and the file that gives it."""
+
+    #: (height, width)
+    shape: tuple[int, int]
+    file: Path
+
+
+def image_sizes(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
+    """Return the size of each image and the file that gives it; all files that give it must agree."""
+    sizes: dict[str, SizeInFile] = {}
+    for case_file in files:
+        for case, shape in case_file.shapes.items():
+            first_shape, first_file = sizes.setdefault(case, SizeInFile(shape, case_file.file))
+            if first_shape != shape:
+                first_size = f"{first_shape[0]} x {first_shape[1]} (height x width)"
+                raise InputFileError(
+                    f"case {case} is {first_size} in {first_file} and {shape[0]} x {shape[1]} in "
+                    f"{case_file.file}; they must be of one image",
+                    path=case_file.file,
+                    value=shape,
+                )
+    return sizes
 
 
 def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:

@@ -1,4 +1,4 @@
-"""Tables with a row per case: probabilities of a model, and sizes of pixels."""
+"""Tables of cases: probabilities of a model, sizes of pixels, and points that people marked."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.errors import ColumnError
+from salstats.readers.case_json import CaseFile
 from salstats.readers.cells import PathLike
 from salstats.readers.tables import read_format_table
 
@@ -44,6 +45,39 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     col_mm = table.numbers("col_mm", _is_no_size, problem)
     sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
     return dict(zip(table.cases(), sizes, strict=True))
+
+
+def read_point_table(path: PathLike, only_task: str | None = None) -> CaseFile:
+    """Read marked points, each array of shape (n, 2) as (row, col); the table has a row for each point.
+
+    Its columns are `case`, `x` and `y` (pixels of the image from its left and upper edge), and `task`, which
+    may be missing where all points are of `only_task`. A row whose `x` and `y` are empty says that nothing
+    was marked.
+    """
+    table = read_format_table(Path(path), ColumnError)
+    table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
+    cases = table.filled("case")
+    if only_task is None or "task" in table.columns:
+        table.check_columns(("task",), "the truth has several tasks")
+        tasks = table.filled("task")
+    else:
+        tasks = [only_task] * len(cases)
+    col_row = np.column_stack([table.numbers("x"), table.numbers("y")])
+    is_missing = np.isnan(col_row)
+    is_half = is_missing.any(axis=1) & ~is_missing.all(axis=1)
+    if is_half.any():
+        row = int(is_half.argmax())
+        raise ColumnError(
+            f"{table.location(row)}: of x and y one is empty", column="x", rows=[row], path=table.file
+        )
+    rows_of_task: dict[tuple[str, str], list[int]] = {}
+    for row, case_and_task in enumerate(zip(cases, tasks, strict=True)):
+        rows_of_task.setdefault(case_and_task, []).append(row)
+    values: dict[str, dict[str, np.ndarray]] = {}
+    for (case, task), rows in rows_of_task.items():
+        marked = [row for row in rows if not is_missing[row].any()]
+        values.setdefault(case, {})[task] = col_row[marked][:, ::-1]
+    return CaseFile(table.file, values, shapes={})
 
 
 def _is_no_probability(values: np.ndarray) -> np.ndarray:

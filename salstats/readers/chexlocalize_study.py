@@ -17,6 +17,8 @@ from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
 from salstats.readers.case_json import (
     CaseFile,
+    SizeInFile,
+    image_sizes,
     read_outlines,
     read_points,
     read_segmentations,
@@ -52,14 +54,6 @@ _READ_FUNCTIONS = {
 _UNCERTAIN = -1
 #: Case -> task -> 0, 1, or NaN where it is not known.
 LabelOfCaseAndTask = dict[str, dict[str, float]]
-
-
-class SizeInFile(NamedTuple):
-    """Size of an image, and the file that gives it."""
-
-    #: (height, width)
-    shape: tuple[int, int]
-    file: Path
 
 
 class StudyFiles(NamedTuple):
@@ -254,7 +248,7 @@ def study_of(
     if not cases:
         raise InputFileError(f"{reference}: holds no case")
     study_tasks = _tasks(files, tasks, source)
-    sizes = _sizes([*files.truth, *files.prediction_files])
+    sizes = image_sizes([*files.truth, *files.prediction_files])
     for case_file in files.points:
         warn_of_points(case_file, {case: size.shape for case, size in sizes.items()})
     patients: dict[str, str] = {}
@@ -314,21 +308,6 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
         )
     release_tasks = [task for task in TASKS if task in available]
     return (*release_tasks, *sorted(annotated - set(TASKS)))
-
-
-def _sizes(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
-    """Return the size of each image and the file that gives it; all files that give it must agree."""
-    sizes: dict[str, SizeInFile] = {}
-    for case_file in files:
-        for case, shape in case_file.shapes.items():
-            first_shape, first_file = sizes.setdefault(case, SizeInFile(shape, case_file.file))
-            if first_shape != shape:
-                first_size = f"{first_shape[0]} x {first_shape[1]} (height x width)"
-                raise InputFileError(
-                    f"case {case} is {first_size} in {first_file} and {shape[0]} x {shape[1]} in "
-                    f"{case_file.file}; they must be of one image"
-                )
-    return sizes
 
 
 def _truths(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:

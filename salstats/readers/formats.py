@@ -55,21 +55,32 @@ _ROWS = (
         "saliency_bench", "Saliency-Bench", "attention_label/*.csv", "saliency_bench", "read_saliency_bench"
     ),
     Format("coco", "COCO annotations and results", "instances*.json, *.coco.json", "coco", "read_coco"),
+    Format(
+        "folders",
+        "folders of maps and masks with equal names",
+        "truth/CASE.png beside maps/CASE.npy or maps/METHOD/CASE.npy",
+        "case_folders",
+        "read_folders",
+    ),
 )
 FORMATS = {row.name: row for row in _ROWS}
 
 
-def read_study(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Study:
-    """Read a study from a folder, whose format follows from the names of its files.
+def read_study(
+    path: str | os.PathLike[str] | None = None, *, format: str | None = None, **options: Any
+) -> Study:
+    """Read a study from a folder, whose format follows from the names of its files, or from several folders.
 
     Parameters
     ----------
-    path : path
-        The folder.
+    path : path, optional
+        The folder. Without it `maps`, `masks` and `truth` name folders whose files have equal names, see
+        `salstats.readers.case_folders.read_folders`.
     format : str, optional
-        Name of the format, one of `salstats.readers.formats.FORMATS`; by default it is recognised.
+        Name of the format, one of `salstats.readers.formats.FORMATS`; by default it is recognised, and
+        "folders" without a path.
     **options
-        Options of the format's reader, such as `read_map_folder` or `read_chexlocalize`.
+        Options of the format's reader, such as `read_folders`, `read_map_folder` or `read_chexlocalize`.
 
     Returns
     -------
@@ -80,22 +91,34 @@ def read_study(path: str | os.PathLike[str], *, format: str | None = None, **opt
     InputFileError
         No such folder, or one in no known format; and what the format's reader raises.
     SalstatsError
-        An option that the format's reader does not have.
+        An option that the format's reader does not have; neither a path nor options.
 
     Examples
     --------
-    >>> from salstats.readers.formats import read_study
-    >>> read_study("elsewhere")
-    Traceback (most recent call last):
-    salstats.errors.InputFileError: elsewhere: no such folder
+    >>> import pathlib, tempfile
+    >>> import numpy as np, salstats as ss
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for folder in ("cams", "masks"):
+    ...         (pathlib.Path(place) / folder).mkdir()
+    ...         np.save(pathlib.Path(place) / folder / "img1.npy", np.eye(8))
+    ...     study = ss.read_study(maps={"gradcam": f"{place}/cams"}, truth=f"{place}/masks")
+    >>> study.cases[0].case, study.tasks, study.series[0].method
+    ('img1', ('finding',), 'gradcam')
     """
-    folder = Path(path)
     if format is not None:
         study_format = FORMATS[check_choice(format, tuple(FORMATS), "format")]
+    elif path is not None:
+        study_format = _recognised(Path(path))
     else:
-        study_format = _recognised(folder)
-    parameters = inspect.signature(study_format.read).parameters.values()
-    format_options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        study_format = FORMATS["folders"]
+    if path is None and not options:
+        raise SalstatsError("no study is named", hint=_smallest_study(), option="path")
+    folder_parameter, *parameters = inspect.signature(study_format.read).parameters.values()
+    if path is None and folder_parameter.default is folder_parameter.empty:
+        raise SalstatsError(
+            Setting("format", study_format.name), " needs the path of a folder", option="path"
+        )
+    format_options = [parameter.name for parameter in parameters]
     for option in options:
         if option not in format_options:
             owners = [f.name for f in FORMATS.values() if option in inspect.signature(f.read).parameters]
@@ -106,7 +129,7 @@ def read_study(path: str | os.PathLike[str], *, format: str | None = None, **opt
                 option=option,
                 choices=format_options,
             )
-    study: Study = study_format.read(folder, **options)
+    study: Study = study_format.read(None if path is None else Path(path), **options)
     return study
 
 
@@ -128,11 +151,33 @@ def _recognised(folder: Path) -> Format:
         )
     # "." names no folder in a message
     folder_name = str(folder) if folder.name else str(folder.absolute())
+    from salstats.readers.map_files import MAP_SUFFIXES
+
+    maps_folder = "MAPS"
+    if any(path.suffix.lower() in MAP_SUFFIXES for path in folder.iterdir()):
+        maps_folder = folder_name
     signs = ", ".join(study_format.signs for study_format in FORMATS.values())
     raise InputFileError(
         f"the files in {folder_name} have names of no known format (such as {signs})",
-        hint=Message("name it with ", Setting("format"), f" ({', '.join(FORMATS)})"),
+        hint=Message(
+            _smallest_study(maps_folder),
+            "; or name the format with ",
+            Setting("format"),
+            f" ({', '.join(FORMATS)})",
+        ),
         option="format",
         choices=FORMATS,
         path=folder,
+    )
+
+
+def _smallest_study(maps_folder: str = "MAPS") -> Message:
+    """Write the layout of the smallest study, the options that name it, and the page that shows it."""
+    return Message(
+        "the smallest study is a folder of maps and one of masks with equal names, such as MAPS/img1.npy and "
+        "MASKS/img1.png, without another folder: ",
+        Setting("maps", {"METHOD": maps_folder}),
+        " and ",
+        Setting("truth", "MASKS"),
+        " (page 'Maps and masks')",
     )

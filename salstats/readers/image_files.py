@@ -13,7 +13,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, MessagePart
 from salstats.files.input_files import opened
 from salstats.memory_limit import PIXEL, check_size
 
@@ -104,23 +104,29 @@ def image_shape(path: Path) -> tuple[int, int]:
         return image.height, image.width
 
 
-def read_grey(path: Path) -> np.ndarray:
+def read_grey(path: Path, *, hint: MessagePart = "") -> np.ndarray:
     """Read the pixels of a grey PNG or TIFF as the file has them: bool, uint8, uint16, int32 or float32.
 
-    A colour image whose channels are equal is grey, and so is one with a palette of greys.
+    A colour image whose channels are equal is grey, and so is one with a palette of greys. `hint` says in the
+    error of another colour image what would do.
     """
     with opened_image(path, ("PNG", "TIFF")) as image:
-        _refuse_16_bits_that_pillow_changes(path, image)
-        if image.mode in GREY and "transparency" not in image.info:
-            return np.array(image)
-        pixels = _opaque_rgb(path, image)
-    if (pixels[..., 1:] != pixels[..., :1]).any():
+        pixels = _grey_or_rgb(path, image)
+        mode = image.mode
+    if pixels.ndim == 3:
         raise InputFileError(
             f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel",
+            hint=hint,
             path=path,
-            value=image.mode,
+            value=mode,
         )
-    return np.ascontiguousarray(pixels[..., 0])
+    return pixels
+
+
+def read_grey_or_rgb(path: Path) -> np.ndarray:
+    """Read a PNG or TIFF: a grey one (M, N) as `read_grey` does, a colour one (M, N, 3) as uint8."""
+    with opened_image(path, ("PNG", "TIFF")) as image:
+        return _grey_or_rgb(path, image)
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
@@ -177,6 +183,17 @@ def read_npy(file: Path, bytes_per_number: float = PIXEL) -> np.ndarray:
             raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})", path=file) from error
         check_size(mapped.size * bytes_per_number, f"{file}: its array of shape {mapped.shape}")
         return np.array(mapped)
+
+
+def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
+    """Return the pixels of an image: (M, N) of a grey one as the file has them, else (M, N, 3)."""
+    _refuse_16_bits_that_pillow_changes(path, image)
+    if image.mode in GREY and "transparency" not in image.info:
+        return np.array(image)
+    pixels = _opaque_rgb(path, image)
+    if (pixels[..., 1:] != pixels[..., :1]).any():
+        return pixels
+    return np.ascontiguousarray(pixels[..., 0])
 
 
 def _opaque_rgb(path: Path, image: Any) -> np.ndarray:

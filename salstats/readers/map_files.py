@@ -9,19 +9,29 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from salstats.checks import and_more, quoted
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_folder
 from salstats.images import masks
+from salstats.images.map_steps import may_cover
 from salstats.images.masks import Rle
 from salstats.memory_limit import PIXEL, check_size
 from salstats.readers import image_files
 from salstats.readers.case_json import check_name
+from salstats.readers.jet_pictures import read_map_picture
 from salstats.readers.pickles import read_pickle
 
 #: Endings of files of maps and of masks.
 MAP_SUFFIXES = (*image_files.SUFFIXES, ".npy", ".npz")
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
+#: Endings of files of volumes, which are not read.
+VOLUME_SUFFIXES = (".nii", ".nii.gz", ".mha", ".mhd", ".nrrd")
+#: What to do with a volume.
+SLICES = Message(
+    "volumes are not read today, maps and masks have two dimensions: save each slice as a file of its own, "
+    "such as CASE_z012.npy, and give ",
+    Setting("patient_from", "(.+)_z"),
+)
 #: Numbers that mark a pixel of a mask: 1, or the largest number of 8 or of 16 bits.
 _MARKS = (1, 255, 65535)
 
@@ -57,10 +67,59 @@ def find_case_files(
             raise InputFileError(f"{path}: a link to a file that is not there, or no plain file", path=path)
         files[case] = path
     if not files:
-        raise InputFileError(
-            f"{folder}: holds no file whose name ends in {', '.join(suffixes)}", path=str(folder)
-        )
+        raise _no_file_error(Path(folder), suffixes)
     return dict(sorted(files.items()))
+
+
+def find_task_files(
+    folder: str | os.PathLike[str], suffixes: Sequence[str], only_task: str | None = None
+) -> dict[str, dict[str, Path]]:
+    """Find the files TASK/CASE of a folder, or CASE where all are of `only_task`: task -> case -> file.
+
+    InputFileError where files lie both in the folder and in folders of tasks, and where files that lie in no
+    folder of a task have none.
+    """
+    root = Path(folder)
+    check_folder(root)
+    visible = sorted(path for path in root.iterdir() if not path.name.startswith("."))
+    outside = [path for path in visible if path.suffix.lower() in suffixes and not path.is_dir()]
+    task_folders = [path for path in visible if path.is_dir()]
+    if not outside:
+        if not task_folders:
+            raise _no_file_error(root, suffixes)
+        return {
+            check_name(path.name, f"{root}: the task"): find_case_files(path, suffixes)
+            for path in task_folders
+        }
+    if only_task is None:
+        raise InputFileError(
+            f"{outside[0]}: lies in no folder of its task, {root.name}/TASK/{outside[0].name}",
+            path=outside[0],
+        )
+    for task_folder in task_folders:
+        if any(path.suffix.lower() in suffixes for path in files_below(task_folder)):
+            raise InputFileError(
+                f"{root} holds files, such as {outside[0].name}, and a folder of files, {task_folder.name}",
+                hint="put all files of a task in a folder of its name, or all files in one folder",
+                path=task_folder,
+            )
+    return {only_task: find_case_files(root, suffixes)}
+
+
+def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
+    """Make the error of a folder without files of some endings, which names the endings that it has."""
+    names = [path.name.lower() for path in files_below(folder)]
+    endings = sorted({Path(name).suffix for name in names} - {""})
+    content = "it is empty"
+    if names:
+        content = f"its files end in {', '.join(endings)}" if endings else "its files have no endings"
+    has_volumes = any(name.endswith(VOLUME_SUFFIXES) for name in names)
+    return InputFileError(
+        f"{folder}: holds no file whose name ends in {', '.join(suffixes)} ({content})",
+        hint=SLICES if has_volumes else "",
+        path=str(folder),
+        choices=suffixes,
+    )
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -86,18 +145,45 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def read_map(path: str | os.PathLike[str]) -> np.ndarray:
+def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np.ndarray:
     """Read a saliency map from a file as float64, with the file's numbers, NaN and infinity included.
 
     A .npy holds an array, or a dict with one (read by `read_pickle`, which runs nothing), an .npz one array;
-    a .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats). Axes of length one in front are dropped.
-    Anything else is an InputFileError that names the file.
+    a .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats), or with `colormap="jet"` in its colours,
+    whose levels are the map. Axes of length one in front are dropped. Anything else is an InputFileError that
+    names the file.
     """
     file = Path(path)
+    if file.suffix.lower() in image_files.SUFFIXES:
+        return read_map_picture(file, colormap).astype(np.float64)
     saliency = two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map")
     # a NaN that signals is a NaN; NumPy warns of it where it changes the type
     with np.errstate(invalid="ignore"):
         return saliency.astype(np.float64)
+
+
+def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str) -> None:
+    """Warn where the array of a .npy file covers its image only when rows and columns are exchanged."""
+    shape = _npy_shape_or_empty(file)
+    if len(shape) != 2 or may_cover(shape, image_shape) or not may_cover(shape[::-1], image_shape):
+        return
+    warn(
+        f"{location}: the map is {shape[0]} x {shape[1]} and its image {image_shape[0]} x {image_shape[1]} "
+        "(height x width)",
+        hint="it looks turned: the first axis of an array runs from the top down",
+        path=file,
+    )
+
+
+def _npy_shape_or_empty(file: Path) -> tuple[int, ...]:
+    """Return the shape in the header of a .npy file; an empty one for damaged and other files."""
+    if file.suffix.lower() != ".npy":
+        return ()
+    try:
+        return tuple(np.load(file, mmap_mode="r", allow_pickle=False).shape)
+    # a damaged map is an error where it is scored
+    except Exception:
+        return ()
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
@@ -161,8 +247,14 @@ def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
             value=array.dtype,
         )
     if array.ndim < 2 or any(n != 1 for n in array.shape[:-2]):
+        hint: MessagePart = ""
+        if array.ndim == 3 and array.shape[2] in (3, 4):
+            hint = "its last axis looks like colours; save one number for each pixel"
+        elif array.ndim > 2:
+            hint = SLICES
         raise InputFileError(
             f"{file}: its array has shape {array.shape}; a {content} is (height, width)",
+            hint=hint,
             path=file,
             value=array.shape,
         )

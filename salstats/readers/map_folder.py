@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import and_more, did_you_mean, quoted
-from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
+from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.map_table import TABLE
-from salstats.files.paths import check_path
 from salstats.images.consensus import CONSENSUS_RULES
-from salstats.images.masks import Rle, empty
-from salstats.readers.case_json import CaseFile, check_name, read_segmentations
+from salstats.images.masks import empty
+from salstats.readers.case_json import CaseFile
+from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.cells import PathLike
-from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.readers.prediction_files import check_cases_in_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
@@ -303,42 +302,19 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
         )
     if not paths:
         return None
-    source = paths[0]
-    check_path(source)
-    if source.is_dir():
-        return _masks_of_files(source)
-    if source.suffix.lower() != ".json":
-        reason = "no such file or folder"
-        if source.exists():
-            reason = "neither a .json nor a folder"
-        raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png", path=source)
-    codes = read_segmentations(source, str)
-    masks: dict[str, dict[str, Rle]] = {}
-    for case, code_of_task in codes.values.items():
-        masks[case] = {
-            task: Rle.from_coco(code, codes.location(case, task)) for task, code in code_of_task.items()
-        }
-    return replace(codes, values=masks)
+    return read_case_masks(paths[0])
 
 
 def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:
     """Read the masks that people drew, by reader; None is the reader of a file that names nobody."""
     if human is None and (folder / READERS).is_dir():
         human = _reader_paths(folder)
-    if not isinstance(human, Mapping):
-        masks = _masks(folder, HUMAN, human)
-        if masks is None:
-            return {}
-        return {None: masks}
-    if not human:
-        raise SalstatsError(Setting("human"), " names no reader")
-    masks_of_readers: dict[str | None, CaseFile] = {}
-    for name, path in human.items():
-        reader = check_name(name, Message(Setting("human"), ": a reader"))
-        masks = _masks(folder, name, path)
-        if masks is not None:
-            masks_of_readers[reader] = masks
-    return masks_of_readers
+    if human is not None:
+        return read_masks_of_readers(human)
+    masks = _masks(folder, HUMAN, None)
+    if masks is None:
+        return {}
+    return {None: masks}
 
 
 def _reader_paths(folder: Path) -> dict[str, Path]:
@@ -362,29 +338,6 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
             f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice", path=readers
         )
     return path_of_reader
-
-
-def _masks_of_files(folder: Path) -> CaseFile:
-    """Read the masks of a folder TASK/CASE.png."""
-    masks: dict[str, dict[str, Rle]] = {}
-    shapes: dict[str, tuple[int, int]] = {}
-    for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
-        if not path.is_dir():
-            if path.suffix.lower() in MASK_SUFFIXES:
-                raise InputFileError(
-                    f"{path}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png", path=path
-                )
-            continue
-        task = check_name(path.name, f"{folder}: the task")
-        for case, file in find_case_files(path, MASK_SUFFIXES).items():
-            mask = read_rle(file)
-            first_shape = shapes.setdefault(case, mask.shape)
-            # all masks of a case must have one shape
-            _common_value([(first_shape, "another"), (mask.shape, str(file))], "its mask")
-            masks.setdefault(case, {})[task] = mask
-    if not masks:
-        raise InputFileError(f"{folder}: holds no TASK/CASE.png", path=folder)
-    return CaseFile(folder, masks, shapes)
 
 
 def _tasks(

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.errors import NO_VALUE, InputFileError, MessagePart, SalstatsError, warn
+from salstats.errors import NO_VALUE, InputFileError, MessagePart, SalstatsError
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_header_and_rows
 from salstats.files.paths import check_folder
-from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import NA_STRINGS
-from salstats.readers.map_files import MAP_SUFFIXES
+from salstats.readers.map_files import MAP_SUFFIXES, warn_if_turned
 from salstats.study import Series
 
 _NAN = float("nan")
@@ -138,27 +137,7 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        map_shape = _npy_shape_or_empty(row.file)
-        if len(map_shape) != 2:
-            continue
-        if not may_cover(map_shape, shape) and may_cover(map_shape[::-1], shape):
-            warn(
-                f"{folder / TABLE}, row {row.number}: the map is {map_shape[0]} x {map_shape[1]} and its "
-                f"image {shape[0]} x {shape[1]} (height x width)",
-                hint="it looks turned: the first axis of an array runs from the top down",
-                path=row.file,
-            )
-
-
-def _npy_shape_or_empty(file: Path) -> tuple[int, ...]:
-    """Return the shape in the header of a .npy file; an empty one for damaged and other files."""
-    if file.suffix.lower() != ".npy":
-        return ()
-    try:
-        return tuple(np.load(file, mmap_mode="r", allow_pickle=False).shape)
-    # a damaged map is an error where it is scored
-    except Exception:
-        return ()
+        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.number}")
 
 
 def _map_file(folder: Path, path: str, location: RowLocation) -> Path:

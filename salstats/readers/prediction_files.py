@@ -92,17 +92,19 @@ def prediction(
     mask: Path | Rle | None = None,
     prob: float = NAN,
     label: float = NAN,
+    colormap: str | None = None,
 ) -> Prediction:
     """Make a prediction of files that are read when it is scored.
 
-    `source` names, for messages, a prediction that has no file of its own.
+    `source` names, for messages, a prediction that has no file of its own; `colormap` is that of a map that
+    is a colour picture, see `read_map`.
     """
     name = str(source)
     if map_file is not None:
         name = str(map_file)
     elif isinstance(mask, Path):
         name = str(mask)
-    read = partial(_read_content, _absolute(map_file), _absolute(mask), prob, label, shape, name)
+    read = partial(_read_content, _absolute(map_file), _absolute(mask), prob, label, shape, name, colormap)
     return Prediction(task, series, read, name, has_saliency=map_file is not None)
 
 
@@ -120,6 +122,7 @@ def _read_content(
     label: float,
     shape: tuple[int, int],
     source: str,
+    colormap: str | None,
 ) -> Content:
     """Read the map and the mask; the mask must be of the image's size."""
     if isinstance(mask, Path):
@@ -131,7 +134,7 @@ def _read_content(
             f"{shape[0]} x {shape[1]}",
             value=mask.shape,
         )
-    saliency = None if map_file is None else read_map(map_file)
+    saliency = None if map_file is None else read_map(map_file, colormap=colormap)
     return Content(saliency=saliency, mask=mask, prob=prob, label=label, shape=shape)
 
 

@@ -251,6 +251,7 @@ def score(
     if not study.series:
         raise SalstatsError(
             f"{study.source} has no maps, no masks and no points: there is nothing to score",
+            hint=Message("name folders of them with ", Setting("maps"), " or ", Setting("masks")),
             option="study",
             value=study.source,
         )

@@ -1,0 +1,468 @@
+"""Read a study from folders whose files have equal names: maps, and masks of truth, tools and people."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from salstats.checks import check_choice, quoted
+from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
+from salstats.files.paths import check_folder
+from salstats.images.consensus import CONSENSUS_RULES
+from salstats.images.masks import empty
+from salstats.readers.case_json import CaseFile, check_name, image_sizes, read_points, warn_of_points
+from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
+from salstats.readers.case_tables import read_point_table
+from salstats.readers.cells import PathLike
+from salstats.readers.image_files import image_shape
+from salstats.readers.jet_pictures import COLORMAPS
+from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, find_task_files, warn_if_turned
+from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
+from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth, in_memory, selected_names
+
+#: Endings of images.
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files of a study: masks and points that are read, and maps that are read when they are scored."""
+
+    truth: CaseFile
+    #: Masks of people by reader; None is the reader of a path that names nobody.
+    readers: Mapping[str | None, CaseFile]
+    points: CaseFile | None
+    #: Masks of tools.
+    masks: Mapping[Series, CaseFile]
+    #: Maps by task and case.
+    maps: Mapping[Series, Mapping[str, Mapping[str, Path]]]
+    #: Path that the maps of a series were found in, for messages.
+    map_folders: Mapping[Series, PathLike]
+
+    def case_files(self) -> list[CaseFile]:
+        """List masks and points without the truth."""
+        case_files = [*self.masks.values(), *self.readers.values()]
+        if self.points is not None:
+            case_files.append(self.points)
+        return case_files
+
+    def cases_of_maps(self, series: Series) -> set[str]:
+        """Return the cases of which a series has a map."""
+        return {case for files in self.maps[series].values() for case in files}
+
+
+def read_folders(
+    folder: PathLike | None = None,
+    *,
+    maps: Sources | None = None,
+    masks: Sources | None = None,
+    truth: PathLike | None = None,
+    human: PathLike | Mapping[str, PathLike] | None = None,
+    points: PathLike | None = None,
+    images: PathLike | None = None,
+    task: str = "finding",
+    tasks: Sequence[str] | None = None,
+    colormap: str | None = None,
+    patient_from: str | None = None,
+) -> Study:
+    r"""Read a study from folders of maps and of masks, whose files have the name of their case.
+
+    Parameters
+    ----------
+    folder : path, optional
+        A folder with the folders `truth`, `maps` (its files, or a folder for each method) and, where there
+        are some, `masks` (a folder for each tool), `human`, `images`, and `points.csv` or `points.json`.
+        What is given by name below is not searched for.
+    maps : path or dict, optional
+        The folder of a method's maps, CASE.npy, .npz, .png or .tif, or TASK/CASE.npy; the method is called
+        as its folder. Several as in `{"gradcam": DIR, "ig:densenet121": DIR}`, whose names are
+        method[:model[:seed]].
+    masks : path or dict, optional
+        The masks of a tool, CASE.png or TASK/CASE.png (or what else `read_mask` reads), or a JSON file, case
+        -> task -> COCO run-length code; several as for `maps`.
+    truth : path, optional
+        The masks of the truth, in the same form. "majority" or "staple": the consensus of the readers of
+        `human`, see `Study.with_truth`.
+    human : path or dict, optional
+        Masks that people drew, in the same form; their method is `human`. A dict `{"R1": DIR, "R2": DIR}`
+        names several readers.
+    points : path, optional
+        Points that people marked: a table with the columns `case`, `x`, `y` and, where there are several
+        tasks, `task`; or a JSON file, case -> task -> list of (x, y).
+    images : path, optional
+        The folder of the images, of which only the sizes are read. Masks must have the size of their image,
+        and a case without any mask can be scored where no finding is (`score(slice="full")`).
+    task : str, default "finding"
+        What the masks mark, where they lie in no folders of tasks.
+    tasks : list of str, optional
+        Only these tasks, in this order.
+    colormap : {None, "jet"}
+        Colours of maps that are colour pictures, whose levels (0 to 255) are read as the map. Maps of numbers
+        and grey pictures are read as they are. Without it a colour picture is an error.
+    patient_from : str, optional
+        Regular expression with one group that finds the patient in the case id.
+
+    Returns
+    -------
+    Study
+        Cases in the order of their names: the file's name without folder and ending. Tasks by name. Series in
+        the order given, `human` last. A case without any mask in the truth is not annotated; a task that an
+        annotated case lacks is not on the image. A mask or map that a method lacks is scored as missing. Of
+        people, a case without any mask or point was not looked at; a task that such a case lacks is one they
+        marked nothing for.
+
+    Raises
+    ------
+    InputFileError
+        There is no truth; a folder is missing or holds no such file; a case has two files; files lie both in
+        a folder and in folders of tasks, or maps in one folder and the truth in folders of several tasks; a
+        file is damaged, or no mask; masks of a case, or its image, differ in size; two folders have no case,
+        or no task, in common.
+    ColumnError
+        A column of the table of points is missing, or a cell is none.
+    SalstatsError
+        An option cannot be.
+
+    Warns
+    -----
+    SalstatsWarning
+        Masks of the truth have no map, or cases no mask in the truth: how many, and which. Cases whose image
+        nothing gives a size of are left out. A task is on no image of the truth. Points lie outside their
+        image.
+
+    Notes
+    -----
+    A map covers the whole image, whatever its own resolution, and is resized to the mask when it is scored.
+    Masks of tools and people are compared pixel by pixel and must have the size of the truth.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, salstats as ss
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     cams, masks = pathlib.Path(place) / "cams", pathlib.Path(place) / "masks"
+    ...     cams.mkdir(), masks.mkdir()
+    ...     np.save(cams / "a.npy", np.eye(4))
+    ...     np.save(masks / "a.npy", np.eye(8, dtype=bool))
+    ...     study = ss.read_study(maps={"gradcam": cams}, truth=masks)
+    ...     ss.score(study, metrics="hit")[["case", "task", "method", "metric", "score"]]
+    (None, None)
+      case     task   method metric  score
+    0    a  finding  gradcam    hit    1.0
+    """
+    check_name(task, Setting("task"))
+    if colormap is not None:
+        check_choice(colormap, COLORMAPS, "colormap")
+    pattern = check_pattern(patient_from)
+    paths: dict[str, Any] = {
+        "maps": maps,
+        "masks": masks,
+        "truth": truth,
+        "human": human,
+        "points": points,
+        "images": images,
+    }
+    if folder is not None:
+        named = {option: path for option, path in paths.items() if path is not None}
+        paths = {**paths, **_paths_in_folder(Path(folder)), **named}
+    consensus = None
+    if isinstance(truth, str) and truth in CONSENSUS_RULES:
+        consensus = truth
+        paths["truth"] = None
+    files = _read_files(paths, task)
+    reference = str(files.truth.file)
+    _check_cases(files)
+    study_tasks = _tasks(files, tasks)
+    sizes = _image_sizes(files, paths["images"])
+    _warn_of_cases(files, sizes)
+    for files_of_task in files.maps.values():
+        _warn_of_first_oblong(files_of_task, sizes)
+    if files.points is not None:
+        warn_of_points(files.points, sizes)
+    cases = sorted(sizes)
+    patients: dict[str, str] = {}
+    if pattern is not None:
+        patients = dict(zip(cases, find_patients(cases, pattern, reference), strict=True))
+    study_cases = []
+    for case in cases:
+        true_masks = files.truth.values.get(case, {})
+        methods = _predictions_of_methods(files, case, study_tasks, sizes[case], colormap)
+        people = _predictions_of_people(files, case, study_tasks, sizes[case])
+        study_cases.append(
+            Case(
+                case=case,
+                shape=sizes[case],
+                truths={name: Truth.of(true_masks[name]) for name in study_tasks if name in true_masks},
+                predictions=(*methods, *people),
+                annotated=case in files.truth.values,
+                patient=patients.get(case),
+            )
+        )
+    people_series = [Series(HUMAN, reader=reader) for reader in _readers(files)]
+    series = dict.fromkeys([*files.maps, *files.masks, *people_series])
+    study = Study(tuple(study_cases), study_tasks, tuple(series), reference)
+    if consensus is not None:
+        return study.with_truth(consensus)
+    return study
+
+
+def recognise(folder: Path) -> bool:
+    """Return whether a folder holds a folder of the truth beside one of maps or of masks."""
+    has_predictions = (folder / "maps").is_dir() or (folder / "masks").is_dir()
+    return has_predictions and (folder / "truth").is_dir()
+
+
+def _paths_in_folder(root: Path) -> dict[str, Any]:
+    """Return the paths of a study that lie in one folder, by the option that names them."""
+    check_folder(root)
+    paths: dict[str, Any] = {}
+    for option in ("truth", "human", "images"):
+        if (root / option).is_dir():
+            paths[option] = root / option
+    for option in ("maps", "masks"):
+        if not (root / option).is_dir():
+            continue
+        visible = sorted(path for path in (root / option).iterdir() if not path.name.startswith("."))
+        methods = {path.name: path for path in visible if path.is_dir()}
+        paths[option] = methods or {"saliency": root / option}
+    for name in ("points.csv", "points.json"):
+        if (root / name).exists():
+            paths["points"] = root / name
+    return paths
+
+
+def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
+    """Read masks and points, and find maps; `task` is that of files which lie in no folder of a task."""
+    truth = None
+    only_task: str | None = task
+    if paths["truth"] is not None:
+        truth = read_case_masks(paths["truth"], task)
+        # where the truth has several tasks, so must all others
+        true_tasks = sorted(truth.tasks())
+        only_task = true_tasks[0] if len(true_tasks) == 1 else None
+    readers: dict[str | None, CaseFile] = {}
+    if paths["human"] is not None:
+        readers = read_masks_of_readers(paths["human"], only_task)
+    if truth is None:
+        if len(readers) < 2:
+            raise InputFileError(
+                "there are no masks of the truth", hint=Message("give their folder as ", Setting("truth"))
+            )
+        truth = CaseFile(next(iter(readers.values())).file, {}, {})
+    points = None
+    if paths["points"] is not None:
+        points = _read_points(Path(paths["points"]), only_task)
+    mask_paths = _paths_by_series(paths["masks"], "masks")
+    map_folders = _paths_by_series(paths["maps"], "maps")
+    return _Files(
+        truth=truth,
+        readers=readers,
+        points=points,
+        masks={series: read_case_masks(path, only_task) for series, path in mask_paths.items()},
+        maps={series: find_task_files(path, MAP_SUFFIXES, only_task) for series, path in map_folders.items()},
+        map_folders=map_folders,
+    )
+
+
+def _paths_by_series(sources: Sources | None, option: str) -> dict[Series, PathLike]:
+    """Return the folders of maps or masks by series; a single one is called as its folder or file."""
+    if sources is None or isinstance(sources, Mapping):
+        return series_sources(sources, "", option)
+    path = Path(sources).absolute()
+    name = path.name
+    if path.suffix.lower() == ".json":
+        name = path.stem
+    return series_sources({name: sources}, "", option)
+
+
+def _read_points(path: Path, only_task: str | None) -> CaseFile:
+    """Read the points that people marked, from a JSON file or a table."""
+    if path.suffix.lower() == ".json":
+        return read_points(path, str)
+    return read_point_table(path, only_task)
+
+
+def _check_cases(files: _Files) -> None:
+    """Raise where a source has no case in common with the truth."""
+    for case_file in files.case_files():
+        check_cases_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
+    for series, folder in files.map_folders.items():
+        check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
+
+
+def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
+    """Warn of masks of the truth without a map, and of cases of other sources without such a mask."""
+    truth = files.truth
+    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
+    has_tasks = len(truth.tasks()) > 1
+    for case_file in files.case_files():
+        _warn_of_cases_without_truth(case_file.values, case_file.file, truth, sizes)
+    for series, files_of_task in files.maps.items():
+        folder = files.map_folders[series]
+        _warn_of_cases_without_truth(files.cases_of_maps(series), folder, truth, sizes)
+        without_map = []
+        for case, mask_of_task in sorted(truth.values.items()):
+            for task in mask_of_task:
+                if case not in files_of_task.get(task, {}):
+                    without_map.append(f"{task}/{case}" if has_tasks else case)
+        if without_map:
+            warn(
+                f"{folder}: no map for {len(without_map)} of {n_masks} masks in {truth.file} "
+                f"({quoted(without_map)}), whose scores are undefined",
+                column="case",
+                value=without_map,
+                path=str(folder),
+            )
+
+
+def _warn_of_cases_without_truth(
+    cases: Collection[str], source: PathLike, truth: CaseFile, sizes: Mapping[str, tuple[int, int]]
+) -> None:
+    """Warn of cases of a source that are not in the truth: how many, which, and what becomes of them."""
+    without_truth = sorted({*cases} - {*truth.values})
+    if not without_truth or not truth.values:
+        return
+    consequence = "left out of scores where the finding is there"
+    hint: MessagePart = ""
+    if not set(without_truth) <= set(sizes):
+        consequence = "left out, as nothing says how large their images are"
+        hint = Message("give the folder of the images as ", Setting("images"))
+    warn(
+        f"{source}: {len(without_truth)} of {len(cases)} cases have no mask in {truth.file} "
+        f"({quoted(without_truth)}): {consequence}",
+        hint=hint,
+        column="case",
+        value=without_truth,
+        path=str(source),
+    )
+
+
+def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the tasks to read; by default those of the truth and then the others, by name."""
+    true_tasks = files.truth.tasks()
+    tasks_of_source = {str(case_file.file): case_file.tasks() for case_file in files.case_files()}
+    for series, files_of_task in files.maps.items():
+        tasks_of_source[str(files.map_folders[series])] = set(files_of_task)
+    available = set(true_tasks)
+    for source, source_tasks in tasks_of_source.items():
+        available |= source_tasks
+        unknown = sorted(source_tasks - true_tasks)
+        if not unknown or not true_tasks or tasks is not None:
+            continue
+        facts: dict[str, Any] = {
+            "column": "task",
+            "value": unknown,
+            "choices": sorted(true_tasks),
+            "path": source,
+        }
+        message = (
+            f"{source}: task {quoted(unknown)} is not in {files.truth.file} ({quoted(sorted(true_tasks))})"
+        )
+        if not source_tasks & true_tasks:
+            folders = {name: f"{source}/{name}" for name in unknown}
+            raise InputFileError(
+                message, hint=Message("if these are methods, give ", Setting("maps", folders)), **facts
+            )
+        warn(message, **facts)
+    return selected_names(
+        tasks, [*sorted(true_tasks), *sorted(available - true_tasks)], "task", files.truth.file, required=True
+    )
+
+
+def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int, int]]:
+    """Return (height, width) of the image of each case, which its masks and its image must agree on.
+
+    A case of which there are only maps has no size. Warn of images of no case.
+    """
+    cases = set(files.truth.values)
+    for case_file in files.case_files():
+        cases |= set(case_file.values)
+    for series in files.maps:
+        cases |= files.cases_of_maps(series)
+    case_files = [files.truth, *files.case_files()]
+    if images is not None:
+        image_of_case = find_case_files(images, IMAGE_SUFFIXES)
+        check_cases_in_common(image_of_case, cases, images, files.truth.file)
+        shapes = {case: image_shape(file) for case, file in image_of_case.items() if case in cases}
+        case_files.append(CaseFile(Path(images), {}, shapes))
+        without_files = [case for case in image_of_case if case not in cases]
+        if without_files:
+            warn(
+                f"{images}: {len(without_files)} of {len(image_of_case)} images have neither map nor mask "
+                f"({quoted(without_files)}) and are left out",
+                column="case",
+                value=without_files,
+                path=str(images),
+            )
+    return {case: size.shape for case, size in image_sizes(case_files).items() if case in cases}
+
+
+def _warn_of_first_oblong(
+    files_of_task: Mapping[str, Mapping[str, Path]], sizes: Mapping[str, tuple[int, int]]
+) -> None:
+    """Warn where the first map of an oblong image covers it only with rows and columns exchanged."""
+    for files_of_case in files_of_task.values():
+        for case, file in files_of_case.items():
+            if case in sizes and sizes[case][0] != sizes[case][1]:
+                warn_if_turned(file, sizes[case], str(file))
+                return
+
+
+def _readers(files: _Files) -> list[str | None]:
+    """List the readers, None for people who are not named."""
+    readers = list(files.readers)
+    if files.points is not None and None not in readers:
+        readers.append(None)
+    return readers
+
+
+def _predictions_of_methods(
+    files: _Files, case: str, tasks: Sequence[str], shape: tuple[int, int], colormap: str | None
+) -> list[Prediction]:
+    """Return the maps and the masks of methods for a case; one that a method lacks is left out."""
+    predictions = []
+    for series in dict.fromkeys([*files.maps, *files.masks]):
+        for task in tasks:
+            map_file = files.maps.get(series, {}).get(task, {}).get(case)
+            mask = None
+            source: object = map_file
+            if series in files.masks:
+                mask = files.masks[series].values.get(case, {}).get(task)
+                source = files.masks[series].file
+            if map_file is None and mask is None:
+                continue
+            predictions.append(
+                prediction(task, series, shape, source, map_file=map_file, mask=mask, colormap=colormap)
+            )
+    return predictions
+
+
+def _predictions_of_people(
+    files: _Files, case: str, tasks: Sequence[str], shape: tuple[int, int]
+) -> list[Prediction]:
+    """Return the masks and points of people for a case, empty for tasks that they marked nothing for."""
+    predictions = []
+    for reader in _readers(files):
+        masks = None
+        points = None
+        if reader in files.readers:
+            masks = files.readers[reader].values.get(case)
+        if reader is None and files.points is not None:
+            points = files.points.values.get(case)
+        if masks is None and points is None:
+            continue
+        for task in tasks:
+            content = Content(
+                mask=None if masks is None else masks.get(task, empty(shape)),
+                points=None if points is None else points.get(task, np.empty((0, 2))),
+                shape=shape,
+            )
+            series = Series(HUMAN, reader=reader)
+            source = f"people, case {case}"
+            read = partial(in_memory, content)
+            predictions.append(Prediction(task, series, read, source, has_saliency=False))
+    return predictions

@@ -1,0 +1,69 @@
+"""Masks by case and task: a JSON file of run-length codes, or a folder with a file for each mask."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from salstats.errors import InputFileError, Message, SalstatsError, Setting
+from salstats.files.paths import check_path
+from salstats.images.masks import Rle
+from salstats.readers.case_json import CaseFile, check_name, read_segmentations
+from salstats.readers.cells import PathLike
+from salstats.readers.map_files import MASK_SUFFIXES, find_task_files, read_rle
+
+
+def read_case_masks(path: PathLike, only_task: str | None = None) -> CaseFile:
+    """Read the masks of a JSON file, case -> task -> run-length code, or of a folder TASK/CASE.png.
+
+    With `only_task` the folder may hold CASE.png, masks that are all of that task.
+    """
+    source = Path(path)
+    check_path(source)
+    if source.is_dir():
+        return _masks_of_files(source, only_task)
+    if source.suffix.lower() != ".json":
+        reason = "no such file or folder"
+        if source.exists():
+            reason = "neither a .json nor a folder"
+        raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png", path=source)
+    codes = read_segmentations(source, str)
+    masks: dict[str, dict[str, Rle]] = {}
+    for case, code_of_task in codes.values.items():
+        masks[case] = {
+            task: Rle.from_coco(code, codes.location(case, task)) for task, code in code_of_task.items()
+        }
+    return replace(codes, values=masks)
+
+
+def read_masks_of_readers(
+    human: PathLike | Mapping[str, PathLike], only_task: str | None = None
+) -> dict[str | None, CaseFile]:
+    """Read the masks that people drew, by reader; None is the reader of a path that names nobody."""
+    if not isinstance(human, Mapping):
+        return {None: read_case_masks(human, only_task)}
+    if not human:
+        raise SalstatsError(Setting("human"), " names no reader")
+    masks_of_readers: dict[str | None, CaseFile] = {}
+    for name, path in human.items():
+        reader = check_name(name, Message(Setting("human"), ": a reader"))
+        masks_of_readers[reader] = read_case_masks(path, only_task)
+    return masks_of_readers
+
+
+def _masks_of_files(folder: Path, only_task: str | None) -> CaseFile:
+    """Read the masks of a folder; those of a case must have one size."""
+    masks: dict[str, dict[str, Rle]] = {}
+    shapes: dict[str, tuple[int, int]] = {}
+    for task, files in find_task_files(folder, MASK_SUFFIXES, only_task).items():
+        for case, file in files.items():
+            mask = read_rle(file)
+            shape = shapes.setdefault(case, mask.shape)
+            if mask.shape != shape:
+                raise InputFileError(
+                    f"{file}: its mask is {mask.shape[0]} x {mask.shape[1]}, another of the case "
+                    f"{shape[0]} x {shape[1]}",
+                    path=file,
+                    value=mask.shape,
+                )
+            masks.setdefault(case, {})[task] = mask
+    return CaseFile(folder, masks, shapes)

@@ -1,0 +1,106 @@
+"""Maps that were saved as pictures in the colours of jet: their levels, and their greys."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+from scipy.spatial import KDTree
+
+from salstats.errors import InputFileError, Message, Setting
+from salstats.readers.image_files import read_grey, read_grey_or_rgb
+
+#: Colour maps whose pictures are read.
+COLORMAPS = ("jet",)
+#: Largest distance of a pixel to the nearest colour of jet, in steps of 1/255 along red, green and blue: what
+#: an enlarged picture has between two colours. A picture that is blended with an image lies further off.
+_TOLERANCE = 24
+#: Weights of red, green and blue in Pillow's and OpenCV's grey (ITU-R BT.601), in 65,536ths.
+_GREY_WEIGHTS = (19595, 38470, 7471)
+#: Fewest grey levels of a picture that tell whether it was in colours of jet; fewer may be any map's.
+_FEWEST_GREYS = 32
+
+
+def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
+    """Read a map from a PNG or TIFF: grey values as the file has them, or levels of jet, 0 to 255.
+
+    A colour picture is an InputFileError where `colormap` is None, and where it is "jet" but a pixel has no
+    colour of it. So is a grey picture that was made of one in the colours of jet, as far as it can be seen,
+    see `is_grey_of_jet`: two levels have one grey.
+    """
+    if colormap is None:
+        pixels = read_grey(
+            file,
+            hint=Message(
+                "a picture in the colours of jet is read with ",
+                Setting("colormap", "jet"),
+                " where ",
+                Setting("maps"),
+                " names its folder",
+            ),
+        )
+    else:
+        pixels = read_grey_or_rgb(file)
+    if pixels.ndim == 3:
+        return levels_of_jet(file, pixels)
+    if is_grey_of_jet(pixels):
+        raise InputFileError(
+            f"{file}: looks like a picture in the colours of jet that was made grey, in which red is darker "
+            "than yellow",
+            hint=Message("save the map's numbers, or keep the colours and give ", Setting("colormap", "jet")),
+            path=file,
+            value="jet",
+        )
+    return pixels
+
+
+def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
+    """Return the levels, 0 to 255, of a picture (M, N, 3) in OpenCV's or in Matplotlib's colours of jet."""
+    red, green, blue = np.moveaxis(pixels.astype(np.int64), -1, 0)
+    codes, code_of_pixel = np.unique(65536 * red + 256 * green + blue, return_inverse=True)
+    colours = np.column_stack([codes // 65536, codes // 256 % 256, codes % 256])
+    distances = np.full(len(colours), np.inf)
+    levels = np.zeros(len(colours), np.intp)
+    for table in _jet_tables():
+        nearest = KDTree(table).query(colours)
+        table_distances = np.asarray(nearest[0])
+        # the table with the smaller distances is the one that drew the picture
+        if table_distances.sum() < distances.sum():
+            distances = table_distances
+            levels = np.asarray(nearest[1])
+    if distances.max() > _TOLERANCE:
+        colour = colours[distances.argmax()].tolist()
+        raise InputFileError(
+            f"{file}: the colour {tuple(colour)} is none of jet",
+            hint="a map that is blended with its image or has a frame cannot be read back, save its numbers",
+            path=file,
+            value=tuple(colour),
+        )
+    return np.asarray(levels[code_of_pixel].reshape(pixels.shape[:2]), np.float64)
+
+
+def is_grey_of_jet(pixels: np.ndarray) -> bool:
+    """Return whether a grey picture of 8 bits has all its levels from colours of jet.
+
+    Its darkest level is that of the lowest colour, a dark blue (14 or 15 of 255), it has at least 32 levels,
+    and each is the grey of a colour of jet: of the levels from there to its brightest, 226, a quarter is not.
+    """
+    if pixels.dtype != np.uint8:
+        return False
+    greys = np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
+    if len(greys) < _FEWEST_GREYS:
+        return False
+    for table in _jet_tables():
+        greys_of_jet = (table.astype(np.int64) @ _GREY_WEIGHTS + 32768) // 65536
+        if greys[0] == greys_of_jet.min() and np.isin(greys, greys_of_jet).all():
+            return True
+    return False
+
+
+def _jet_tables() -> tuple[np.ndarray, np.ndarray]:
+    """Return the colours of jet by level, (256, 3) red, green and blue: OpenCV's, and Matplotlib's."""
+    from matplotlib import colormaps
+
+    levels = np.arange(256, dtype=np.uint8)
+    # OpenCV colours pictures, here one of a single row
+    [blue_green_red] = cv2.applyColorMap(levels[np.newaxis], cv2.COLORMAP_JET)
+    return blue_green_red[:, ::-1], colormaps["jet"](levels, bytes=True)[:, :3]
