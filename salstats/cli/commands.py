@@ -104,7 +104,7 @@ COMMANDS = (
         "score",
         "score",
         STUDY,
-        "study -o scores.csv --metrics iou,hit --jobs 2",
+        "--maps gradcam=gradcam --truth masks -o scores.csv",
         flag_words={"points": "distance-points"},
         omit=("pdc",),
         run=runs.run_score,

@@ -250,7 +250,9 @@ def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
     if truth is None:
         if len(readers) < 2:
             raise InputFileError(
-                "there are no masks of the truth", hint=Message("give their folder as ", Setting("truth"))
+                "there are no masks of the truth",
+                hint=Message("give their folder as ", Setting("truth")),
+                option="truth",
             )
         truth = CaseFile(next(iter(readers.values())).file, {}, {})
     points = None
@@ -324,11 +326,15 @@ def _warn_of_cases_without_truth(
 ) -> None:
     """Warn of cases of a source that are not in the truth: how many, which, and what becomes of them."""
     without_truth = sorted({*cases} - {*truth.values})
-    if not without_truth or not truth.values:
+    without_size = [case for case in without_truth if case not in sizes]
+    if not truth.values:
+        # readers make the truth, who may have read other cases
+        without_truth = without_size
+    if not without_truth:
         return
     consequence = "left out of scores where the finding is there"
     hint: MessagePart = ""
-    if not set(without_truth) <= set(sizes):
+    if without_size:
         consequence = "left out, as nothing says how large their images are"
         hint = Message("give the folder of the images as ", Setting("images"))
     warn(

@@ -23,6 +23,9 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.split, ["a,b", '"c, d"'], ["a", "b", "c, d"]),
         (values.comma_separated_assignments, ["case_id=case,img=image"], {"case_id": "case", "img": "image"}),
         (values.repeated_assignments, ["gradcam=Grad-CAM, resized"], {"gradcam": "Grad-CAM, resized"}),
+        (values.named_paths, ["maps/gradcam"], "maps/gradcam"),
+        (values.named_paths, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
+        (values.named_paths, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
         (
             values.labels,
             ["gradcam=Grad-CAM", "colours:gradcam=#004488"],

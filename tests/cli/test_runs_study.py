@@ -26,9 +26,12 @@ READING = (*COMMANDS, "segment")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The working folder, with a study in `study`."""
+    """The working folder, with a study in `study`, and maps and masks in folders."""
     monkeypatch.chdir(tmp_path)
     write_study(tmp_path / "study")
+    for subfolder in ("gradcam", "masks"):
+        (tmp_path / subfolder).mkdir()
+        np.save(tmp_path / subfolder / "img1.npy", np.eye(8))
     return tmp_path
 
 
@@ -167,7 +170,8 @@ class TestBadInput:
             (["--cutoff", "2"], "cutoff must lie between 0 and 1"),
             (["--slice", "some"], "slice"),
             (["--jobs", "0"], "--jobs must be a whole number"),
-            (["--maps", "other"], "--maps 'other' should read like"),
+            (["--maps", "cam="], "--maps 'cam=' should read like"),
+            (["--maps", "other"], "other: no such folder"),
         ],
     )
     def test_options(self, capsys, folder, options, said):

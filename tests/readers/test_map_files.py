@@ -11,7 +11,15 @@ from tests_support import raises, warns
 from salstats.errors import InputFileError
 from salstats.images import masks
 from salstats.readers.image_files import image_shape, read_grey
-from salstats.readers.map_files import find_case_files, read_map, read_mask, read_rle
+from salstats.readers.map_files import (
+    MAP_SUFFIXES,
+    VOLUME_SUFFIXES,
+    find_case_files,
+    find_task_files,
+    read_map,
+    read_mask,
+    read_rle,
+)
 from salstats.readers.pickle_machine import UnsafePickleError
 
 RAMP = np.arange(12).reshape(3, 4)
@@ -42,6 +50,37 @@ def test_a_pipe_is_never_waited_for(tmp_path, suffix):
         read_map(tmp_path / f"pipe{suffix}")
     with raises(InputFileError, path=tmp_path / f"folder{suffix}", hint="give a file"):
         read_map(tmp_path / f"folder{suffix}")
+
+
+class TestFindTaskFiles:
+    def test_a_folder_is_a_task(self, tmp_path):
+        for name in ("Edema/a.npy", "Edema/b.npy", "Mass/a.npy", ".hidden/a.npy"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).touch()
+        found = find_task_files(tmp_path, MAP_SUFFIXES)
+        assert {task: list(files) for task, files in found.items()} == {"Edema": ["a", "b"], "Mass": ["a"]}
+        assert find_task_files(tmp_path / "Mass", MAP_SUFFIXES, "x") == {"x": {"a": tmp_path / "Mass/a.npy"}}
+        with raises(InputFileError, path=tmp_path / "Mass" / "a.npy"):
+            find_task_files(tmp_path / "Mass", MAP_SUFFIXES)
+
+    @pytest.mark.parametrize("name", [f"a{suffix}" for suffix in VOLUME_SUFFIXES])
+    def test_a_volume_says_how_slices_are_scored(self, tmp_path, name):
+        (tmp_path / name).touch()
+        for find in (find_case_files, find_task_files):
+            with raises(InputFileError, path=tmp_path, choices=MAP_SUFFIXES) as caught:
+                find(tmp_path, MAP_SUFFIXES)
+            assert [setting.option for setting in caught.value.hint.settings()] == ["patient_from"]
+
+    def test_an_array_of_three_axes_is_a_volume_or_colours(self, tmp_path):
+        np.save(tmp_path / "a.npy", np.zeros((5, 8, 8)))
+        np.save(tmp_path / "b.npy", np.zeros((8, 8, 3)))
+        with raises(InputFileError, path=tmp_path / "a.npy", value=(5, 8, 8)) as caught:
+            read_map(tmp_path / "a.npy")
+        assert [setting.option for setting in caught.value.hint.settings()] == ["patient_from"]
+        with raises(InputFileError, path=tmp_path / "b.npy", value=(8, 8, 3)) as caught:
+            read_map(tmp_path / "b.npy")
+        assert caught.value.hint
+        assert not caught.value.hint.settings()
 
 
 class TestFindCaseFiles:
