@@ -52,10 +52,10 @@ _WINDOW_SCALE = 1.1
 #: CSS pixels of a window that a browser may keep for itself.
 _WINDOW_FRAME = 100
 #: The table is as wide as its columns want to be, or has the width that is given. Where columns want more
-#: than that, or without it more than a page on its side (247 mm), intervals stand below their estimates and
-#: letters are smaller; title, labels of groups and notes are wrapped. One higher than the page (upright up to
-#: 183 mm, else on its side) is made several tables, of which the address names the one to show. Their largest
-#: size and their number are written where they can be read.
+#: than that, or without it more than a page on its side (247 mm), intervals stand below their estimates,
+#: letters are smaller, and at last columns are closer together; title, labels of groups and notes are
+#: wrapped. One higher than the page (upright up to 183 mm, else on its side) is made several tables, of which
+#: the address names the one to show. Their largest size and their number are written where they can be read.
 _MEASURE = r"""<style>
 html, body { margin: 0 !important; background: #fff; }
 body { padding: MARGINpx; }
@@ -69,6 +69,7 @@ thead, th, .gt_column_spanner { position: static !important; }
 .gt_stub { background: none !important; }
 tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
 .tight :is(td, th):not([style*="padding-left"]) { padding-inline: 4px !important; }
+.tighter :is(td, th):not([style*="padding-left"]) { padding-inline: 2px !important; }
 .tight :is(.gt_col_heading, .gt_stub) { min-width: 0 !important; }
 /* notes are no larger than the body */
 .tight tfoot :is(tr, td) { font-size: min(11px, 1em) !important; }
@@ -102,6 +103,7 @@ addEventListener("load", () => {
       cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
   for (const size of fontSizes)
     if (table.offsetWidth > room) table.style.setProperty("font-size", `${size}px`, "important");
+  if (table.offsetWidth > room) document.documentElement.classList.add("tighter");
   const pageHeight = table.offsetWidth > uprightWidth ? uprightWidth : turnedWidth;
   const firstRows = [...firstRowsOfPages(table, pageHeight - 2 * MARGIN - heightOf(table.tHead))];
   let pages = firstRows.map((first, page) => pageTable(table.cloneNode(true), first, firstRows[page + 1]));

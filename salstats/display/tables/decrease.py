@@ -30,7 +30,7 @@ from salstats.display.tables.reference_rows import (
     is_reference_row,
     with_reference_rows_first,
 )
-from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
+from salstats.display.text.format import count_text, fixed_text, joined, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     has_margins,
@@ -43,6 +43,7 @@ from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
 from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.score_reasons import count_missing_without_absent
 
 #: More methods than this are not columns but groups of rows by default.
 _MAX_METHODS_IN_COLUMNS = 3
@@ -182,12 +183,14 @@ def table_decrease(  # noqa: C901
     if contrasts.values("n_pairs"):
         nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
-    if np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True):
+    are_of_pairs = np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
+    if are_of_pairs and not _are_all_pairs_complete(contrasts):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.values("bound_low"):
         bounds_note = BOUNDS
-    table_notes = notes.estimates_notes(contrasts, names, constant, nouns, means_note)
+    subject_note = paragraph(means_note, _direction_note(contrasts, names))
+    table_notes = notes.estimates_notes(contrasts, names, constant, nouns, subject_note)
     statistics = paragraph(
         table_notes.statistics,
         bounds_note,
@@ -406,6 +409,25 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
     if record is not None:
         name = record.label
     return [Value(with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
+
+
+def _are_all_pairs_complete(contrasts: Estimates) -> bool:
+    """Return whether it is known that no score of a pair is undefined, but for absent findings."""
+    if not contrasts.values("n_missing"):
+        return False
+    return not (count_missing_without_absent(contrasts.frame) > 0).any()
+
+
+def _direction_note(contrasts: Estimates, labels: Labels) -> str:
+    """Name the metrics of which smaller is better, and say what a negative decrease is."""
+    sentences = []
+    metrics = labels.order("metric", contrasts.values("metric"))
+    smaller_is_better = [labels.value("metric", metric) for metric in metrics if direction(metric) == -1]
+    if smaller_is_better:
+        sentences.append(f"Smaller is better: {joined(smaller_is_better)}.")
+    if contrasts.term == "percent_decrease" and (contrasts.non_missing("estimate") < 0).any():
+        sentences.append("A negative decrease is an increase.")
+    return paragraph(*sentences)
 
 
 def _effect_size_note(contrasts: Estimates) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from great_tables import GT
 
@@ -14,7 +15,7 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, decimals_of_rows, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
+from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, noun, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.score_reasons import count_missing_without_absent
@@ -46,9 +47,9 @@ def table_describe(
     """Tabulate a description of scores for a paper.
 
     One row per method (of one method, per value of the last grouping column that varies), in groups by
-    the other grouping columns: n, missing scores, units, mean (SD) and median (quartiles), and how many
-    scores are exactly 0 and exactly 1. For 0/1 scores, such as hits, these two counts with their
-    percentages say all, and mean and median are left blank.
+    the other grouping columns: n, undefined scores if there are any, units where they have several scores,
+    mean (SD) and median (quartiles), and how many scores are exactly 0 and exactly 1. For 0/1 scores, such
+    as hits, these two counts with their percentages say all, and mean and median are left blank.
 
     Parameters
     ----------
@@ -99,13 +100,17 @@ def table_describe(
         notes.scoring_note(summaries, names),
         notes.metric_notes(frame),
     )
-    n_note = "n, scores."
-    if summaries.values("n_missing"):
-        n_note = "n, scores; undefined ones are left out."
+    n_note = "n, scores"
+    if _has_one_score_per_unit(summaries):
+        n_note += f", one per {noun(str(summaries.only_value('unit') or 'unit'))}"
+    if _has_undefined_scores(summaries):
+        n_note += "; undefined ones are left out"
+    elif summaries.values("n_missing"):
+        n_note += "; none undefined"
     binary_note = ""
     if frame["binary"].any():
         binary_note = "Scores of 0 and 1 alone are described by their counts."
-    statistics = paragraph(n_note, binary_note, caution_note(frame))
+    statistics = paragraph(f"{n_note}.", binary_note, caution_note(frame))
     table = replace(table, notes=(general, statistics), symbol_note=notes.dash_note(table.cells), title=title)
     return great_table(table, "salstats-describe")
 
@@ -122,9 +127,9 @@ def _summary_values(summaries: Estimates, metric_label: str, digits: int | None,
         return Value(heading, [count_text(row[column]) for row in rows], "right")
 
     values = [count_value("n", "n")]
-    if summaries.values("n_missing"):
+    if _has_undefined_scores(summaries):
         values.append(count_value("Undefined", "missing"))
-    if summaries.values("n_units"):
+    if summaries.values("n_units") and not _has_one_score_per_unit(summaries):
         unit = str(summaries.only_value("unit") or "unit")
         values.append(count_value(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
@@ -147,6 +152,18 @@ def _summary_values(summaries: Estimates, metric_label: str, digits: int | None,
         values.append(Value(zero_heading, [_count_and_percent_text(row, "zero") for row in rows]))
         values.append(Value(one_heading, [_count_and_percent_text(row, "one") for row in rows]))
     return values
+
+
+def _has_undefined_scores(summaries: Estimates) -> bool:
+    """Return whether any score is undefined; those of absent findings do not count."""
+    n_missing = count_missing_without_absent(summaries.frame)
+    return bool((n_missing > 0).any())
+
+
+def _has_one_score_per_unit(summaries: Estimates) -> bool:
+    """Return whether each score is of another unit, so that the number of units is that of scores."""
+    n = summaries.numbers("n")
+    return bool((n > 0).any()) and np.array_equal(n, summaries.numbers("n_units"))
 
 
 def _mean_and_sd_text(row: dict[Hashable, Any], digits: int) -> str:

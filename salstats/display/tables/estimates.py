@@ -327,9 +327,11 @@ def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     parameters = [str(parameter) for parameter in estimates.values("parameter")]
     if parameters:
         return joined(parameters, "or")
-    if term is None:
-        return "estimate"
-    return labels.term(term)
+    if term is not None:
+        return labels.term(term)
+    if is_agreement(estimates.frame):
+        return "agreement"
+    return "estimate"
 
 
 def _raters_note(estimates: Estimates) -> str:

@@ -67,12 +67,11 @@ def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
 
 def _rank_decimals(estimates: Estimates) -> int:
     """Return the decimals of ranks: 0 where all estimates and limits are whole numbers, else 1."""
-    ranks = np.concatenate(
-        [estimates.non_missing(column) for column in ("estimate", "conf_low", "conf_high")]
-    )
-    if (ranks % 1 == 0).all():
-        return 0
-    return 1
+    for column in ("estimate", "conf_low", "conf_high"):
+        values = estimates.non_missing(column)
+        if (values != np.round(values)).any():
+            return 1
+    return 0
 
 
 def interval_texts(

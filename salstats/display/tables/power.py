@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.facts import paragraph
+from salstats.display.facts import capitalized, paragraph
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
@@ -73,7 +73,7 @@ def table_power(
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
-        curve[rows.index] = curve_text(rows, frame)
+        curve[rows.index] = capitalized(curve_text(rows, frame))
     groups = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")

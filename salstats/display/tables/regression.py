@@ -442,7 +442,8 @@ def _model_note(
     columns = model_columns(coefficients)
     n_terms = Counter(key_of(terms, row, columns) for row in range(len(terms)))
     if n_terms and max(n_terms.values()) == 1:
-        text += ", one model for each term"
+        if terms["term"].nunique() > 1:
+            text += ", one model for each term"
     elif all(len(rows) == 1 for rows in models):
         text += ", all terms in one model"
     text += adjusted_for

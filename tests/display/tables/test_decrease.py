@@ -321,3 +321,21 @@ def test_what_all_methods_of_a_row_share_stands_once_in_front_of_them(scores, re
     own = read(ss.table_decrease(ss.difference(iou, reference="human", interval="cr2")))
     headings = [*own.head[0], *own.head[1]]
     assert headings.count("n") == headings.count("Human benchmark, mean") == 2
+
+
+def test_notes_say_which_direction_is_better_only_where_it_is_not_that_of_most_metrics(decrease, read):
+    assert "Smaller is better" not in read(ss.table_decrease(decrease)).note
+    assert "negative" not in read(ss.table_decrease(decrease)).note
+    distances = decrease.query("metric == 'iou'").assign(metric="hd95", estimate=-decrease["estimate"])
+    note = read(ss.table_decrease(distances)).note
+    assert "Smaller is better: 95th-percentile Hausdorff distance." in note
+    assert "A negative decrease is an increase." in note
+
+
+def test_means_of_pairs_are_explained_only_where_pairs_are_incomplete(complete_scores, read):
+    found = ss.difference(complete_scores, reference="human", by="task", interval="cr2")
+    assert "Means are over" not in read(ss.table_decrease(found)).note
+    incomplete = found.assign(n_missing=found["n_missing"] + 1)
+    assert (
+        "Means are over the cases where both scores are defined." in read(ss.table_decrease(incomplete)).note
+    )

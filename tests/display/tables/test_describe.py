@@ -90,3 +90,15 @@ def test_bad_input_is_one_clear_sentence(described, means):
         ss.table_describe(means)
     with raises(ValueRangeError, option="style", value="jama"):
         ss.table_describe(described, style="jama")
+
+
+def test_columns_that_say_nothing_new_are_notes(read):
+    scores = pd.DataFrame({"case": list("abc") * 2, "method": list("xxxyyy"), "metric": "iou"})
+    scores = scores.assign(score=[0.1, 0.2, 0.4, 0.3, 0.5, 0.6])
+    seen = read(ss.table_describe(ss.describe(scores)))
+    assert seen.head[-1][:2] == ["Method", "n"]
+    assert not {"Undefined", "Cases"} & set(seen.head[-1])
+    assert "n, scores, one per case; none undefined." in seen.note
+    twice = read(ss.table_describe(ss.describe(scores.assign(score=[0.1, None, 0.4, 0.3, 0.5, 0.6]))))
+    assert twice.head[-1][:3] == ["Method", "n", "Undefined"]
+    assert "n, scores, one per case; undefined ones are left out." in twice.note

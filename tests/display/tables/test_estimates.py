@@ -391,6 +391,7 @@ def test_agreement_is_called_by_name_and_none_of_it_is_bold():
     found = ss.agreement(scores.query("metric == 'iou'"), over="method", form=["icc2", "icc3"])
     text = ss.table_estimates(found).as_raw_html()
     assert "ICC(2,1), absolute agreement, single reading" in text
+    assert "IoU, agreement (95% CI)" in text
     assert "Agreement of 3 methods on" in text
     assert "Bold" not in text
     readers = scores.query("metric == 'iou'").rename(columns={"method": "reader"}).assign(method="any")

@@ -105,7 +105,7 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
     estimates = read_estimates(rows.assign(estimate=12.3456))
     assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.3", "12.346"]
     assert interval_texts(estimates, 2, "nature") == ["12.35"] * 4
-    assert decimals_of_rows(estimates, None) == [3, 1, 3, 3]
+    assert decimals_of_rows(estimates, None) == [3, 1, 1, 3]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def test_rows_are_numbers_of_cases_in_groups_by_effect():
         "Power, % (95% CI)",
         "Width of the 95% CI",
     ]
-    assert table.groups == ["effect −0.1"] * 4 + ["effect −0.05"] * 4
+    assert table.groups == ["Effect −0.1"] * 4 + ["Effect −0.05"] * 4
     assert [row[0] for row in table.stub] == ["20", "40", "60", "80"] * 2
     assert table.cells[1] == ["10", "75.0 (73.0, 77.0)", "0.025"]
     assert "45 cases (22 patients) with effect −0.1" in table.notes[0]

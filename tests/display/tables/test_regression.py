@@ -681,3 +681,8 @@ def simulated_readings():
     return pd.DataFrame(
         {"case": case, "reader": reader, "method": np.array(["cam", "human"])[method], "iou": scores.ravel()}
     )
+
+
+def test_models_of_a_single_term_are_not_said_to_be_one_for_each_term(scaled, read):
+    terms = ss.regress(scaled, "iou ~ elongation", errors="cluster")
+    assert "one model for each term" not in read(ss.table_regression(terms)).note
