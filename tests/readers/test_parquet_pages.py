@@ -1,9 +1,13 @@
 """Headers of Parquet pages: what they state is checked against the bytes that are there."""
 
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests_support import quick
 
-from salstats.readers.parquet_pages import _DEEPEST, _CompactReader
+from salstats.readers.parquet_pages import _DEEPEST, _CompactReader, page_sizes
 
 #: Heads of a field: its number is one more than that of the field before, its type the lower four bits.
 DOUBLE, BINARY, LIST = b"\x17", b"\x18", b"\x19"
@@ -48,3 +52,74 @@ def test_values_are_read_up_to_the_last_byte():
     reader = _CompactReader(header, 0)
     assert reader.struct() == {1: None, 2: None, 3: [1, 2]}
     assert reader.position == len(header)
+
+
+def parquet(encodings=None, **options):
+    """A file of 600 rows in three row groups, and pyarrow's metadata of it."""
+    table = pa.table({"n": list(range(600)), "text": [f"case-{i:05d}" for i in range(600)]})
+    sink = io.BytesIO()
+    options = {"row_group_size": 250, "compression": "zstd", **options}
+    pq.write_table(table, sink, column_encoding=encodings, use_dictionary=encodings is None, **options)
+    data = sink.getvalue()
+    return data, pq.read_metadata(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_sizes_of_pages_sum_to_those_of_the_footer_but_for_the_headers(version):
+    data, metadata = parquet(data_page_version=version, data_page_size=256, write_batch_size=20)
+    sizes = page_sizes(data, 2)
+    for column, column_sizes in enumerate(sizes):
+        chunks = [metadata.row_group(group).column(column) for group in range(3)]
+        with_headers = sum(chunk.total_uncompressed_size for chunk in chunks)
+        # headers take a few dozen bytes each
+        assert 0.5 * with_headers < column_sizes.total < with_headers
+        assert 0 < column_sizes.largest < column_sizes.total
+        assert not column_sizes.has_delta
+    # 8 bytes for each of the 600 whole numbers in the dictionaries of three row groups, and codes
+    assert sizes[0].total > 600 * 8
+
+
+def test_pages_without_a_dictionary_have_the_bytes_of_their_values():
+    data, _ = parquet(dict.fromkeys(("n", "text"), "PLAIN"))
+    numbers, texts = page_sizes(data, 2)
+    # a few bytes say which values are missing
+    assert 600 * 8 <= numbers.total < 600 * 8 + 100
+    assert 250 * 8 <= numbers.largest < 250 * 8 + 50
+    # four bytes for the length of each text of ten characters
+    assert 600 * 14 <= texts.total < 600 * 14 + 100
+
+
+def test_delta_encodings_of_text_are_told_apart():
+    lengths, shared = (
+        page_sizes(parquet({"n": "PLAIN", "text": encoding})[0], 2)[1]
+        for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY")
+    )
+    assert (lengths.has_delta, lengths.has_shared_beginnings) == (True, False)
+    assert (shared.has_delta, shared.has_shared_beginnings) == (True, True)
+
+
+def test_a_file_without_rows_has_no_pages():
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"n": pa.array([], pa.int64())}), sink)
+    assert [sizes.total for sizes in page_sizes(sink.getvalue(), 1)] == [0]
+
+
+def test_a_footer_without_its_pages_is_an_error():
+    data, _ = parquet()
+    footer_length = int.from_bytes(data[-8:-4], "little")
+    with pytest.raises(ValueError, match="outside the file|is missing"):
+        page_sizes(data[-footer_length - 8 :], 2)
+
+
+def test_truth_values_structs_and_negative_numbers_are_read():
+    reader = _CompactReader(b"\x11\x12\x13\x07\x15\x03\x1c\x15\x08\x00\x29\x21\x01\x02" + STOP, 0)
+    assert reader.struct() == {1: True, 2: False, 3: 7, 4: -2, 5: {1: 4}, 7: [1, 2]}
+    # a field far from the one before has its number behind its type
+    assert _CompactReader(b"\x05\x50\x06" + STOP, 0).struct() == {40: 3}
+
+
+def test_types_that_there_are_not_and_numbers_without_an_end_are_errors():
+    with pytest.raises(ValueError, match="type 14"):
+        _CompactReader(b"\x1e\x00", 0).struct()
+    with pytest.raises(ValueError, match="too many bytes"):
+        _CompactReader(b"\x15" + b"\xff" * 12 + STOP, 0).struct()

@@ -141,3 +141,10 @@ def test_derivatives_of_the_mean_are_slopes_of_small_steps():
     predictors = np.column_stack([np.linspace(-3, 3, 7), np.linspace(0, 2, 7)])
     assert_derivatives_are_slopes(solution.mean_function, predictors)
     np.testing.assert_allclose(solution.mean_function(predictors).mean, special.expit(predictors[:, 0]))
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0, -0.1, 1.1])
+def test_scores_of_0_or_1_and_beyond_are_named(end):
+    rows = pd.DataFrame({"score": [0.2, end, 0.5, 0.6, 0.4], "x": np.arange(5.0)})
+    with raises(ValueRangeError, option="family", value="beta", match=f"not {end:g}"):
+        ss.regress(rows, "score ~ x", family="beta")

@@ -260,3 +260,57 @@ def test_variances_of_rounding_errors_are_zero():
     # The fitted values determine the rounding errors of a good fit.
     is_zero = are_zero_variances(np.full(4, 1e-12), bread, dispersion=1e-12, mean_square=1e20)
     assert is_zero.all()
+
+
+def test_equal_sampling_weights_change_nothing_whatever_their_size(example):
+    matrix, _, clusters = example
+    residual = _fit(example).residual
+    bread = np.linalg.inv(matrix.T @ matrix)
+    contrasts = np.eye(3)[1:]
+    plain = bias_reduced_covariance(matrix, residual, bread, clusters)
+    df = hotelling_df(matrix, bread, clusters, contrasts)
+    for weight in (1.0, 3.0):
+        sampling = np.full(40, weight)
+        weighted = bias_reduced_covariance(matrix, residual, bread / weight, clusters, sampling=sampling)
+        np.testing.assert_allclose(weighted.covariance, plain.covariance, rtol=1e-9)
+        np.testing.assert_allclose(weighted.df, plain.df, rtol=1e-9)
+        weighted_df = hotelling_df(matrix, bread / weight, clusters, contrasts, sampling=sampling)
+        assert weighted_df == pytest.approx(df, rel=1e-9)
+
+
+@pytest.mark.parametrize("sampling", [None, 1.0 + np.arange(40) % 3])
+def test_sums_over_clusters_give_the_degrees_of_freedom_of_sums_over_pairs(example, sampling, monkeypatch):
+    matrix, _, clusters = example
+    weights = np.ones(40) if sampling is None else sampling
+    bread = np.linalg.inv(matrix.T @ (matrix * weights[:, None]))
+    contrasts = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, -2.0]])
+    by_pairs = hotelling_df(matrix, bread, clusters, contrasts, sampling=sampling)
+    monkeypatch.setattr(kernels, "_MAX_DIRECT_CLUSTERS", 0)
+    by_sums = hotelling_df(matrix, bread, clusters, contrasts, sampling=sampling)
+    assert by_sums == pytest.approx(by_pairs, rel=1e-9)
+
+
+def test_weighted_cr2_is_unbiased_for_independent_errors_of_one_variance(example):
+    matrix, _, clusters = example
+    sampling = 1.0 + np.arange(40) % 3
+    weighted = matrix * sampling[:, None]
+    bread = np.linalg.inv(matrix.T @ weighted)
+    annihilator = np.eye(40) - matrix @ bread @ weighted.T
+    # residuals (I - H) e of independent e: the expectation is the sum over unit vectors
+    each = [
+        bias_reduced_covariance(matrix, residual, bread, clusters, sampling=sampling).covariance
+        for residual in annihilator.T
+    ]
+    expected = bread @ (weighted.T @ weighted) @ bread
+    np.testing.assert_allclose(np.sum(each, axis=0), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_one_cluster_has_no_covariance_and_no_degrees_of_freedom(example):
+    matrix, _, _ = example
+    bread = np.linalg.inv(matrix.T @ matrix)
+    one = np.zeros(40, dtype=int)
+    covariance, df = bias_reduced_covariance(matrix, np.ones(40), bread, one)
+    assert np.isnan(covariance).all()
+    assert np.isnan(df).all()
+    assert np.isnan(hotelling_df(matrix, bread, one, np.eye(3)))
+    assert np.isnan(cluster_robust_covariance(matrix, bread, one, 37.0)).all()
