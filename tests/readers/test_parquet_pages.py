@@ -107,7 +107,7 @@ def test_a_file_without_rows_has_no_pages():
 def test_a_footer_without_its_pages_is_an_error():
     data, _ = parquet()
     footer_length = int.from_bytes(data[-8:-4], "little")
-    with pytest.raises(ValueError, match="outside the file|is missing"):
+    with pytest.raises(ValueError, match=r"outside the file|is missing"):
         page_sizes(data[-footer_length - 8 :], 2)
 
 
