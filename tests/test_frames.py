@@ -87,7 +87,7 @@ def test_what_is_no_scores_frame_is_refused(scores, frame, message):
 def test_cases_of_two_data_sets_may_share_a_name(scores):
     both = pd.concat([scores.assign(dataset=d, patient=d + scores["case"]) for d in ("x", "y")])
     assert check_scores(both) is both
-    with pytest.raises(ColumnError, match="column 'dataset'"):
+    with raises(ColumnError, column="patient", rows=(1,), match="column 'dataset'"):
         check_scores(both.drop(columns="dataset").assign(reader=both["dataset"]))
 
 

@@ -368,7 +368,7 @@ class DeadBranch(nn.Module):
 
 
 def test_a_layer_that_the_output_does_not_depend_on_is_an_error():
-    with raises(SalstatsError, option="layer", match="does not depend"):
+    with raises(SalstatsError, option="layer"):
         explain(DeadBranch(), pictures(1), 0, layer=["dead", "inner.3"])
 
 

@@ -136,7 +136,7 @@ def test_lrp_adds_up_without_biases(step):
 
 @pytest.mark.parametrize("step", ["sigmoid, tanh, elu", "a gate", "a quotient", "softmax", "layer norm"])
 def test_lrp_names_what_it_has_no_rule_for(step):
-    with raises(SalstatsError, option="method", value="lrp", match=r"\w+\(\)"):
+    with raises(SalstatsError, option="method", value="lrp"):
         ask("lrp", seeded(lambda: Network(STEPS[step]).double()), images(1, 1, 10, 10), 0)
 
 

@@ -162,11 +162,11 @@ def test_a_shape_may_be_a_list_of_numpy_numbers():
 
 def test_an_image_that_is_too_large_is_an_error_that_says_of_what():
     assert check_shape((1, LONGEST_SIDE)) == (1, LONGEST_SIDE)
-    with raises(ValueRangeError, match="a side has"):
+    with raises(ValueRangeError, option="shape", value=(1, 16777217)):
         check_shape((1, LONGEST_SIDE + 1))
-    with raises(ValueRangeError, match="a side has"):
+    with raises(ValueRangeError, option="shape"):
         check_shape((10**400, 1))
-    with raises(ValueRangeError, match="a mask holds"):
+    with raises(ValueRangeError, option="shape", value=(65536, 32768)):
         check_shape((2**16, 2**15))
 
 

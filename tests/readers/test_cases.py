@@ -81,7 +81,7 @@ def test_a_column_case_beside_those_that_name_one_is_refused(text_file):
 
 def test_two_cases_that_would_get_one_name_are_refused(text_file):
     file = text_file(f"phase,trial,{ROW}\n1,2,g,iou,1\n1_2,3,g,iou,0.5\n1,2_3,g,iou,0.5\n")
-    with raises(ColumnError, column="case", value="1_2_3", match="'1_2', '3' and '1', '2_3'"):
+    with raises(ColumnError, value="1_2_3", column="case"):
         ss.read_scores(file, case=("phase", "trial"))
 
 
@@ -132,9 +132,7 @@ def test_a_patient_is_not_said_twice_and_needs_a_case(text_file):
     file = text_file(f"case,patient,{ROW}\np1,p1,g,iou,1\n")
     with raises(ColumnError, option="patient_from", column="patient", path=file):
         ss.read_scores(file, patient_from=r"(p\d)")
-    with raises(
-        ColumnError, option="rename", column="case", choices=("size", "img_id"), match="'img_id': 'case'"
-    ):
+    with raises(ColumnError, option="rename", choices=("size", "img_id"), column="case"):
         ss.read_data(text_file("size,img_id\n1,p1\n"), patient_from=r"(p\d)")
     with raises(ColumnError, column="case", rows=(1,)):
         ss.read_data(text_file("size,case\n1,p1\n1,\n"), patient_from=r"(p\d)")

@@ -265,8 +265,10 @@ def test_tasks_are_named_as_the_release_has_them(folder):
 
 def test_a_map_that_stands_twice_is_named_with_both_files(folder):
     write_map(folder / "more")
-    with pytest.raises(
-        InputFileError, match=r"task Edema has two maps, .*maps/p.*_map\.pkl and .*more/p.*maps={"
+    with raises(
+        InputFileError,
+        option="maps",
+        match=r"task Edema has two maps, .*maps/p.*_map\.pkl and .*more/p.*maps={",
     ):
         read_chexlocalize(folder)
 

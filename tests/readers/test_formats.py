@@ -38,7 +38,7 @@ def test_a_folder_in_no_format_is_told_the_signs_of_all(tmp_path):
 def test_a_format_or_an_option_that_is_none_is_refused(tmp_path):
     with raises(ValueRangeError, option="format", value="dicom"):
         ss.read_study(tmp_path, format="dicom")
-    with pytest.raises(SalstatsError, match="'maps' has no option 'pixels'"):
+    with raises(SalstatsError, option="pixels", match="'maps' has no option 'pixels'"):
         ss.read_study(tmp_path, format="maps", pixels="image")
 
 

@@ -457,5 +457,7 @@ class TestDamagedMetadata:
 
 def test_a_study_of_another_kind_is_refused():
     for function in (recordings, majority_labels):
-        with pytest.raises(SalstatsError, match=r"dict is no study of gaze.*read_gaze"):
+        with raises(
+            SalstatsError, option="study", value="dict", match=r"dict is no study of gaze.*read_gaze"
+        ):
             function({})

@@ -174,7 +174,7 @@ def test_positions_of_both_names_are_read_and_not_mixed(tmp_path):
     write_fixations(tmp_path, rows, early)
     np.testing.assert_array_equal(read_fixations(file).points, np.array(rows)[:, [3, 2]])
     write_fixations(tmp_path, rows, FIXATION_COLUMNS.replace("x_pos", "average_x_pos"))
-    with raises(InputFileError, path=file, match="two kinds"):
+    with raises(InputFileError, column="average_x_position", path=file):
         read_fixations(file)
     # the missing column is of the pair of which the other one is there
     for columns, lacking in ((early, "average_x_position"), (FIXATION_COLUMNS, "x_position")):

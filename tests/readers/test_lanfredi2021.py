@@ -4,6 +4,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from tests_support import raises
 
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.frames import check_scores
@@ -125,8 +126,11 @@ def test_a_missing_workbook_says_where_to_get_it(tmp_path):
 
 
 def test_another_sheet_is_refused_with_those_there_are(folder):
-    with pytest.raises(
-        ValueRangeError, match="choose one of thresholded, weighted, uniform, normal_abnormal"
+    with raises(
+        ValueRangeError,
+        option="sheet",
+        value="summary",
+        match="choose one of thresholded, weighted, uniform, normal_abnormal",
     ):
         read_lanfredi2021(folder, sheet="summary")
 
@@ -153,5 +157,5 @@ def test_a_changed_joint_workbook_is_refused(tmp_path, rows, message):
 def test_an_unknown_network_is_refused(tmp_path):
     rows = [["model", "modeln", "auc"], ["resnet", 1, 0.8]]
     fake_workbook(tmp_path / CLASSIFICATION, "results_all_models", rows)
-    with pytest.raises(InputFileError, match="model 'resnet' is neither"):
+    with raises(InputFileError, column="model", match="model 'resnet' is neither"):
         read_lanfredi2021_classification(tmp_path)

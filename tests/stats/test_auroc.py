@@ -432,7 +432,7 @@ def test_scores_that_order_all_alike_have_no_test():
 
 
 def test_what_cannot_be_compared_is_an_error(synth1_scores, synth1):
-    with raises(SalstatsError, option="label", value="hit", match="gradcam and human"):
+    with raises(SalstatsError, option="label", value="hit", column="hit"):
         auroc(synth1_scores, "iou", "hit", reference="human")
     with raises(ColumnError, column="humans"):
         auroc(synth1_scores, "iou", "hit", reference="humans")

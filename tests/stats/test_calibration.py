@@ -7,6 +7,7 @@ import statsmodels.api as sm
 from scipy import special
 from sklearn.calibration import calibration_curve as sklearn_curve
 from sklearn.metrics import brier_score_loss
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsWarning, ValueRangeError
@@ -154,7 +155,7 @@ def test_groups_and_missing_values_are_those_of_auroc():
 def test_values_beyond_0_and_1_are_an_error(predictions):
     logits = predictions.assign(prob=special.logit(predictions["prob"]))
     for function in (calibration, calibration_curve):
-        with pytest.raises(ValueRangeError, match="probabilities from 0 to 1") as error:
+        with raises(ValueRangeError, column="prob", match="probabilities from 0 to 1") as error:
             function(logits, "prob", "label")
         assert error.value.column == "prob"
 

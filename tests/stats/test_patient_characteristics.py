@@ -142,7 +142,7 @@ def test_a_value_that_differs_within_a_patient_names_column_patient_and_remedy(p
     with raises(ColumnError, column="age", rows=(3, 9), match="within patient d: '80.5', '81.5'.*over_views"):
         describe_patients(other.reset_index(drop=True), ["stage", "age"])
     moved = pd.concat([patients, patients.assign(site="A")], ignore_index=True)
-    with raises(ColumnError, column="site", match="within patient a \\(and 2 more\\)"):
+    with raises(ColumnError, column="site", rows=(0, 6)):
         describe_patients(moved, "age", by="site")
     # with the site in the unit a patient counts once at each
     both = describe_patients(moved, "age", by="site", unit=["patient", "site"])

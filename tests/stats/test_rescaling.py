@@ -33,7 +33,7 @@ def test_missing_values_stay_missing_and_the_input_is_not_changed():
 
 def test_a_constant_column_has_no_range():
     table = pd.DataFrame({"task": list("aabb"), "x": [1.0, 2.0, 3.0, 3.0]})
-    with raises(ValueRangeError, column="x", rows=(2, 3), match="task b is 3"):
+    with raises(ValueRangeError, column="x", rows=(2, 3)):
         ss.normalize(table, "x", within="task")
 
 

@@ -487,5 +487,5 @@ def test_curves_of_other_steps_are_refused(curves):
     shorter = (curves["case"] == "07") & (curves["fraction"] == 0.5) & (curves["task"] == "s")
     with raises(SalstatsError, column="fraction", match="case 07, task s, .* 4 of 5"):
         mean_curves(curves[~shorter], by=OF_CURVES)
-    with raises(SalstatsError, column="fraction", rows=(0, 1200), match="case 00, task s, .* fraction 0.0"):
+    with raises(SalstatsError, column="fraction", rows=(0, 1200)):
         mean_curves(pd.concat([curves, curves.head(1)]), by=OF_CURVES)

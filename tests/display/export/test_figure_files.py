@@ -168,7 +168,7 @@ def test_what_cannot_be_written_is_said_and_nothing_is_left(figure, tmp_path):
         ss.save_figure(figure, tmp_path / "f.png", width=89, unit="in")
     with raises(SalstatsError, option="height", value=0):
         ss.save_figure(figure, tmp_path / "f.png", height=0)
-    with raises(SalstatsError, option="figure", match="not str"):
+    with raises(SalstatsError, option="figure"):
         ss.save_figure("figure", tmp_path / "f.png")
     assert list(tmp_path.iterdir()) == []
 

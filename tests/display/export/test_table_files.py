@@ -90,7 +90,7 @@ def test_what_the_record_does_not_hold_is_refused_and_can_be_written_as_html(for
     changed = rich().tab_style(style.fill("yellow"), loc.body())
     with raises(SalstatsError, value="tab_style", choices=(".html", ".png")):
         ss.save_table(changed, tmp_path / "t.docx")
-    with raises(SalstatsError, choices=(".html", ".png"), match="that salstats makes"):
+    with raises(SalstatsError, choices=(".html", ".png")):
         ss.save_table(foreign, tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
     assert "Edema" in ss.save_table(foreign, tmp_path / "t.html").read_text(encoding="utf-8")
@@ -128,5 +128,5 @@ def test_formats_of_the_record_render_no_html(tmp_path, suffix, monkeypatch):
 
 
 def test_only_a_table_can_be_written(tmp_path):
-    with raises(SalstatsError, option="table", match="DataFrame"):
+    with raises(SalstatsError, option="table"):
         save_table_as(pd.DataFrame({"a": [1]}), [tmp_path / "t.csv"])

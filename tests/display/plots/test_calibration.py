@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from display.plots.estimate_figures import layer_data
 from scipy import special
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
@@ -93,7 +94,7 @@ def test_models_have_panels_of_their_own():
 
 def test_calibration_of_other_curves_is_an_error():
     for wrong in (CALIBRATION.head(3), pd.concat([CALIBRATION, CALIBRATION])):
-        with pytest.raises(SalstatsError, match="one row for each curve"):
+        with raises(SalstatsError, option="calibration", match="one row for each curve"):
             ss.plot_calibration(CURVES, calibration=wrong)
-    with pytest.raises(ColumnError, match="term"):
+    with raises(ColumnError, column="term"):
         ss.plot_calibration(CURVES, calibration=CALIBRATION.drop(columns="term"))

@@ -184,7 +184,7 @@ def test_an_image_that_cannot_be_is_named(tmp_path):
         plot_overlay(STUDY, "b", "Edema", images=tmp_path)
     with raises(InputFileError, option="images", path=tmp_path / "nowhere"):
         plot_overlay(STUDY, "a", "Edema", images=tmp_path / "nowhere")
-    with raises(SalstatsError, option="images", match="not int"):
+    with raises(SalstatsError, option="images"):
         plot_overlay(STUDY, "a", "Edema", images=3)
     with raises(ShapeError, option="images", value="a", match=r"80 x 60 .* 60 x 80"):
         plot_overlay(STUDY, "a", "Edema", images={"a": np.zeros((80, 60), dtype=np.uint8)})

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError
@@ -36,9 +36,9 @@ def test_methods_are_lines_without_bands_where_there_are_many():
 
 
 def test_areas_of_other_curves_are_an_error():
-    with pytest.raises(SalstatsError, match="one row for each curve"):
+    with raises(SalstatsError, option="auroc", match="one row for each curve"):
         ss.plot_roc(CURVES, auroc=AREAS.head(2))
-    with pytest.raises(SalstatsError, match="one row for each curve"):
+    with raises(SalstatsError, option="auroc", match="one row for each curve"):
         ss.plot_roc(CURVES, auroc=pd.concat([AREAS, AREAS]))
 
 

@@ -95,7 +95,7 @@ def test_what_is_in_doubt_is_told_by_what_infers_it(synth1):
 
 
 def test_there_are_no_variance_components(fit):
-    with raises(SalstatsError, option="formula", match="random effects"):
+    with raises(SalstatsError, option="formula"):
         fit.variance_components()
 
 

@@ -112,7 +112,7 @@ def test_few_units_have_no_limits_and_random_effects_are_refused(rows):
         found = ss.quantile_regress(few, FORMULA, by=(), unit="patient")
     assert np.isinf(found[["conf_low", "conf_high"]]).all(axis=None)
     assert (found["p_value"] >= 1 / 16).all()
-    with raises(FormulaError, option="formula", match="random effects"):
+    with raises(FormulaError, option="formula"):
         ss.quantile_regress(rows, FORMULA + " + (1|patient)", by=(), unit="patient")
     with raises(ValueRangeError, option="quantile", value=0):
         ss.quantile_regress(rows, FORMULA, by=(), quantile=0)

@@ -146,7 +146,7 @@ def test_nested_groups_and_numbers_are_found_again():
 def test_fits_without_random_effects_say_so(synth2):
     fit = ss.fit(synth2, "score ~ modality", unit="case")
     for ask in (fit.variance_components, fit.random_effects):
-        with raises(SalstatsError, option="formula", match="random effects"):
+        with raises(SalstatsError, option="formula"):
             ask()
     with raises(ValueRangeError, option="random", value=True):
         fit.predict({"modality": "A"}, random=True)

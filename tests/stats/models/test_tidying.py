@@ -220,9 +220,9 @@ def test_what_cannot_be_tidied_is_refused(tmp_path):
         ss.tidy(tmp_path / "empty.csv")
     with raises(ColumnError, column="estimate"):
         ss.tidy(pd.DataFrame({"term": ["a"]}))
-    with raises(ColumnError, column="std_error", match="text"):
+    with raises(ColumnError, column="std_error"):
         ss.tidy(pd.DataFrame({"term": ["a"], "estimate": [1.0], "std.error": ["small"]}))
-    with raises(ColumnError, column="p_value", match="twice"):
+    with raises(ColumnError, column="p_value"):
         ss.tidy(pd.DataFrame({"term": ["a"], "estimate": [1.0], "p.value": [0.1], "p_value": [0.1]}))
     with raises(ValueRangeError, option="level", value=95):
         ss.tidy(pd.DataFrame({"term": ["a"], "estimate": [1.0]}), level=95)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from study_files import CASES, SHAPE, write_map, write_study
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import InputFileError, SalstatsWarning
@@ -94,7 +95,7 @@ def test_b7_a_duplicate_map_is_named(tmp_path):
     write_study(tmp_path / "study")
     (tmp_path / "study" / "more").mkdir()
     again = write_map(tmp_path / "study" / "more", CASES[0], "Edema")
-    with pytest.raises(InputFileError, match="more") as caught:
+    with raises(InputFileError, option="maps") as caught:
         ss.read_chexlocalize(tmp_path / "study")
     assert str(caught.value).count(again.name) == 2
 

@@ -80,7 +80,7 @@ def test_colours_can_be_chosen_and_what_is_no_colour_is_an_error():
     assert found["Grad-CAM"] in PALETTE[1:]
     with raises(SalstatsError, option="labels", value="bluish", match="'occlusion'"):
         ss.plot_box(scores, labels={"colours": {"occlusion": "bluish"}})
-    with raises(SalstatsError, option="labels", match="not str"):
+    with raises(SalstatsError, option="labels"):
         ss.plot_box(scores, labels={"colours": "red"})
     with warns(option="labels", value=["oclusion"], choices=("occlusion",)):
         ss.plot_box(scores, labels={"colours": {"oclusion": "red"}})
