@@ -79,7 +79,9 @@ class ColumnCodes:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
+        #: Columns coded so far.
         self._columns: dict[str, CodedColumn] = {}
+        #: Names of the identifier columns, made on first use.
         self._names: list[Names] | None = None
 
     def column(self, name: str) -> CodedColumn:

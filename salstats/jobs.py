@@ -13,8 +13,8 @@ from typing import Any
 from salstats.checks import quoted
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 
-#: Batches per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
-_BATCHES_PER_JOB = 8
+#: Batches per worker: enough to keep all busy to the end, few enough that sending them costs nothing.
+_BATCHES_PER_WORKER = 8
 #: Greatest number of items in a batch, so that the progress bar moves.
 _LARGEST_BATCH = 20
 #: Seconds after which a worker checks again that its parent process runs.
@@ -102,7 +102,7 @@ def _check_jobs(jobs: object) -> None:
 
 def _batches(items: Sequence[Any], n_workers: int) -> list[tuple[Any, ...]]:
     """Cut items into consecutive batches, several for each worker."""
-    size = math.ceil(len(items) / (_BATCHES_PER_JOB * n_workers))
+    size = math.ceil(len(items) / (_BATCHES_PER_WORKER * n_workers))
     size = max(1, min(_LARGEST_BATCH, size))
     return [tuple(items[start : start + size]) for start in range(0, len(items), size)]
 

@@ -66,8 +66,11 @@ class MapPlan:
     seeds: tuple[int, ...]
     seed: int
 
-    def method_seeds(self, method: PlannedMethod) -> tuple[int | None, ...]:
-        """Return the seeds of a method's maps; None for the run's own, which is in no column."""
+    def repeat_seeds(self, method: PlannedMethod) -> tuple[int | None, ...]:
+        """Return the seed of each repeat of a method's maps.
+
+        It is None for the plan's single `seed`, which the column `seed` does not show.
+        """
         if method.record.random and self.seeds:
             return self.seeds
         return (None,)
@@ -101,7 +104,7 @@ class MapPlan:
             source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)
             for method in self.methods:
                 text = self._method_text(network, method, source)
-                for seed in self.method_seeds(method):
+                for seed in self.repeat_seeds(method):
                     series = self.series(network, method, seed)
                     settings[series] = text
                     if method.record.random:

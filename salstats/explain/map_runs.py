@@ -325,7 +325,7 @@ class _MapRun(NamedTuple):
         """Return, for each method and seed, the cases and tasks whose maps a network has yet to make."""
         missing = []
         for method in self.plan.methods:
-            for seed in self.plan.method_seeds(method):
+            for seed in self.plan.repeat_seeds(method):
                 pairs = [
                     (case, task)
                     for case in cases

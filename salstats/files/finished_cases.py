@@ -44,19 +44,20 @@ CasesToFrame = Callable[[tuple[Case, ...]], pd.DataFrame]
 
 
 def load_or_compute(
-    cases: tuple[Case, ...], *, work: CasesToFrame, folder: Path, setting: str
+    cases: tuple[Case, ...], *, work: CasesToFrame, folder: Path, settings_text: str
 ) -> pd.DataFrame:
     """Return the frame of some cases: read where an earlier run finished a case, else computed and stored.
 
-    Each case has a file of its own, so that other cases and another number of jobs change nothing. It is
-    named by the settings and by all that the case is scored from, the content of its maps included.
+    Each case has a file of its own, so that a run with other cases or more jobs uses the same files. A file
+    is named by `settings_text`, version and rules as one text, and by all that the case is scored from, the
+    content of its maps included.
     """
-    return pd.concat([_case_frame(case, work, folder, setting) for case in cases], ignore_index=True)
+    return pd.concat([_case_frame(case, work, folder, settings_text) for case in cases], ignore_index=True)
 
 
-def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> pd.DataFrame:
+def _case_frame(case: Case, work: CasesToFrame, folder: Path, settings_text: str) -> pd.DataFrame:
     """Return the frame of one case: its file where an earlier run wrote one, else computed and written."""
-    file = folder / f"{_case_digest(case, setting)}{_SUFFIX}"
+    file = folder / f"{_case_digest(case, settings_text)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))
         put_frame(frame, file)
@@ -77,9 +78,9 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> p
     return frame.astype({column: TEXT for column in without_rows if without_rows[column].dtype == TEXT})
 
 
-def _case_digest(case: Case, setting: str) -> str:
+def _case_digest(case: Case, settings_text: str) -> str:
     """Return a name that changes with everything on which a case's frame depends."""
-    digest = hashlib.sha256(setting.encode())
+    digest = hashlib.sha256(settings_text.encode())
     truths = {task: (truth.read(), truth.n_instances) for task, truth in case.truths.items()}
     names = (case.case, case.patient, case.shape, case.annotated, dict(case.labels))
     digest.update(repr((names, truths)).encode())

@@ -419,6 +419,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _slug(name: str) -> str:
-    """Return a name as part of a file's name: plain letters, no dot or dash in front, no dot at the end."""
+    """Return a name as part of a file's name: ASCII letters, digits and `._+-`, cut to `_LONGEST` characters.
+
+    It has no dot or dash in front and no dot at the end, and is "x" if nothing is left. A name that Windows
+    has for a device gets "_" after it.
+    """
     slug = _UNSAFE.sub("-", name).strip(".-")[:_LONGEST].rstrip(".")
     return _DEVICE.sub(r"\1_", slug) or "x"

@@ -64,7 +64,7 @@ class SurfaceDistances:
         return float(max(np.percentile(self.to_truth, 95), np.percentile(self.to_mask, 95)))
 
     def assd(self, *, undefined: str = "nan") -> float:
-        """Return the mean of all distances, as `assd` does."""
+        """Return the mean of the distances of both directions together, as `assd` does."""
         if not self._is_defined(undefined):
             return self._undefined_value(undefined, worst=self.diagonal)
         n_points = self.to_truth.size + self.to_mask.size
@@ -279,15 +279,16 @@ def assd(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Return the average symmetric surface distance: the mean over the points of both outlines.
+    """Return the average symmetric surface distance.
 
-    Takes, returns and raises what `hausdorff` does; never more than that.
+    It is the mean distance of the points of both outlines from the other outline. Takes, returns and raises
+    what `hausdorff` does; the value is never above the Hausdorff distance.
 
     Notes
     -----
-    Both lists of distances are put together, so that the longer outline weighs more, as in medpy (`assd`),
-    MONAI and Metrics Reloaded (reference in `hd95`). SimpleITK's average Hausdorff distance is another
-    number: the mean of the two lists' means over all pixels.
+    Both lists of distances are put together, so that the longer outline weighs more, as in medpy (`assd`)
+    from 0.5.2 on, MONAI and Metrics Reloaded (reference in `hd95`). Earlier versions of medpy give the mean
+    of the two lists' means. So does SimpleITK's average Hausdorff distance, over all pixels.
 
     Examples
     --------
@@ -389,7 +390,7 @@ ASSD = Metric(
     high=inf,
     direction=-1,
     true_zero=True,
-    source=f"both directions pooled over {_BOUNDARY} medpy and MONAI; {_RELOADED}",
+    source=f"both directions pooled over {_BOUNDARY} medpy (from 0.5.2 on) and MONAI; {_RELOADED}",
     needs=_NEEDS,
     kernel=SurfaceDistances.assd,
     column=_OPTIONS_COLUMN,

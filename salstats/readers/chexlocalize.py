@@ -297,7 +297,10 @@ def _several_files_error(folder: Path, kind: str, names: Sequence[str]) -> Input
 
 
 def _may_be_of_split(file_split: str | None, split: str | None) -> bool:
-    """Return whether a file, whose name may contain a split, belongs to the split to read, None for all."""
+    """Return True for a file of the split to read, and for a file with no split in its name.
+
+    `file_split` is the split in the file's name, None for no split; `split` is the one to read, None for all.
+    """
     return split is None or file_split is None or file_split == split
 
 

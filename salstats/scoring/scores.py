@@ -266,8 +266,9 @@ def score(
         raise SalstatsError(f"{study.source} has no case that its truth holds", hint=hint, option="truth")
     work = partial(_score_cases, rule=rule, truth_rule=study.truth)
     if resume is not None:
-        setting = f"salstats {__version__} score {rule} {study.truth}"
-        work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
+        settings_text = f"salstats {__version__} score {rule} {study.truth}"
+        folder = checkpoint_folder(resume)
+        work = partial(load_or_compute, work=work, folder=folder, settings_text=settings_text)
     frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
 

@@ -14,7 +14,7 @@ from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_
 from salstats.stats.engine.equivalence import is_below
 from salstats.stats.engine.grouping import check_one_metric, metrics_of
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.rank_schemes import signed_rank_test
+from salstats.stats.engine.rank_schemes import make_signed_rank_test
 from salstats.stats.engine.rankings import direction_of, ranking_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
@@ -290,7 +290,7 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
         # Differences that are only rounding errors are ties.
         largest = np.abs(unit_means).max(initial=0.0)
         unit_means = np.where(np.abs(unit_means) <= ROUNDING * largest, 0.0, unit_means)
-        greater, less = signed_rank_test(unit_means)(np.ones((1, len(unit_means))))
+        greater, less = make_signed_rank_test(unit_means)(np.ones((1, len(unit_means))))
         mean = pair_differences.mean() if is_in_row.any() else np.nan
         rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
     keys = paired_target.target.keys.reset_index(drop=True)

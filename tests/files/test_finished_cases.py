@@ -46,7 +46,7 @@ class Work:
 def run(folder, *cases, setting="iou"):
     """Load or compute some cases; return the frame and the names of the cases that were computed."""
     work = Work()
-    frame = load_or_compute(cases, work=work, folder=folder, setting=setting)
+    frame = load_or_compute(cases, work=work, folder=folder, settings_text=setting)
     return frame, work.computed
 
 
@@ -123,7 +123,7 @@ def test_a_case_whose_computation_fails_leaves_no_file(tmp_path):
         raise InputFileError(f"no map of {cases[0].case}")
 
     with raises(InputFileError, match="no map of a"):
-        load_or_compute((case_of(),), work=fail, folder=tmp_path, setting="iou")
+        load_or_compute((case_of(),), work=fail, folder=tmp_path, settings_text="iou")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -179,8 +179,8 @@ def plot_decrease(  # noqa: C901
     frame["last"] = False
     if row:
         frame["last"] = frame[row].astype(TEXT).isin(SUMMARY_LABELS)
-    axis = _ratio_axis(frame, drawing, term) if are_ratios else _decrease_axis(frame, drawing, term)
-    frame = axis.frame
+    drawn = _drawn_ratios(frame, drawing, term) if are_ratios else _drawn_decreases(frame, drawing, term)
+    frame = drawn.frame
     ends = axis_limits(frame, limits, term, log=are_ratios)
     rule = significance_rule(drawing.estimates, style, no_difference="1" if are_ratios else "0")
     fill_note = ""
@@ -195,7 +195,7 @@ def plot_decrease(  # noqa: C901
     return row_figure(
         frame,
         rows,
-        x_title=axis.title,
+        x_title=drawn.title,
         notes=[
             interval_caption(drawing.estimates, with_p_values=True),
             arrows_note(frame, ends, digits, style, named=not text),
@@ -205,11 +205,11 @@ def plot_decrease(  # noqa: C901
             p_value_sentence(drawing.estimates),
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
             drawing.missing,
-            axis.note,
+            drawn.note,
         ],
-        guides=axis.guides,
+        guides=drawn.guides,
         margins=margin_lines(drawing.estimates, frame),
-        sides=axis.sides,
+        sides=drawn.sides,
         limits=ends,
         methods=drawing.methods,
         references=drawing.references,
@@ -222,11 +222,11 @@ def plot_decrease(  # noqa: C901
     )
 
 
-class _Axis(NamedTuple):
-    """The horizontal axis of decreases, differences or ratios.
+class _DrawnContrasts(NamedTuple):
+    """Decreases, differences or ratios as they are drawn, with what belongs to their horizontal axis.
 
-    `frame` has the numbers that are drawn, `sides` and `guides` are what `row_figure` takes, and `note` is a
-    sentence of the caption or "".
+    `frame` has the numbers that are drawn, `sides` and `guides` are what `row_figure` takes, `title` is that
+    of the axis, and `note` is a sentence of the caption or "".
     """
 
     frame: pd.DataFrame
@@ -236,9 +236,9 @@ class _Axis(NamedTuple):
     note: str
 
 
-def _decrease_axis(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _Axis:
-    """Return the axis of decreases or differences."""
-    return _Axis(
+def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _DrawnContrasts:
+    """Return decreases or differences as they are, with their axis."""
+    return _DrawnContrasts(
         frame=frame,
         sides=axis_sides(frame, term),
         guides=guide_lines(drawing, term),
@@ -247,12 +247,12 @@ def _decrease_axis(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> 
     )
 
 
-def _ratio_axis(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _Axis:
-    """Return the logarithmic axis of ratios, with rows for those that have no logarithm."""
+def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _DrawnContrasts:
+    """Return decreases as ratios of means, NaN where they have no logarithm, with their logarithmic axis."""
     ratios = _as_ratios(frame)
     has_no_logarithm = ratios["estimate"] <= 0
     sides = axis_sides(frame, term)
-    return _Axis(
+    return _DrawnContrasts(
         frame=ratios.assign(
             estimate=ratios["estimate"].mask(has_no_logarithm),
             no_mark=np.where(has_no_logarithm, _NO_LOGARITHM, NOT_DEFINED),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -357,7 +357,7 @@ def _contrast_values(
         _contrast_heading(contrasts, metric_label), contrasts, with_p_values=is_tested
     )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
-    significant, others = _significant_and_other_rows(contrasts)
+    significant, others = _tested_rows_by_verdict(contrasts)
     values.append(Value(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
     values += bounds_value_if_any(contrasts, contrast_digits, style)
     values += _effect_size_value_if_any(contrasts, style)
@@ -372,19 +372,31 @@ def _contrast_values(
     return values
 
 
-def _significant_and_other_rows(contrasts: Estimates) -> tuple[list[int], list[int]]:
-    """Return the rows in which the method is lower or higher by the verdict, and the other tested rows."""
+class _TestedRows(NamedTuple):
+    """Positions of the tested rows by their verdict."""
+
+    #: Rows in which the method is lower or higher.
+    significant: list[int]
+    #: The other rows with an estimate.
+    others: list[int]
+
+
+def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
+    """Return the positions of the significant rows and of the other rows with an estimate.
+
+    There are none of either without a column `verdict`.
+    """
     significant: list[int] = []
     others: list[int] = []
     if not contrasts.values("verdict"):
-        return significant, others
+        return _TestedRows(significant, others)
     sides, _ = split_verdicts(contrasts.frame["verdict"])
     for row, side in enumerate(sides):
         if side in ("lower", "higher"):
             significant.append(row)
         elif contrasts.is_tested_row[row]:
             others.append(row)
-    return significant, others
+    return _TestedRows(significant, others)
 
 
 def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
@@ -447,7 +459,7 @@ def _underline_note(contrasts: Estimates) -> str:
     if not contrasts.values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)
-    significant, others = _significant_and_other_rows(contrasts)
+    significant, others = _tested_rows_by_verdict(contrasts)
     if len(significant) + len(others) == 1:
         is_significant = "is" if significant else "is not"
         return f"The difference {is_significant} significant ({criterion})."

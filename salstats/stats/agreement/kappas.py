@@ -3,6 +3,9 @@
 Categories are whole numbers. All but Cohen's kappa allow missing readings: the agreement of a case is that of
 the readings that it has, two or more, as in Gwet (Handbook of inter-rater reliability, 2014). Without missing
 readings this is the original definition.
+
+`weights` are those of rows, (n_sets, n_rows): each coefficient is computed n_sets times, once for each set of
+weights, such as those that leave out one unit.
 """
 
 from itertools import combinations
@@ -63,7 +66,7 @@ def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, disagreement
     return 1 - ratio(observed, ratio(n_times_expected, n))
 
 
-def cohen(readings: RaterReadings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
+def cohen_kappa(readings: RaterReadings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
     """Cohen's kappa of two raters, shape (n_sets, 1): 1 - disagreement / disagreement by chance.
 
     Cohen J. Educ Psychol Meas 1960;20:37-46. doi:10.1177/001316446002000104. With weights: Psychol Bull
@@ -74,8 +77,11 @@ def cohen(readings: RaterReadings, weights: Weights, weighting: str = "unweighte
     return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
-def light(readings: RaterReadings, weights: Weights) -> np.ndarray:
-    """Mean of Cohen's kappas of all pairs of raters, shape (n_sets, 1) (Light 1971, doi:10.1037/h0031643)."""
+def light_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Light's kappa, shape (n_sets, 1): the mean of Cohen's kappas of all pairs of raters.
+
+    Light RJ. Psychol Bull 1971;76:365-377. doi:10.1037/h0031643
+    """
     categories, indicators = _categories_and_indicators(readings)
     disagreement = _disagreement(categories, "unweighted")
     kappas = []
@@ -111,7 +117,7 @@ def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
     return ratio(observed - chance, largest_difference)[:, None]
 
 
-def fleiss(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def fleiss_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """Fleiss's kappa, shape (n_sets, 1): chance agreement is the sum of the squared shares of categories.
 
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
@@ -121,7 +127,7 @@ def fleiss(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
 
-def conger(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def conger_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """Conger's kappa, shape (n_sets, 1): chance agreement is that of two raters, averaged over all pairs.
 
     Two raters agree by chance as often as the sum over categories of the product of their shares.
@@ -171,7 +177,7 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     # statsmodels' variance is right only for weights in 0 ... 1.
     scaled_disagreement = disagreement / max(disagreement.max(), 1.0)
     result = cohens_kappa(table, weights=scaled_disagreement)
-    estimate = cohen(readings, equal_weights(readings), weighting)[0]
+    estimate = cohen_kappa(readings, equal_weights(readings), weighting)[0]
     coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
     statistic = ratio(estimate, np.array([result.std_kappa0]))
     return coefficients._replace(statistic=statistic, p_value=2 * special.ndtr(-np.abs(statistic)))
@@ -190,5 +196,5 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     q = 1 - p
     s = (p * q).sum()
     variance = 2 / (s**2 * n * k * (k - 1)) * (s**2 - (p * q * (q - p)).sum())
-    estimate = fleiss(readings, equal_weights(readings))[0]
+    estimate = fleiss_kappa(readings, equal_weights(readings))[0]
     return normal_coefficients(estimate, np.array([np.sqrt(variance)]), level)

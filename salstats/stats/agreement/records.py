@@ -90,21 +90,23 @@ RECORDS = (
     ),
     Agreement(
         "cohen", "Cohen's kappa", CATEGORIES, _COHEN_LABELS,
-        _jackknife_entry(kappas.cohen) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
+        _jackknife_entry(kappas.cohen_kappa) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
         "Cohen 1960, doi:10.1177/001316446002000104; 1968, doi:10.1037/h0026256",
         pairs=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
     ),
     Agreement(
         "fleiss", "Fleiss's kappa", CATEGORIES, {"fleiss": "Fleiss's kappa"},
-        _jackknife_entry(kappas.fleiss) | {"fleiss": kappas.fleiss_by_normal},
+        _jackknife_entry(kappas.fleiss_kappa) | {"fleiss": kappas.fleiss_by_normal},
         "Fleiss 1971, doi:10.1037/h0031619", complete=("fleiss",),
     ),
     Agreement(
-        "conger", "Conger's kappa", CATEGORIES, {"conger": "Conger's kappa"}, _jackknife_entry(kappas.conger),
+        "conger", "Conger's kappa", CATEGORIES, {"conger": "Conger's kappa"},
+        _jackknife_entry(kappas.conger_kappa),
         "Conger 1980, doi:10.1037/0033-2909.88.2.322",
     ),
     Agreement(
-        "light", "Light's kappa", CATEGORIES, {"light": "Light's kappa"}, _jackknife_entry(kappas.light),
+        "light", "Light's kappa", CATEGORIES, {"light": "Light's kappa"},
+        _jackknife_entry(kappas.light_kappa),
         "Light 1971, doi:10.1037/h0031643",
     ),
     Agreement(

@@ -50,17 +50,21 @@ def few_events(n_units: np.ndarray) -> np.ndarray:
     return np.asarray(n_units < _FEW_EVENTS)
 
 
-def few_misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
-    """Find AUCs so near 0 or 1 that next to none of the `n_least` units of the rarer label is misranked."""
-    return np.asarray(_expected_misranked(area, n_least) < _FEW_MISRANKED)
+def few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+    """Return True for AUCs so near 0 or 1 that next to no unit of the rarer label is misranked.
+
+    `n_rarer` (n_rows,) are the numbers of units of the rarer label.
+    """
+    return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
 
 
-def few_misranked_by_both(area: np.ndarray, reference: np.ndarray, n_least: np.ndarray) -> np.ndarray:
-    """Find pairs of AUCs of a method and the reference that are both so near 0 or 1; see `few_misranked`."""
-    larger = np.maximum(_expected_misranked(area, n_least), _expected_misranked(reference, n_least))
-    return np.asarray(larger < _FEW_MISRANKED_BY_BOTH)
+def few_misranked_by_both(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+    """Return True where the AUCs of a method and the reference are both so near 0 or 1 (`few_misranked`)."""
+    of_method = _expected_n_misranked(auc, n_rarer)
+    of_reference = _expected_n_misranked(reference_auc, n_rarer)
+    return np.asarray(np.maximum(of_method, of_reference) < _FEW_MISRANKED_BY_BOTH)
 
 
-def _expected_misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
+def _expected_n_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return the units of the rarer label times the share of misranked pairs, min(AUC, 1 - AUC)."""
-    return np.asarray(n_least * np.minimum(area, 1 - area))
+    return np.asarray(n_rarer * np.minimum(auc, 1 - auc))

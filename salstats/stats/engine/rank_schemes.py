@@ -1,7 +1,7 @@
 """Schemes that rank methods: by mean or median scores, by their ranks on each case, or by pairwise tests.
 
-The kernel of a scheme takes the scores of one group and returns a function of the units' weights
-(n_replicates, n_units), the numbers of times that units are drawn.
+The kernel of a scheme takes the scores of one group and returns a function, `WeightsToValues`, which computes
+the values that are ranked from the units' weights, the numbers of times that units are drawn.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from salstats.stats.engine.quantile_limits import quantile_replicates
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: A function from weights (n_replicates, n_units) to the values that are ranked, (n_replicates, n_methods).
-Aggregate = Callable[[np.ndarray], np.ndarray]
+WeightsToValues = Callable[[np.ndarray], np.ndarray]
 
 
 class MeanTable(NamedTuple):
@@ -67,8 +67,9 @@ class Scheme:
     label: str
     #: Its description in a Methods section.
     note: str
-    #: Computes the values that are ranked; None for means, which the bootstrap of means gives.
-    kernel: Callable[[GroupScores], Aggregate] | None = None
+    #: Makes the function that computes the values that are ranked; None for means, which the bootstrap of
+    #: means gives.
+    kernel: Callable[[GroupScores], WeightsToValues] | None = None
     #: Scores are first replaced by the methods' ranks on each observation.
     of_ranks: bool = False
     #: Methods are compared on the same observations.
@@ -106,12 +107,15 @@ def ranks_within(group: GroupScores, ties: str) -> np.ndarray:
     return np.asarray(ranks[observation_rows, group.methods])
 
 
-def medians(group: GroupScores) -> Aggregate:
+def make_medians(group: GroupScores) -> WeightsToValues:
     """Make the function that computes the median score of each method."""
     method_rows = [group.methods == method for method in range(group.n_methods)]
 
     def median_scores(weights: np.ndarray) -> np.ndarray:
-        """Return the medians (n_replicates, n_methods) of units that are drawn as often as `weights` say."""
+        """Return the medians (n_replicates, n_methods) of drawn units.
+
+        `weights` (n_replicates, n_units) say how often each unit is drawn.
+        """
         columns = [
             quantile_replicates(group.scores[rows], group.units[rows], weights, quantile=0.5)
             for rows in method_rows
@@ -121,7 +125,7 @@ def medians(group: GroupScores) -> Aggregate:
     return median_scores
 
 
-def win_shares(group: GroupScores) -> Aggregate:
+def make_win_shares(group: GroupScores) -> WeightsToValues:
     """Make the function that computes the share of other methods that each is significantly better than.
 
     The tests are one-sided signed-rank tests of the units' means.
@@ -136,10 +140,13 @@ def win_shares(group: GroupScores) -> Aggregate:
     for first, second in combinations(range(group.n_methods), 2):
         differences = means[:, first] - means[:, second]
         differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
-        tests.append((first, second, signed_rank_test(differences)))
+        tests.append((first, second, make_signed_rank_test(differences)))
 
     def shares(weights: np.ndarray) -> np.ndarray:
-        """Return the shares (n_replicates, n_methods) for units that are drawn as often as `weights` say."""
+        """Return the shares (n_replicates, n_methods) for drawn units.
+
+        `weights` (n_replicates, n_units) say how often each unit is drawn.
+        """
         n_wins = np.zeros((len(weights), group.n_methods))
         for first, second, test in tests:
             p_greater, p_less = test(weights[:, units])
@@ -159,10 +166,14 @@ class OneSidedPValues(NamedTuple):
     less: np.ndarray
 
 
-def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], OneSidedPValues]:
+#: A function from weights (n_replicates, n_differences), the numbers of times that differences are drawn, to
+#: P values of each replicate.
+WeightsToPValues = Callable[[np.ndarray], OneSidedPValues]
+
+
+def make_signed_rank_test(differences: np.ndarray) -> WeightsToPValues:
     """Make the function that computes P values of Wilcoxon's signed-rank test of drawn differences.
 
-    The function takes weights (n_replicates, n_differences), the numbers of times that differences are drawn.
     As R's wilcox.test(exact = FALSE): zeros are left out, ties have their mean rank and a correction of the
     variance, and the normal approximation has a continuity correction. NaN where all differences are 0.
     """
@@ -173,7 +184,10 @@ def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], OneSided
     tie_starts = np.flatnonzero(np.diff(sizes, prepend=-1.0))
 
     def p_values(weights: np.ndarray) -> OneSidedPValues:
-        """Return the P values of differences that are drawn as often as `weights` say."""
+        """Return the P values of drawn differences.
+
+        `weights` (n_replicates, n_differences) say how often each difference is drawn.
+        """
         if not len(ascending):
             undefined = np.full(len(weights), np.nan)
             return OneSidedPValues(undefined, undefined)
@@ -198,7 +212,7 @@ RECORDS = {
     record.name: record
     for record in (
         Scheme("mean", "mean score", "Methods were ranked by their mean score."),
-        Scheme("median", "median score", "Methods were ranked by their median score.", kernel=medians),
+        Scheme("median", "median score", "Methods were ranked by their median score.", kernel=make_medians),
         Scheme(
             "mean-rank", "mean rank over the cases",
             f"Methods were ranked on each case, and then by the mean of these ranks, {_AFTER}.",
@@ -207,13 +221,13 @@ RECORDS = {
         Scheme(
             "median-rank", "median rank over the cases",
             f"Methods were ranked on each case, and then by the median of these ranks, {_AFTER}.",
-            kernel=medians, of_ranks=True, paired=True,
+            kernel=make_medians, of_ranks=True, paired=True,
         ),
         Scheme(
             "test", "number of methods significantly worse",
             "Methods were ranked by how many others they were better than in one-sided Wilcoxon signed-rank "
             f"tests, not adjusted, {_AFTER}.",
-            kernel=win_shares, paired=True,
+            kernel=make_win_shares, paired=True,
         ),
     )
 }  # fmt: skip

@@ -109,25 +109,25 @@ def parse_formula(text: object) -> Formula:
     syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
     """
     formula = _checked_text(text)
-    excerpt = _quoted_excerpt(formula)
+    formula_excerpt = _quoted_excerpt(formula)
     fixed_formula, random_effect_texts = _without_random_effects(formula)
-    tree = _parse_tree(fixed_formula, excerpt)
+    tree = _parse_tree(fixed_formula, formula_excerpt)
     left, right = tree.args
-    response = _response_factor(left, excerpt)
+    response = _response_factor(left, formula_excerpt)
     random: list[RandomEffect] = []
     try:
-        terms = _sorted_terms(_terms_of_node(right, excerpt))
+        terms = _sorted_terms(_terms_of_node(right, formula_excerpt))
         intercept = _has_intercept(right)
         for random_effect_text in random_effect_texts:
-            random.extend(_random_effects(random_effect_text, excerpt))
+            random.extend(_random_effects(random_effect_text, formula_excerpt))
     except RecursionError:
-        raise FormulaError(f"formula {excerpt} is nested too deeply") from None
+        raise FormulaError(f"formula {formula_excerpt} is nested too deeply") from None
     random_terms = [term for effect in random for term in effect.terms]
     if any(response in term for term in [*terms, *random_terms]):
-        raise FormulaError(f"formula {excerpt} has its left side {response.name!r} on the right too")
+        raise FormulaError(f"formula {formula_excerpt} has its left side {response.name!r} on the right too")
     if not terms and not intercept:
-        raise FormulaError(f"formula {excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
-    _check_no_effect_is_repeated(random, excerpt)
+        raise FormulaError(f"formula {formula_excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
+    _check_no_effect_is_repeated(random, formula_excerpt)
     return Formula(formula, response, terms, intercept, tuple(random))
 
 
@@ -189,16 +189,16 @@ def _summand_spans(right_side: str, offset: int) -> list[tuple[int, int]]:
     return [(offset + plus + 1, offset + next_plus) for plus, next_plus in pairwise(boundaries)]
 
 
-def _parse_tree(formula: str, excerpt: str) -> Any:
+def _parse_tree(formula: str, formula_excerpt: str) -> Any:
     """Return the tree that formulaic builds from a formula, checked to have two sides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
     except Exception:  # formulaic's errors are of many classes, and their messages do not name the fault
-        raise FormulaError(f"formula {excerpt} cannot be read: {_parsing_hint(formula)}") from None
+        raise FormulaError(f"formula {formula_excerpt} cannot be read: {_parsing_hint(formula)}") from None
     if _operator(tree) != "~" or len(tree.args) != 2:
-        raise FormulaError(f"formula {excerpt} needs a left side, as in 'iou ~ area_ratio'")
+        raise FormulaError(f"formula {formula_excerpt} needs a left side, as in 'iou ~ area_ratio'")
     return tree
 
 
@@ -231,23 +231,24 @@ def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
-def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> list[RandomEffect]:
+def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: str) -> list[RandomEffect]:
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
-    right = _parse_tree(f"y ~ {effects}", excerpt).args[1]
-    terms = _sorted_terms(_terms_of_node(right, excerpt))
+    right = _parse_tree(f"y ~ {effects}", formula_excerpt).args[1]
+    terms = _sorted_terms(_terms_of_node(right, formula_excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
-            f"({effects}|{groups}) in {excerpt} lets nothing differ; (1|{groups}) is an intercept"
+            f"({effects}|{groups}) in {formula_excerpt} lets nothing differ; (1|{groups}) is an intercept"
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
-        groupings = _sorted_terms(_terms_of_node(_parse_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
+        groups_node = _parse_tree(f"y ~ {groups}", formula_excerpt).args[1]
+        groupings = _sorted_terms(_terms_of_node(groups_node, formula_excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
-            f"({effects}|{groups}) in {excerpt} needs columns as its groups, such as reader, patient/case or "
-            "reader:case"
+            f"({effects}|{groups}) in {formula_excerpt} needs columns as its groups, such as reader, "
+            "patient/case or reader:case"
         )
     random = []
     for grouping in groupings:
@@ -256,7 +257,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
     return random
 
 
-def _check_no_effect_is_repeated(random: Sequence[RandomEffect], excerpt: str) -> None:
+def _check_no_effect_is_repeated(random: Sequence[RandomEffect], formula_excerpt: str) -> None:
     """Raise if a term, or the intercept, has two random effects of the same groups."""
     earlier: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
@@ -267,8 +268,8 @@ def _check_no_effect_is_repeated(random: Sequence[RandomEffect], excerpt: str) -
             key = (frozenset(effect.groups), term)
             if key in earlier:
                 raise FormulaError(
-                    f"formula {excerpt} has a random effect of {effect.name} twice; (0 + x|{effect.name}) "
-                    "leaves out the intercept"
+                    f"formula {formula_excerpt} has a random effect of {effect.name} twice; "
+                    f"(0 + x|{effect.name}) leaves out the intercept"
                 )
             earlier.add(key)
 
@@ -296,53 +297,55 @@ def _checked_text(text: object) -> str:
     return formula
 
 
-def _terms_of_node(node: Any, excerpt: str) -> Terms:
+def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
     """Return the terms of a node of formulaic's tree."""
     operator = _operator(node)
     if operator is None:
-        return _single_term(node, excerpt)
+        return _single_term(node, formula_excerpt)
     if operator in ("**", "^"):
         base, exponent = node.args
-        return _power_of_terms(_terms_of_node(base, excerpt), exponent, excerpt)
+        return _power_of_terms(_terms_of_node(base, formula_excerpt), exponent, formula_excerpt)
     if operator not in ("+", "-", "*", ":", "/", "in") or len(node.args) != 2:
-        raise FormulaError(f"formula {excerpt} uses {operator!r}; name each column instead")
-    left = _terms_of_node(node.args[0], excerpt)
-    right = _terms_of_node(node.args[1], excerpt)
+        raise FormulaError(f"formula {formula_excerpt} uses {operator!r}; name each column instead")
+    left = _terms_of_node(node.args[0], formula_excerpt)
+    right = _terms_of_node(node.args[1], formula_excerpt)
     if operator == "-":
         return {factors: term for factors, term in left.items() if factors not in right}
     if operator == "+":
-        return _union_of_terms(left, right, excerpt=excerpt)
+        return _union_of_terms(left, right, formula_excerpt=formula_excerpt)
     if operator == "*":
-        return _union_of_terms(left, right, _interactions(left, right), excerpt=excerpt)
+        return _union_of_terms(left, right, _interactions(left, right), formula_excerpt=formula_excerpt)
     if operator == "/":
         # (a + b)/c is a + b + a:b:c
         nesting = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
         nested = _interactions({frozenset(nesting): nesting}, right)
-        return _union_of_terms(left, nested, excerpt=excerpt)
-    return _union_of_terms(_interactions(left, right), excerpt=excerpt)
+        return _union_of_terms(left, nested, formula_excerpt=formula_excerpt)
+    return _union_of_terms(_interactions(left, right), formula_excerpt=formula_excerpt)
 
 
-def _single_term(token: Any, excerpt: str) -> Terms:
+def _single_term(token: Any, formula_excerpt: str) -> Terms:
     """Return the term of a token: one factor, or the intercept."""
     if not _is_number(token):
-        factor = _factor(token, excerpt)
+        factor = _factor(token, formula_excerpt)
         return {frozenset([factor]): (factor,)}
     if token.token != "1":
         raise FormulaError(
-            f"{token.token} in {excerpt} is not a term: only 0 and 1 stand alone, "
+            f"{token.token} in {formula_excerpt} is not a term: only 0 and 1 stand alone, "
             "other numbers go inside I(...), as in I(2 * x)"
         )
     return {frozenset(): ()}
 
 
-def _union_of_terms(*summands: Terms, excerpt: str) -> Terms:
+def _union_of_terms(*summands: Terms, formula_excerpt: str) -> Terms:
     """Return all terms of the summands, in order of first appearance."""
     union: Terms = {}
     for terms in summands:
         for factors, term in terms.items():
             union.setdefault(factors, term)
     if len(union) > MAX_TERMS:
-        raise FormulaError(f"formula {excerpt} has more than {MAX_TERMS} terms; name those that matter")
+        raise FormulaError(
+            f"formula {formula_excerpt} has more than {MAX_TERMS} terms; name those that matter"
+        )
     return union
 
 
@@ -356,7 +359,7 @@ def _interactions(left: Terms, right: Terms) -> Terms:
     return products
 
 
-def _power_of_terms(terms: Terms, exponent: Any, excerpt: str) -> Terms:
+def _power_of_terms(terms: Terms, exponent: Any, formula_excerpt: str) -> Terms:
     """Return the terms of (a + b + ...)^n: all interactions of up to n of them."""
     digits = exponent.token if _operator(exponent) is None else ""
     n = 0
@@ -365,12 +368,13 @@ def _power_of_terms(terms: Terms, exponent: Any, excerpt: str) -> Terms:
         n = int(digits[:9])
     if n < 1:
         raise FormulaError(
-            f"a power in {excerpt} must be a whole number from 1; for the power of a column write I(x ** 2)"
+            f"a power in {formula_excerpt} must be a whole number from 1; for the power of a column write "
+            "I(x ** 2)"
         )
     power = terms
     for _ in range(n - 1):
         n_terms = len(power)
-        power = _union_of_terms(_interactions(power, terms), excerpt=excerpt)
+        power = _union_of_terms(_interactions(power, terms), formula_excerpt=formula_excerpt)
         if len(power) == n_terms:
             # Higher interactions would only repeat factors.
             break
@@ -400,36 +404,37 @@ def _has_intercept(tree: Any) -> bool:
     return intercept
 
 
-def _response_factor(node: Any, excerpt: str) -> Factor:
+def _response_factor(node: Any, formula_excerpt: str) -> Factor:
     """Return the left side, checked to be one factor that is not `C(...)`."""
     factor = None
     if _operator(node) is None and not _is_number(node):
-        factor = _factor(node, excerpt)
+        factor = _factor(node, formula_excerpt)
     if factor is None or factor.categorical:
         raise FormulaError(
-            f"the left side of {excerpt} must be one metric or numeric column; put arithmetic inside I(...)"
+            f"the left side of {formula_excerpt} must be one metric or numeric column; put arithmetic inside "
+            "I(...)"
         )
     return factor
 
 
-def _factor(token: Any, excerpt: str) -> Factor:
+def _factor(token: Any, formula_excerpt: str) -> Factor:
     """Return the factor of a token, with its expression checked."""
     if token.kind.value == "name":
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
     code = _quoted_excerpt(token.token)
     try:
-        factor = _factor_of_expression(token.token, _ExpressionChecker(code, excerpt))
+        factor = _factor_of_expression(token.token, _ExpressionChecker(code, formula_excerpt))
     except (RecursionError, MemoryError):
-        raise FormulaError(f"formula {excerpt} is nested too deeply") from None
+        raise FormulaError(f"formula {formula_excerpt} is nested too deeply") from None
     except FormulaError:
         raise
     except (SyntaxError, ValueError):
         raise FormulaError(
-            f"{code} in {excerpt} cannot be read; a column whose name is not a plain word "
+            f"{code} in {formula_excerpt} cannot be read; a column whose name is not a plain word "
             'is reached by Q("...") inside a call'
         ) from None
     if not factor.columns:
-        raise FormulaError(f"{code} in {excerpt} names no column")
+        raise FormulaError(f"{code} in {formula_excerpt} names no column")
     return factor
 
 
@@ -441,14 +446,14 @@ def _factor_of_expression(expression: str, checker: "_ExpressionChecker") -> Fac
     categorical = _called_name(tree) == CATEGORY
     reference = None
     if categorical:
-        tree, reference = _category_column_and_reference(tree, checker.excerpt)
+        tree, reference = _category_column_and_reference(tree, checker.formula_excerpt)
     tree = checker.visit(tree)
     name = ast.unparse(tree)
-    columns = tuple(dict.fromkeys(node.id for node in checker.columns))
+    columns = tuple(dict.fromkeys(node.id for node in checker.column_nodes))
     # The nodes are changed in the tree, so that the code below has aliases and floats.
-    for column in checker.columns:
+    for column in checker.column_nodes:
         column.id = alias(column.id)
-    for constant in checker.numbers:
+    for constant in checker.number_nodes:
         constant.value = float(constant.value)
     is_column = isinstance(tree, ast.Name)
     code = ""
@@ -473,7 +478,7 @@ def _called_name(node: ast.AST) -> str | None:
     return None
 
 
-def _category_column_and_reference(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
+def _category_column_and_reference(call: Any, formula_excerpt: str) -> tuple[ast.expr, str | None]:
     """Return the column of a call of `C`, and the reference level of its Treatment, None without one."""
     reference = None
     valid = not call.keywords and len(call.args) in (1, 2)
@@ -484,7 +489,7 @@ def _category_column_and_reference(call: Any, excerpt: str) -> tuple[ast.expr, s
         reference = _treatment_reference(call.args[1])
         valid = reference is not None
     if not valid:
-        raise FormulaError(f'C in {excerpt} is C(x) or C(x, Treatment("level")), x a column')
+        raise FormulaError(f'C in {formula_excerpt} is C(x) or C(x, Treatment("level")), x a column')
     return column, reference
 
 
@@ -506,15 +511,15 @@ def _treatment_reference(node: Any) -> str | None:
 class _ExpressionChecker(ast.NodeTransformer):
     """Visitor that raises for each node that is not allowed, and replaces Q("column") by the column.
 
-    It collects the nodes of columns and numbers. `code` and `excerpt` are the expression and the formula, for
-    messages.
+    It collects the nodes of columns and numbers. `code` is the expression and `formula_excerpt` the whole
+    formula, both quoted and shortened for messages.
     """
 
-    def __init__(self, code: str, excerpt: str) -> None:
+    def __init__(self, code: str, formula_excerpt: str) -> None:
         self.code = code
-        self.excerpt = excerpt
-        self.columns: list[ast.Name] = []
-        self.numbers: list[Any] = []
+        self.formula_excerpt = formula_excerpt
+        self.column_nodes: list[ast.Name] = []
+        self.number_nodes: list[Any] = []
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, _ALLOWED_NODES):
@@ -522,37 +527,39 @@ class _ExpressionChecker(ast.NodeTransformer):
         if isinstance(node, ast.BitXor):
             raise FormulaError(f"write ** for a power in {self.code}; ^ means something else there")
         raise FormulaError(
-            f"{self.code} in {self.excerpt} is not allowed ({type(node).__name__}): a formula holds column "
-            f'names (Q("...") for any name), + - * / **, numbers, and {_ALLOWED_CALLS}'
+            f"{self.code} in {self.formula_excerpt} is not allowed ({type(node).__name__}): a formula holds "
+            f'column names (Q("...") for any name), + - * / **, numbers, and {_ALLOWED_CALLS}'
         )
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        self.columns.append(node)
+        self.column_nodes.append(node)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             raise FormulaError(
-                f"{node.value!r} in {self.excerpt} is not a number; text is allowed in Q(...) only"
+                f"{node.value!r} in {self.formula_excerpt} is not a number; text is allowed in Q(...) only"
             )
         if abs(node.value) > sys.float_info.max:
-            raise FormulaError(f"a number in {self.excerpt} is too large")
-        self.numbers.append(node)
+            raise FormulaError(f"a number in {self.formula_excerpt} is too large")
+        self.number_nodes.append(node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = _called_name(node)
         if name == CATEGORY:
-            raise FormulaError(f"C(...) in {self.excerpt} must stand by itself, outside other transforms")
+            raise FormulaError(
+                f"C(...) in {self.formula_excerpt} must stand by itself, outside other transforms"
+            )
         if name not in (QUOTE, *TRANSFORMS):
             called = repr(name) if name else "an expression"
-            raise FormulaError(f"{self.excerpt} calls {called}; a formula may call {_ALLOWED_CALLS}")
+            raise FormulaError(f"{self.formula_excerpt} calls {called}; a formula may call {_ALLOWED_CALLS}")
         if len(node.args) != 1 or node.keywords:
-            raise FormulaError(f"{name} in {self.excerpt} takes exactly one argument and no options")
+            raise FormulaError(f"{name} in {self.formula_excerpt} takes exactly one argument and no options")
         if name != QUOTE:
             node.args = [self.visit(node.args[0])]
             return node
         column = node.args[0]
         if not isinstance(column, ast.Constant) or not isinstance(column.value, str):
-            raise FormulaError(f'Q in {self.excerpt} takes a name in quotes, as in Q("max width")')
+            raise FormulaError(f'Q in {self.formula_excerpt} takes a name in quotes, as in Q("max width")')
         return self.visit_Name(ast.Name(column.value, ast.Load()))

@@ -21,7 +21,7 @@ from salstats.stats.models.family import (
     MeanDerivatives,
     NotEstimableError,
     Solution,
-    estimable_columns,
+    estimable_positions,
 )
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, recession_direction
@@ -51,7 +51,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     """
     label = INFLATED_BETA.label
     interior = interior_mask(response, label)
-    if len(estimable_columns(matrix[interior])) < matrix.shape[1]:
+    if len(estimable_positions(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
     # For each predictor of a boundary, the rows with this score
     boundaries = {}

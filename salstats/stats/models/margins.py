@@ -133,7 +133,7 @@ class _ModelMargins(NamedTuple):
     estimates: list[MarginalEstimate]
 
 
-class _AveragedRows(NamedTuple):
+class _RowsToAverage(NamedTuple):
     """The rows over which a mean is averaged."""
 
     #: (n,) each: Values or codes of all columns on the right side.
@@ -150,7 +150,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], options: Margin
     for model in fitted.models:
         at = options.codes(fitted, model)
         cells = _cells(model, columns, at)
-        row_sets = [_averaged_rows(model, cell, by, options.average, at) for cell in cells]
+        row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in columns})
         means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
         margins.append(_ModelMargins(model, keys, means))
@@ -182,7 +182,7 @@ def marginal_contrasts(
         _check_have_levels(model, columns, at)
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _cells(model, columns, at, reference_code)
-        row_sets = [_averaged_rows(model, cell, by, options.average, at) for cell in cells]
+        row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
         compared_cells = []
         contrasts = []
@@ -320,7 +320,7 @@ def marginal_slopes(
                 choices=numeric,
             )
         cells = _cells(model, by, {})
-        row_sets = [_averaged_rows(model, cell, by, average, {}) for cell in cells]
+        row_sets = [_rows_to_average(model, cell, by, average, {}) for cell in cells]
         slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
@@ -345,7 +345,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         )
         for column in columns:
             if column in numeric:
-                all_rows = _averaged_rows(model, {}, (), "rows", {})
+                all_rows = _rows_to_average(model, {}, (), "rows", {})
                 effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)
                 term_names.append(column)
                 reference_levels.append(None)
@@ -354,7 +354,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             if not cells:
                 # A model without rows has no levels.
                 continue
-            row_sets = [_averaged_rows(model, cell, (), "rows", {}) for cell in cells]
+            row_sets = [_rows_to_average(model, cell, (), "rows", {}) for cell in cells]
             reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
             effects += [_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
@@ -415,16 +415,20 @@ def _cells(
     return [dict(zip(columns, codes, strict=True)) for codes in itertools.product(*levels)]
 
 
-def _averaged_rows(
+def _rows_to_average(
     model: Model, cell: Cell, by: Sequence[str], average: str, at: Mapping[str, Sequence[float]]
-) -> _AveragedRows:
-    """Return the rows over which the mean of a cell is averaged; those of a grid have all values of `at`."""
+) -> _RowsToAverage:
+    """Return the rows over which the mean of a cell is averaged.
+
+    For the average "grid" they are all combinations of levels and values, which weigh alike; for "rows" the
+    model's rows with their sampling weights.
+    """
     if average == "grid":
         return _grid_rows(model, cell, at)
     return _model_rows(model, cell, by, at)
 
 
-def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _AveragedRows:
+def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _RowsToAverage:
     """Return all combinations of the values of columns outside of the cell.
 
     Columns have the values of `at`; other factors have all their levels, and numbers their mean.
@@ -443,12 +447,12 @@ def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _
     grids = np.meshgrid(*values_of_columns.values(), indexing="ij")
     codes = {column: grid.ravel() for column, grid in zip(values_of_columns, grids, strict=True)}
     n = math.prod(len(values) for values in values_of_columns.values())
-    return _AveragedRows(codes, np.ones(n))
+    return _RowsToAverage(codes, np.ones(n))
 
 
 def _model_rows(
     model: Model, cell: Cell, by: Sequence[str], at: Mapping[str, Sequence[float]]
-) -> _AveragedRows:
+) -> _RowsToAverage:
     """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's.
 
     Columns of `at` are set to its values: the rows are repeated for each combination of these.
@@ -473,13 +477,13 @@ def _model_rows(
     for position, column in enumerate(varied):
         combination_values = [combination[position] for combination in combinations]
         codes[column] = np.repeat(combination_values, len(weights))
-    return _AveragedRows(codes, np.tile(weights, len(combinations)))
+    return _RowsToAverage(codes, np.tile(weights, len(combinations)))
 
 
 def _average_means_or_slopes(
     fitted: Fitted,
     model: Model,
-    row_sets: Sequence[_AveragedRows],
+    row_sets: Sequence[_RowsToAverage],
     notes: Notes,
     *,
     covariate: str | None = None,

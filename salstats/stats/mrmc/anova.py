@@ -71,7 +71,9 @@ class AnovaTable:
 def anova_table(
     values: np.ndarray, covariance: np.ndarray, methods: np.ndarray, readers: np.ndarray
 ) -> AnovaTable:
-    """Return the analysis of variance of the figures of cells.
+    """Return mean squares of the cells' figures of merit, and their mean variance and covariances.
+
+    A cell is a reader with a method (Obuchowski and Rockette).
 
     `values` (n_cells,) are the figures and `covariance` (n_cells, n_cells) is their covariance over the
     cases. `methods` and `readers` (n_cells,) are the codes of each cell: all pairs of a method and a reader,
@@ -242,16 +244,16 @@ def error_of_difference(table: AnovaTable, analysis: Analysis, first: int, secon
             ms_reader=np.nan,
         )
     error, df = analysis.error(table)
-    return StandardError(_square_root(2 / table.readers_per_method * error), df)
+    return StandardError(_square_root_or_nan(2 / table.readers_per_method * error), df)
 
 
 def error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
-    return StandardError(_square_root(error / table.readers_per_method), df)
+    return StandardError(_square_root_or_nan(error / table.readers_per_method), df)
 
 
-def _square_root(variance: float) -> float:
+def _square_root_or_nan(variance: float) -> float:
     """Square root of a variance, NaN if it is below 0."""
     if variance < 0:
         return np.nan

@@ -36,8 +36,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     RAW_LABELS,
     Recordings,
     row_names,
-    with_missing_for_no_mixing,
     with_mixing_column,
+    with_no_mixing_as_missing,
     without_mixing_in_methods,
 )
 from salstats.studies.result_tables import table_of
@@ -89,7 +89,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
         {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
     )
     return ItemResult(
-        with_missing_for_no_mixing(pick),
+        with_no_mixing_as_missing(pick),
         table,
         plot_densities(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",

@@ -311,7 +311,7 @@ def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return rows.iloc[order].reset_index(drop=True)
 
 
-def with_missing_for_no_mixing(rows: pd.DataFrame) -> pd.DataFrame:
+def with_no_mixing_as_missing(rows: pd.DataFrame) -> pd.DataFrame:
     """Replace the mixing `NONE`, an empty text, by a missing value."""
     mixing = rows["mixing"].where(rows["mixing"] != NONE, None)
     return rows.assign(mixing=mixing).reset_index(drop=True)

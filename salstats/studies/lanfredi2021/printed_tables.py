@@ -29,9 +29,9 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     in_order,
     means_by_mixing,
     rows_of_table_2,
-    with_missing_for_no_mixing,
     with_mixing_column,
     with_mixing_in_methods,
+    with_no_mixing_as_missing,
 )
 from salstats.studies.lanfredi2021.layouts import (
     BASELINES,
@@ -157,7 +157,7 @@ def study_means(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     means = published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
     layout_keys = [key for key in LAYOUTS[number].keys if key != "subset"]
     means = in_order(means, ["subset", *layout_keys])
-    means = with_missing_for_no_mixing(means).assign(table=number)
+    means = with_no_mixing_as_missing(means).assign(table=number)
     return means[[*ROW, "sheet", *LIMITS, "unit", "n_units"]]
 
 
@@ -257,7 +257,7 @@ def design(scores: GazeStudyScores) -> ItemResult:
         table_scores = scores_of_table(scores, number)
         if len(table_scores):
             clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
-    means = with_missing_for_no_mixing(pd.concat(clustered))
+    means = with_no_mixing_as_missing(pd.concat(clustered))
     rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     rows = compare_intervals(rows)
     mean_columns = [column for column in means.columns if column not in ROW]

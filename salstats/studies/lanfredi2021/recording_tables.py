@@ -27,8 +27,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     rows_of_scored_images,
     rows_of_table_2,
     score,
-    with_missing_for_no_mixing,
     with_mixing_in_methods,
+    with_no_mixing_as_missing,
 )
 from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 from salstats.studies.result_tables import table_of
@@ -81,7 +81,7 @@ def all_scores(recordings: Recordings) -> ItemResult:
     described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
     order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
     return ItemResult(
-        with_missing_for_no_mixing(with_mixing_in_methods(recordings.all_scores)),
+        with_no_mixing_as_missing(with_mixing_in_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
         note=_scoring_note(recordings),
     )
@@ -152,9 +152,8 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | No
             estimates.assign(task=names, method=estimates["limits"], term="mean")[columns],
             labels={"task": list(dict.fromkeys(names)), "method": LEGEND_TEXTS},
         )
-        return ItemResult(
-            with_missing_for_no_mixing(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure
-        )
+        layout = Layout(title="", keys=KEYS, options={"bold": False})
+        return ItemResult(with_no_mixing_as_missing(rows), _interval_table(rows, layout), figure)
 
     return make
 
@@ -250,7 +249,7 @@ def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResul
         named.assign(term="difference")[columns], labels={"task": list(dict.fromkeys(named["task"]))}
     )
     return ItemResult(
-        with_missing_for_no_mixing(rows),
+        with_no_mixing_as_missing(rows),
         table,
         figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
         note="the study's centre bias contains the case that is scored against it, which takes from what "
@@ -287,12 +286,12 @@ def _scores_of_shuffled_metrics(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> ItemResult:
     """Make one of the study's tables with both intervals side by side."""
-    return ItemResult(with_missing_for_no_mixing(rows), _interval_table(rows, LAYOUTS[number]), note=note)
+    return ItemResult(with_no_mixing_as_missing(rows), _interval_table(rows, LAYOUTS[number]), note=note)
 
 
 def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     """Make a table of estimates with both intervals in the layout of one of the study's tables."""
-    frame = with_missing_for_no_mixing(_stack_intervals(rows))
+    frame = with_no_mixing_as_missing(_stack_intervals(rows))
     keys = list(layout.keys)
     if frame["mixing"].isna().all() and "mixing" in keys:
         keys.remove("mixing")

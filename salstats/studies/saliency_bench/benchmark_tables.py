@@ -30,9 +30,9 @@ from salstats.studies.saliency_bench.cell_means import (
     MIN_DRAWN_DATA_SETS,
     Benchmark,
     abbreviation_note,
-    correlations,
     in_order,
     labels_of,
+    pearson_over_data_sets,
     ranks_over_cases,
     ranks_over_data_sets,
 )
@@ -233,7 +233,7 @@ def table_3(benchmark: Benchmark) -> ItemResult | None:
     if benchmark.is_printed:
         # The printed Table 3 is of the models with several methods.
         means = benchmark.means_of_several_methods
-    rows = correlations(means, metrics)
+    rows = pearson_over_data_sets(means, metrics)
     if rows.empty:
         return None
     if as_published:

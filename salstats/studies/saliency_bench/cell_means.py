@@ -210,8 +210,12 @@ def printed_means() -> pd.DataFrame:
     return named.rename(columns={"value": "estimate"})[[*CELL, "term", "estimate"]]
 
 
-def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Return Pearson's correlation of every two metrics over the data sets, per model and method."""
+def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return Pearson's correlation of every two metrics over the data sets, per model and method.
+
+    The rows are those of models and methods with `MIN_DATA_SETS` data sets or more; there are no rows where
+    no model and method has as many, or where `means` have fewer than two of the metrics.
+    """
     by = ["model", "method"]
     # A row for each data set of a model and method, a column of means for each metric.
     wide = means.pivot(index=[*by, "dataset"], columns="metric", values="estimate")

@@ -196,7 +196,7 @@ def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
 
 
 def is_positive(features: pd.DataFrame) -> pd.Series:
-    """Tell of each case and task whether the finding is present."""
+    """Return True for each case and task with the finding: by the column `label`, else by an area above 0."""
     if "label" in features:
         return features["label"] == 1
     return features["area_ratio"] > 0
@@ -408,7 +408,7 @@ def feature_slopes(
                     continue
                 formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in varying_features]
                 with if_possible(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
-                    slopes = _slopes_of_outcome(frames, data, outcome, formulas, inference)
+                    slopes = _adjusted_slopes_of_outcome(frames, data, outcome, formulas, inference)
                     slopes.insert(0, "outcome", outcome.name)
                     slopes.insert(1, "scale", scale)
                     slopes.insert(2, "pool", pool)
@@ -416,10 +416,16 @@ def feature_slopes(
     return concat_made(parts)
 
 
-def _slopes_of_outcome(
+def _adjusted_slopes_of_outcome(
     frames: StudyFrames, data: pd.DataFrame, outcome: Outcome, formulas: list[str], inference: StudyInference
 ) -> pd.DataFrame:
-    """Return the slopes of one outcome on the features, with Bonferroni's correction."""
+    """Return the slopes of one outcome on each feature, adjusted by Bonferroni's procedure.
+
+    Each of `formulas` is a model of one feature. An outcome without a reference is the score of the main
+    method; one with a reference is the score of the reference less that of the main method, the only other
+    method of `data`. P values are adjusted for all of `FEATURES`, also where fewer vary, as the study has
+    them all. The outcome's name says the reference, so that its column is left out.
+    """
     if outcome.reference is None:
         data = data[data["method"] == frames.main]
     slopes = slopes_of(data, formulas, inference, by="method", reference=outcome.reference)

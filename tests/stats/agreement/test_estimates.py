@@ -73,7 +73,7 @@ def test_pairs_of_readers_in_sorted_order(ratings):
     for row, members in zip(found.itertuples(), ([0, 1], [0, 2], [1, 2]), strict=True):
         own = alone(wide[:, members])
         assert row.estimate == pytest.approx(
-            kappas.cohen(own, equal_weights(own), "linear")[0, 0], rel=ROUNDING
+            kappas.cohen_kappa(own, equal_weights(own), "linear")[0, 0], rel=ROUNDING
         )
     assert (found["term"] == "cohen_linear").all()
 

@@ -34,14 +34,14 @@ def expected(r_expected):
 def test_kappas_of_all_readers_are_those_of_irr(given, expected, modality, what):
     own, name = given(modality, what), f"synth2_{modality}_{what}"
     for kernel, stat in (
-        (kappas.fleiss, "fleiss"),
-        (kappas.conger, "fleiss_conger_exact"),
-        (kappas.light, "light"),
+        (kappas.fleiss_kappa, "fleiss"),
+        (kappas.conger_kappa, "fleiss_conger_exact"),
+        (kappas.light_kappa, "light"),
     ):
         assert kernel(own, equal_weights(own))[0, 0] == pytest.approx(
             expected(name, stat)["value"], abs=ROUNDING
         ), stat
-    for kernel, stat in ((kappas.ac1, "cac_gwet_ac1"), (kappas.conger, "cac_conger")):
+    for kernel, stat in ((kappas.ac1, "cac_gwet_ac1"), (kappas.conger_kappa, "cac_conger")):
         assert kernel(own, equal_weights(own))[0, 0] == pytest.approx(
             expected(name, stat)["value"], abs=PRINTED
         ), stat
@@ -53,8 +53,8 @@ def test_fleiss_1971(r_data, r_expected):
     codes[:, 5] += 1
     table = r_expected("kappa").set_index(["set", "stat"])["value"].loc["irr_diagnoses"]
     own = alone(codes)
-    assert kappas.fleiss(own, equal_weights(own))[0, 0] == pytest.approx(table["fleiss"], abs=ROUNDING)
-    assert kappas.conger(own, equal_weights(own))[0, 0] == pytest.approx(
+    assert kappas.fleiss_kappa(own, equal_weights(own))[0, 0] == pytest.approx(table["fleiss"], abs=ROUNDING)
+    assert kappas.conger_kappa(own, equal_weights(own))[0, 0] == pytest.approx(
         table["fleiss_conger_exact"], abs=ROUNDING
     )
 
@@ -79,7 +79,7 @@ def test_cohen_is_that_of_irr(given, expected, modality, what, weighting, stat):
     own = alone(whole.values[:, :2])
     table = expected(f"synth2_{modality}_{what}_R1R2", f"cohen_{stat}")
     found = kappas.cohen_by_normal(own, 0.95, weighting)
-    assert kappas.cohen(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
+    assert kappas.cohen_kappa(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
         table["value"], abs=ROUNDING
     )
     assert found.statistic[0] == pytest.approx(table["z"], rel=1e-10)
@@ -102,7 +102,7 @@ def test_weights_are_by_the_numbers_of_categories_not_by_their_order():
         table[first - 1, second - 1] += 1
     own = alone(values)
     for weighting in ("linear", "quadratic"):
-        assert kappas.cohen(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
+        assert kappas.cohen_kappa(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
             cohens_kappa(table, wt=weighting, return_results=False), abs=ROUNDING
         )
 
@@ -118,7 +118,7 @@ def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
     shares = np.mean([[(row == c).mean() for c in categories] for row in rows], axis=0)
     own, seen = alone(values), np.mean(pairs)
     chance = (shares**2).sum()
-    assert kappas.fleiss(own, equal_weights(own))[0, 0] == pytest.approx(
+    assert kappas.fleiss_kappa(own, equal_weights(own))[0, 0] == pytest.approx(
         (seen - chance) / (1 - chance), abs=ROUNDING
     )
     chance = (shares * (1 - shares)).sum() / (len(categories) - 1)
@@ -129,7 +129,7 @@ def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
 
 @pytest.mark.parametrize(
     ("kernel", "stat"),
-    [(kappas.fleiss, "cac_fleiss"), (kappas.conger, "cac_conger"), (kappas.ac1, "cac_gwet_ac1")],
+    [(kappas.fleiss_kappa, "cac_fleiss"), (kappas.conger_kappa, "cac_conger"), (kappas.ac1, "cac_gwet_ac1")],
 )
 @pytest.mark.parametrize(("modality", "what"), SETS)
 def test_jackknife_error_lies_near_gwets_linearized_one(given, expected, kernel, stat, modality, what):
@@ -170,7 +170,7 @@ def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_rejec
     low = optimize.brentq(away, 0, share - 1e-9, xtol=1e-14)
     high = optimize.brentq(away, share + 1e-9, 1, xtol=1e-14) if share < 1 else 1
     values = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], pairs, axis=0)
-    found = jackknife_coefficients(alone(values), kappas.cohen, 0.95)
+    found = jackknife_coefficients(alone(values), kappas.cohen_kappa, 0.95)
     assert found.conf_low[0] == pytest.approx(2 * low - 1, abs=1e-10)
     assert found.conf_high[0] == pytest.approx(2 * high - 1, abs=1e-10)
     assert (found.p_value[0] < 0.05) == (found.conf_low[0] > 0)
@@ -178,7 +178,13 @@ def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_rejec
 
 def test_undefined_where_all_give_the_same_category():
     own = alone(np.ones((5, 2)))
-    for kernel in (kappas.cohen, kappas.fleiss, kappas.conger, kappas.light, kappas.ac1):
+    for kernel in (
+        kappas.cohen_kappa,
+        kappas.fleiss_kappa,
+        kappas.conger_kappa,
+        kappas.light_kappa,
+        kappas.ac1,
+    ):
         value = kernel(own, equal_weights(own))[0, 0]
         # AC1 has no chance to correct for where there is one category
         assert value == 1 if kernel is kappas.ac1 else np.isnan(value)

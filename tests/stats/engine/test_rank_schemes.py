@@ -11,7 +11,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, signed_rank_test
+from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, make_signed_rank_test
 from salstats.stats.engine.rankings import RankingOptions, rank_methods
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "challenger"
@@ -87,7 +87,7 @@ def test_weights_of_the_signed_rank_test_are_repeated_rows():
     rng = np.random.default_rng(3)
     values = np.round(rng.normal(0.1, 1, 30), 1)
     drawn = rng.integers(0, 30, 30)
-    greater, less = signed_rank_test(values)(np.bincount(drawn, minlength=30)[None].astype(float))
+    greater, less = make_signed_rank_test(values)(np.bincount(drawn, minlength=30)[None].astype(float))
     for side, found in (("greater", greater), ("less", less)):
         expected = stats.wilcoxon(
             values[drawn], alternative=side, method="asymptotic", correction=True, zero_method="wilcox"
@@ -96,7 +96,7 @@ def test_weights_of_the_signed_rank_test_are_repeated_rows():
 
 
 def test_a_signed_rank_test_of_equal_methods_says_nothing():
-    greater, less = signed_rank_test(np.zeros(5))(np.ones((2, 5)))
+    greater, less = make_signed_rank_test(np.zeros(5))(np.ones((2, 5)))
     assert np.isnan(greater).all()
     assert np.isnan(less).all()
 

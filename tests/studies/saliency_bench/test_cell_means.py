@@ -12,8 +12,8 @@ from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     cell_means,
-    correlations,
     keep_scores,
+    pearson_over_data_sets,
     printed_means,
     ranks_over_cases,
     split_models,
@@ -94,7 +94,7 @@ class TestMeans:
 
 class TestCorrelations:
     def test_they_are_pearsons_over_data_sets(self, means):
-        found = correlations(means, ["iou", "hit", "insertion"])
+        found = pearson_over_data_sets(means, ["iou", "hit", "insertion"])
         assert len(found) == 3 * 7
         for row in found.itertuples():
             own = means[(means["model"] == row.model) & (means["method"] == row.method)]
@@ -105,7 +105,7 @@ class TestCorrelations:
             assert row.n == 6
 
     def test_intervals_of_the_printed_eight_are_fishers(self):
-        found = correlations(split_models(printed_means())[0], ["iou", "hit_any", "insertion"])
+        found = pearson_over_data_sets(split_models(printed_means())[0], ["iou", "hit_any", "insertion"])
         assert set(found["n"]) == {8}
         half = stats.norm.ppf(0.975) / np.sqrt(8 - 3)
         z = np.arctanh(found["estimate"])
