@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 from command_line import COMMANDS, MINIMAL, patients
+from tests_support import error_line
 
 import salstats as ss
 from salstats.cli import commands as cli_commands
@@ -21,13 +22,40 @@ def test_help_ends_with_an_example(capsys, monkeypatch, command):
     assert err == ""
 
 
-@pytest.mark.parametrize("command", sorted(MINIMAL))
-def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
+#: What each command reads, by the fixture that makes the folder with it, and a name that its output may have.
+READS = {
+    **{command: ("folder", ["scores.csv", *needed], "out.csv") for command, needed in MINIMAL.items()},
+    **{command: ("study_folder", ["study"], "out.csv") for command in ("score", "features", "tune")},
+    "segment": ("study_folder", ["study"], "out.json"),
+    "gaze": ("gaze_folder", ["gaze", "--metric", "ncc"], "out.csv"),
+}
+
+
+@pytest.mark.parametrize("command", sorted(READS))
+def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, request, command):
+    folder = request.getfixturevalue(READS[command][0])
     monkeypatch.setenv("COLUMNS", "200")
     run([command, "--help"])
     example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
     patients().to_csv("patients.csv", index=False)
+    before = {file for file in folder.iterdir() if file.is_file()}
     assert run(shlex.split(example)) == 0
+    written = {file for file in folder.iterdir() if file.is_file()} - before
+    assert (len(written) > 0) == (" -o " in example)
+
+
+@pytest.mark.parametrize("command", sorted(READS))
+def test_an_output_that_exists_is_kept_unless_asked(capsys, request, command):
+    fixture, arguments, output = READS[command]
+    folder = request.getfixturevalue(fixture)
+    (folder / output).write_text("mine")
+    # before any work: a file that is not there is no matter yet
+    for first in (arguments[0], "nowhere"):
+        assert run([command, first, *arguments[1:], "-o", output]) == 2
+        assert "the file exists; pass --overwrite to replace it" in error_line(capsys)
+    assert (folder / output).read_text() == "mine"
+    assert run([command, *arguments, "-o", output, "--overwrite"]) == 0
+    assert (folder / output).read_bytes() != b"mine"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

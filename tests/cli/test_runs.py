@@ -173,7 +173,6 @@ def test_limits_of_ranks_are_written_beside_the_tests_that_they_are_of(folder):
         ("no/out.csv", "the folder no does not exist"),
         ("out.txt", "its name must end in .csv, .parquet, .xlsx"),
         ("", "its name must end in"),
-        ("scores.csv", "the file exists; pass --overwrite to replace it"),
         ("folder.csv", "it is a folder"),
     ],
 )

@@ -1,6 +1,5 @@
 """The command that scores maps against gaze."""
 
-import re
 import shlex
 
 import numpy as np
@@ -12,9 +11,7 @@ from gaze_files import (
     metadata_rows,
     recording_id,
     write_fixations,
-    write_maps,
     write_metadata,
-    write_release,
 )
 from tests_support import error_line
 
@@ -26,20 +23,9 @@ from salstats.scoring.recordings import recordings
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(gaze_folder):
     """The working folder, with recordings in `gaze` and maps of them in `maps`."""
-    monkeypatch.chdir(tmp_path)
-    write_release(tmp_path / "gaze")
-    write_maps(tmp_path / "maps")
-    return tmp_path
-
-
-def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder):
-    monkeypatch.setenv("COLUMNS", "200")
-    run(["gaze", "--help"])
-    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
-    assert run(shlex.split(example)) == 0
-    assert (folder / "scores.csv").is_file()
+    return gaze_folder
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -146,12 +132,11 @@ def test_damaged_recordings_are_one_line_and_no_file(capsys, folder, damage, sai
     assert not (folder / "out.csv").exists()
 
 
-def test_outputs_that_exist_are_kept_unless_asked(capsys, folder):
-    for name in ("out.csv", "looks.csv"):
-        (folder / name).write_text("mine")
-        assert run(shlex.split("gaze gaze --metric ncc -o out.csv --recordings looks.csv")) == 2
-        assert "--overwrite" in error_line(capsys)
-        assert (folder / name).read_text() == "mine"
+def test_recordings_that_exist_are_kept_unless_asked(capsys, folder):
+    (folder / "looks.csv").write_text("mine")
+    assert run(shlex.split("gaze gaze --metric ncc -o out.csv --recordings looks.csv")) == 2
+    assert "--overwrite" in error_line(capsys)
+    assert (folder / "looks.csv").read_text() == "mine"
     assert run(shlex.split("gaze gaze --metric ncc -o out.csv --recordings looks.csv --overwrite")) == 0
 
 

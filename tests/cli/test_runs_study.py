@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiff_files
-from study_files import CASES, SHAPE, write_map, write_study
+from study_files import CASES, SHAPE, write_map
 from tests_support import error_line
 
 import salstats as ss
@@ -25,30 +25,12 @@ READING = (*COMMANDS, "segment")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(study_folder):
     """The working folder, with a study in `study`, and maps and masks in folders."""
-    monkeypatch.chdir(tmp_path)
-    write_study(tmp_path / "study")
-    for subfolder in ("gradcam", "masks"):
-        (tmp_path / subfolder).mkdir()
-        np.save(tmp_path / subfolder / "img1.npy", np.eye(8))
-    return tmp_path
+    return study_folder
 
 
-@pytest.mark.parametrize("command", READING)
-def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
-    monkeypatch.setenv("COLUMNS", "200")
-    run([command, "--help"])
-    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
-    assert run(shlex.split(example)) == 0
-    assert len([f for f in folder.iterdir() if f.is_file()]) == 1
-
-
-def test_masks_of_an_earlier_run_are_kept_unless_asked(capsys, folder):
-    (folder / "masks.json").write_text("mine")
-    assert run(["segment", "study", "-o", "masks.json"]) == 2
-    assert "--overwrite" in error_line(capsys)
-    assert (folder / "masks.json").read_text() == "mine"
+def test_masks_are_written_as_json(capsys, folder):
     assert run(["segment", "study", "-o", "masks.csv"]) == 2
     assert "must end in .json" in error_line(capsys)
 
@@ -152,13 +134,6 @@ class TestBadInput:
         assert run([command, "nowhere", "-o", "out.csv"]) == 2
         assert "nowhere" in error_line(capsys)
         assert not (folder / "out.csv").exists()
-
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_an_output_that_exists_is_said_before_any_work(self, capsys, folder, command):
-        (folder / "out.csv").write_text("mine")
-        assert run([command, "study", "-o", "out.csv"]) == 2
-        assert "--overwrite" in error_line(capsys)
-        assert (folder / "out.csv").read_text() == "mine"
 
     @pytest.mark.parametrize(
         ("options", "said"),
