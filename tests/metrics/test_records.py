@@ -44,3 +44,7 @@ def test_only_unbounded_distances_are_lengths():
 def test_larger_is_better_by_the_direction():
     assert record().larger_is_better
     assert not record(direction=-1).larger_is_better
+
+
+def test_larger_is_better_where_the_direction_is_up():
+    assert [record(direction=direction).larger_is_better for direction in (1, 0, -1)] == [True, False, False]

@@ -167,3 +167,27 @@ def test_a_shift_that_is_constant_but_for_rounding_has_no_size_by_its_sd(name):
     found = ss.difference(frame, reference="b", effect_size=name)
     assert found[["effect", "effect_low", "effect_high"]].isna().all(axis=None)
     assert found["estimate"].item() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("name", EFFECT_SIZES)
+def test_limits_are_by_students_t_from_influences_of_pairs(name):
+    rng = np.random.default_rng(9)
+    own, other = rng.normal(size=(2, 40)) + rng.normal(size=40) + [[0.4], [0]]
+    pairs = pd.DataFrame({"set": "a", "x": own, "y": other})
+    found = effects_of(pairs, name, level=0.9).loc["a", LIMITS].astype(float)
+    estimate, influences = RECORDS[name].kernel(own, other)
+    # one pair in each unit: CR2 is the variance of the mean with n - 1
+    error = np.sqrt((influences**2).sum() / 40 / 39)
+    scale = 1.0
+    centre = estimate
+    if RECORDS[name].logit:
+        scale = estimate * (1 - estimate)
+        centre = np.log(estimate / (1 - estimate))
+    low, high = found["effect_low"], found["effect_high"]
+    if RECORDS[name].logit:
+        low, high = (np.log(limit / (1 - limit)) for limit in (low, high))
+    assert found["effect"] == pytest.approx(estimate)
+    assert (low + high) / 2 == pytest.approx(centre, rel=1e-6)
+    # the degrees of freedom are at most n - 1, and fewer where few pairs decide the variance
+    quantile = (high - low) / 2 * scale / error
+    assert stats.t.ppf(0.95, 39) <= quantile * (1 + 1e-9) < stats.t.ppf(0.95, 5)

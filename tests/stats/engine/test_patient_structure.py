@@ -14,7 +14,7 @@ import salstats as ss
 from salstats.cli.app import run
 from salstats.errors import SalstatsWarning
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.patient_structure import groups_in_names
+from salstats.stats.engine.patient_structure import groups_in_names, numbered_names, numbering_restarts
 from salstats.stats.engine.resampling_units import resolve_unit
 
 SCHEMES = pd.read_csv(Path(__file__).parent / "case_names.csv", keep_default_na=False)
@@ -311,3 +311,29 @@ def test_proposals_run_in_the_shell_as_they_stand(tmp_path, capsys):
         proposal = re.search(rf"({option} \S+?)\)? keeps", capsys.readouterr().err)[1]
         assert run(["summarize", file, *shlex.split(proposal), "-o", output, "--overwrite"]) == 0
         assert ss.read_data(output)["n_units"].tolist() == [12]
+
+
+def restarts(patients, sites):
+    return numbering_restarts(numbered_names(pd.Series(patients, dtype="str")), pd.Series(sites))
+
+
+def test_patients_numbered_from_1_within_each_site_are_told_from_others():
+    sites = np.repeat(["a", "b"], [3, 5])
+    numbers = [1, 2, 3, 1, 2, 3, 4, 5]
+    assert restarts(map(str, numbers), sites)
+    assert restarts([f"P{number:03d}" for number in numbers], sites)
+    # sites of one size, a number that lacks, two patients, other stems, no numbers, many sites
+    assert not restarts(map(str, [1, 2, 3, 4, 1, 2, 3, 4]), np.repeat(["a", "b"], 4))
+    assert not restarts(map(str, [1, 2, 4, 1, 2, 3, 4, 5]), sites)
+    assert not restarts(map(str, [1, 2, 1, 2, 3, 4, 5, 6]), np.repeat(["a", "b"], [2, 6]))
+    assert not restarts(["x1", "x2", "x3", "y1", "y2", "y3", "y4", "y5"], sites)
+    assert not restarts(list("abcdefgh"), sites)
+    assert not restarts(map(str, numbers), np.repeat(["a", "b", "c"], [3, 3, 2]))
+    assert not restarts(map(str, numbers), ["a"] * 8)
+
+
+def test_names_that_end_in_a_number_have_a_stem_and_a_number():
+    names = numbered_names(pd.Series(["P017", "3", "4.0", "A1B2", "none"], dtype="str"))
+    assert names.stems.tolist()[:3] == ["P", "", ""]
+    assert names.stems.isna().tolist() == [False, False, False, True, True]
+    assert names.numbers.tolist()[:3] == [17, 3, 4]

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import warns
+from tests_support import raises, warns
 
 import salstats as ss
+from salstats.errors import SalstatsError
 
 
 def test_missing_readings_are_said(sets):
@@ -29,3 +30,9 @@ def test_missing_readings_of_several_metrics_are_said_once(sets, call):
     scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
     with warns(match="metric other: 3 of 60; metric rating: 2 of 60"):
         call(pd.concat([scores, scores.iloc[1:].assign(metric="other")]))
+
+
+def test_an_area_needs_the_truth_of_each_case_and_a_mean_does_not(sets):
+    with raises(SalstatsError, option="figure", value="auc"):
+        ss.mrmc(sets["synth2_score"], figure="auc")
+    assert ss.mrmc(sets["synth2_score"], figure="mean")["figure"].eq("mean").all()
