@@ -6,8 +6,11 @@ from display.table_examples import LONG, estimates, long_names, one_cell
 from salstats.display.export.table_files import table_rows
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Table, TableColumn
+from salstats.display.tables.rows import Cell
 from salstats.display.tables.widths import (
+    PageLayout,
     Paper,
+    cell_text_width,
     column_widths,
     number_lines,
     page_layout,
@@ -104,3 +107,61 @@ def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, 
 
 def test_columns_that_fit_have_their_natural_width():
     assert plan(one_cell(), 400).column_widths == column_widths(table_rows(one_cell()), 0)[0]
+
+
+def layout_of(*widths):
+    """A layout of columns of some widths in ems, at 10 points per em with 2 points at each side."""
+    return PageLayout(
+        points=10, turned=False, n_breaks=1, line_width=400.0, gap=2.0, em=10.0, column_widths=list(widths)
+    )
+
+
+def test_columns_side_by_side_have_the_space_between_them():
+    layout = layout_of(3.0, 4.0, 5.0)
+    assert layout.width_of(1) == 40.0
+    assert layout.width_of(0, 2) == 30.0 + 40.0 + 4.0
+    assert layout.width_of(0, 3) == 120.0 + 8.0
+
+
+def test_a_row_has_the_lines_of_its_highest_cell():
+    # ten digits take 5.56 em
+    digits = "0" * 10
+    layout = layout_of(6.0, 3.0)
+    assert layout.n_lines([Cell(digits), Cell("0")]) == 1
+    assert layout.n_lines([Cell(digits), Cell(digits)]) == 2
+    assert layout.n_lines([Cell(""), Cell("")]) == 1
+    # over both columns there is room, and below an estimate stands its interval
+    assert layout.n_lines([Cell(digits + "000", n_columns=2)]) == 1
+    assert layout.n_lines([Cell("0.5 (0.4, 0.6)"), Cell("0")]) == 2
+    assert layout.wraps(Cell("0.5 (0.4, 0.6)"), 0)
+    assert not layout.wraps(Cell(digits), 0)
+    assert layout.wraps(Cell(digits), 1)
+
+
+def test_bold_and_indented_texts_are_wider():
+    plain, bold, indented = (
+        cell_text_width(Cell(**marks), "Edema") for marks in ({}, {"bold": True}, {"indent": True})
+    )
+    assert plain == text_width("Edema")
+    assert plain < bold < 1.2 * plain
+    assert plain < indented < plain + 2
+
+
+def test_columns_that_fit_in_no_setting_share_the_line_in_proportion():
+    table = Table(("",), [("t",)], [TableColumn("v"), TableColumn("w")], [["0" * 200, "0" * 100]])
+    found = page_layout(
+        table_rows(great_table(table, "t")), Paper((90.0, 100.0), dict.fromkeys((9, 8, 7), 4.0), 1.0)
+    )
+    assert (found.points, found.turned) == (7, True)
+    room = (100.0 - 3 * 8.0) / found.em
+    assert sum(found.column_widths) == pytest.approx(room)
+    assert found.column_widths[1] == pytest.approx(2 * found.column_widths[2])
+
+
+def test_a_block_that_is_wider_than_a_page_is_cut_between_its_columns():
+    columns = [TableColumn(f"v{i}", spanners=("One heading",)) for i in range(6)]
+    table = Table(("",), [("t",)], columns, [["0" * 20] * 6])
+    rows = table_rows(great_table(table, "t"))
+    parts = parts_with_layouts(rows, Paper((200.0, 300.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
+    assert len(parts) > 1
+    assert sum(len(part.aligns) - 1 for part, _ in parts) == 6

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from display.plots.estimate_figures import LONG, estimates
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -11,8 +12,14 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.plots.layout.text_fit import (
     caption,
+    caption_chars,
     caption_height_mm,
+    characters_without_face,
     chars_in,
+    crossed_labels,
+    indented,
+    label_chars,
+    names_below,
     short_labels,
     text_width_mm,
     wrapped,
@@ -107,3 +114,46 @@ def test_slanted_names_end_at_their_columns_and_keep_apart(names, width, most_li
         upper_sides.append(lower_sides[-1] - height)
     assert (np.array(lower_sides[:-1]) < upper_sides[1:]).all()
     plt.close(drawn)
+
+
+def test_labels_of_several_columns_stand_in_the_order_of_the_first():
+    frame = pd.DataFrame({"task": ["b", "a", "b", "b"], "metric": ["iou", "hit", "hit", "iou"]})
+    labels = {"task": {"b": "Beta", "a": "Alpha"}, "metric": {"hit": "Hit rate", "iou": ""}}
+    crossed = crossed_labels(frame, labels)
+    assert list(crossed) == ["Beta", "Alpha, Hit rate", "Beta, Hit rate", "Beta"]
+    assert list(crossed.categories) == ["Beta, Hit rate", "Beta", "Alpha, Hit rate"]
+    assert list(crossed_labels(frame, {})) == [""] * 4
+
+
+def test_every_line_of_a_label_is_indented():
+    first, second = indented("one\ntwo").split("\n")
+    blanks = len(first) - len("one")
+    assert (first.strip(), second.strip()) == ("one", "two")
+    assert len(second) - len("two") == blanks > 0
+
+
+def test_characters_that_a_font_lacks_are_listed_once():
+    assert characters_without_face(["a\U0010fffdb", "\n"], ("DejaVu Sans",)) == ""
+    assert characters_without_face(["肺水肿肺", "CAM"], ("DejaVu Sans",)) == "肺水肿"
+
+
+def test_wide_figures_have_longer_lines_of_labels_and_captions():
+    assert label_chars(60) < label_chars(89) <= label_chars(500) == label_chars(1000)
+    assert label_chars(500, 10) == 10
+    assert caption_chars(89) < caption_chars(183)
+    assert caption_chars(183, left_mm=40) < caption_chars(183)
+    assert caption_chars(10) == caption_chars(12) > 0
+
+
+def test_names_below_tiles_are_horizontal_where_they_fit_else_slanted_or_vertical():
+    wide = names_below(["Grad-CAM", "LIME"], 30.0, slant=True)
+    assert (wide.text_options["rotation"], wide.left_overhang, wide.texts) == (0, 0.0, ["Grad-CAM", "LIME"])
+    two_lines = names_below(["Integrated gradients", "LIME"], 18.0, slant=True)
+    assert two_lines.text_options["rotation"] == 0
+    assert two_lines.height > wide.height
+    slanted = names_below(["Integrated gradients", "LIME"], 8.0, slant=True)
+    vertical = names_below(["Integrated gradients", "LIME"], 8.0, slant=False)
+    assert (slanted.text_options["rotation"], vertical.text_options["rotation"]) == (45, 90)
+    # a slanted name is lower by the root of 2 but for the room above it, and begins further left
+    assert vertical.height > 1.2 * slanted.height
+    assert slanted.left_overhang > 0 == vertical.left_overhang
