@@ -35,7 +35,10 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     ranking = compared_means_best_first(ranked, reference)
     metric = str(ranked.frame["metric"].iloc[0])
     if not len(ranking):
-        return (f"On {wording.metric(metric)}, no method had a defined score.",)
+        exception = ""
+        if ranked.has_estimate.any():
+            exception = f" but {wording.method(reference)}"
+        return (f"On {wording.metric(metric)}, no method{exception} had a defined score.",)
     best_method = str(ranking.frame["method"].iloc[0])
     associations = _slopes_sentence(metric, frames, wording)
     if "correlation" in frames:
@@ -62,9 +65,15 @@ def _best_method_sentence(
     if frames.estimates("means").is_over_tasks.any():
         over_tasks = " averaged over tasks"
     other_methods = []
-    for method in wording.labels.order("method", ranked.frame["method"].astype(TEXT)):
-        if method not in (reference, best_method):
+    undefined_methods = []
+    methods = ranked.frame["method"].astype(TEXT)
+    for method in wording.labels.order("method", methods):
+        if method in (reference, best_method):
+            continue
+        if ranked.has_estimate[methods == method].any():
             other_methods.append(method)
+        else:
+            undefined_methods.append(wording.method(method))
     best_mean = ranking.numbers("estimate")[0]
     # several methods may share the best mean
     best_methods = ranking.frame.loc[ranking.numbers("estimate") == best_mean, "method"]
@@ -77,21 +86,24 @@ def _best_method_sentence(
             reference_text = wording.estimate_texts(reference_rows, digits, p_values=False)[0]
             return (
                 f"{subject} had a mean score of {mean_text} and {wording.method(reference)} one of "
-                f"{reference_text}{over_tasks}."
+                f"{reference_text}{over_tasks}{_direction_note(metric)}."
             )
         return (
-            f"{subject} had a mean score of {mean_text}{over_tasks}; no other method had a mean score to "
-            "compare it with."
+            f"{subject} had a mean score of {mean_text}{over_tasks}{_direction_note(metric)}; "
+            "no other method had a mean score to compare it with."
         )
     superlative = "best" if direction(metric) else "highest"
     verb = "had"
     if len(best_methods) > 1:
         verb = "shared"
         mean_text = fixed_text(best_mean, digits)
-    comparison = _comparison_clause(other_methods, frames, wording)
+    comparison = _comparison_clause(other_methods, superlative, frames, wording)
+    undefined = ""
+    if undefined_methods:
+        undefined = f"; {name_list(undefined_methods, 'methods')} had no defined mean score"
     return (
         f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
-        f"{mean_text}{over_tasks}{_direction_note(metric)}; {comparison}."
+        f"{mean_text}{over_tasks}{_direction_note(metric)}; {comparison}{undefined}."
     )
 
 
@@ -102,45 +114,70 @@ def _direction_note(metric: str) -> str:
     return ""
 
 
-def _comparison_clause(methods: Sequence[str], frames: ReportFrames, wording: Wording) -> str:
-    """Say whether methods other than the best were shown to score worse."""
+def _comparison_clause(
+    methods: Sequence[str], superlative: str, frames: ReportFrames, wording: Wording
+) -> str:
+    """Say whether methods other than the best were shown to score worse, or could not be compared with it."""
     if "best" not in frames:
         return "whether others score worse could not be tested"
     contrasts = frames.estimates("best")
-    states = contrast_states(contrasts)
-    state_of_method = dict(zip(contrasts.frame["method"].astype(TEXT), states, strict=True))
     worse_word = "worse"
     better_word = "better"
-    if {"lower", "higher"} & set(states):
+    if {"lower", "higher"} & set(contrast_states(contrasts)):
         # the direction of the metric is not known
         worse_word = "lower"
         better_word = "higher"
-    better_methods = []
-    not_worse_methods = []
+    names = _names_by_result(methods, contrasts, wording)
+    better_methods = names["better"]
+    inconclusive_methods = names["inconclusive"]
+    uncompared_methods = names["uncompared"]
+    if better_methods:
+        return (
+            f"but {name_list(better_methods, 'methods')} {_past_tense(better_methods)} shown to score "
+            f"{better_word} on the cases that both have, so it is open which is {superlative}"
+        )
+    if len(methods) > 1 and len(inconclusive_methods) == len(methods):
+        return f"none of the others was shown to score {worse_word}, so it is open which is {superlative}"
+    clauses = []
+    if inconclusive_methods:
+        verb = _past_tense(inconclusive_methods)
+        clauses.append(f"{name_list(inconclusive_methods, 'methods')} {verb} not shown to score {worse_word}")
+    if uncompared_methods:
+        clauses.append(f"{name_list(uncompared_methods, 'methods')} could not be compared on the same cases")
+    if clauses:
+        return f"{joined(clauses)}, so it is open which of them is {superlative}"
+    subject = "each of the others"
+    if len(methods) == 1:
+        subject = wording.method(methods[0])
+    return f"{subject} was shown to score {worse_word}"
+
+
+def _names_by_result(methods: Sequence[str], contrasts: Estimates, wording: Wording) -> dict[str, list[str]]:
+    """Return the names of methods by what their contrasts show.
+
+    Results are "better" and "worse" (than the reference of the contrasts), "inconclusive", and "uncompared"
+    without a defined contrast.
+    """
+    states = contrast_states(contrasts)
+    state_of_method = dict(zip(contrasts.frame["method"].astype(TEXT), states, strict=True))
+    names: dict[str, list[str]] = {"better": [], "worse": [], "inconclusive": [], "uncompared": []}
     for method in methods:
         state = state_of_method.get(method)
         if state in _AHEAD:
-            better_methods.append(wording.method(method))
-        if state not in _BEHIND:
-            not_worse_methods.append(wording.method(method))
-    if better_methods:
-        verb = "was" if len(better_methods) == 1 else "were"
-        return (
-            f"but {name_list(better_methods, 'methods')} {verb} shown to score {better_word} on the cases "
-            "that both have, so it is open which is best"
-        )
-    if not not_worse_methods:
-        subject = "each of the others"
-        if len(methods) == 1:
-            subject = wording.method(methods[0])
-        return f"{subject} was shown to score {worse_word}"
-    if len(methods) > 1 and len(not_worse_methods) == len(methods):
-        return f"none of the others was shown to score {worse_word}, so it is open which is best"
-    verb = "was" if len(not_worse_methods) == 1 else "were"
-    return (
-        f"{name_list(not_worse_methods, 'methods')} {verb} not shown to score {worse_word}, so it is open "
-        "which of them is best"
-    )
+            result = "better"
+        elif state in _BEHIND:
+            result = "worse"
+        elif state == "inconclusive":
+            result = "inconclusive"
+        else:
+            result = "uncompared"
+        names[result].append(wording.method(method))
+    return names
+
+
+def _past_tense(names: Sequence[str]) -> str:
+    """Return "was" for one name and "were" for several."""
+    return "was" if len(names) == 1 else "were"
 
 
 def _distance_sentence(method: str, metric: str, frames: ReportFrames, wording: Wording) -> str:

@@ -316,7 +316,7 @@ def test_the_head_of_a_table_stands_on_each_sheet_with_its_rows(printed, endless
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STUDIES if name != "demo"])
-@pytest.mark.filterwarnings("ignore::salstats.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_no_sheet_of_another_study_is_half_empty_and_none_ends_with_a_heading(printed, name, tmp_path):
     scores = STUDIES[name]()
     reference = "human" if "human" in set(scores["method"]) else None
