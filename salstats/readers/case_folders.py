@@ -19,7 +19,13 @@ from salstats.readers.case_tables import read_point_table
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.jet_pictures import COLORMAPS
-from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, find_task_files, warn_if_turned
+from salstats.readers.map_files import (
+    MAP_SUFFIXES,
+    MASK_SUFFIXES,
+    find_case_files,
+    find_task_files,
+    warn_if_turned,
+)
 from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
 from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth, in_memory, selected_names
@@ -260,6 +266,9 @@ def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
         points = _read_points(Path(paths["points"]), only_task)
     mask_paths = _paths_by_series(paths["masks"], "masks")
     map_folders = _paths_by_series(paths["maps"], "maps")
+    for option, path_of_series in (("masks", mask_paths), ("maps", map_folders)):
+        for path in path_of_series.values():
+            _check_folders_of_tasks(Path(path), truth, option)
     return _Files(
         truth=truth,
         readers=readers,
@@ -267,6 +276,27 @@ def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
         masks={series: read_case_masks(path, only_task) for series, path in mask_paths.items()},
         maps={series: find_task_files(path, MAP_SUFFIXES, only_task) for series, path in map_folders.items()},
         map_folders=map_folders,
+    )
+
+
+def _check_folders_of_tasks(path: Path, truth: CaseFile, option: str) -> None:
+    """Raise where a folder has folders of which none is named as a task of the truth: they may be methods."""
+    true_tasks = sorted(truth.tasks())
+    if not path.is_dir() or not true_tasks:
+        return
+    visible = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    subfolders = {entry.name: str(entry) for entry in visible if entry.is_dir()}
+    has_files = any(entry.suffix.lower() in MASK_SUFFIXES for entry in visible if not entry.is_dir())
+    if has_files or not subfolders or set(subfolders) & set(true_tasks):
+        return
+    raise InputFileError(
+        f"{path}: none of its folders ({quoted(subfolders)}) is a task of {truth.file} "
+        f"({quoted(true_tasks)})",
+        hint=Message("if these are methods, give ", Setting(option, subfolders)),
+        column="task",
+        value=list(subfolders),
+        choices=true_tasks,
+        path=path,
     )
 
 
@@ -369,10 +399,7 @@ def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
             f"{source}: task {quoted(unknown)} is not in {files.truth.file} ({quoted(sorted(true_tasks))})"
         )
         if not source_tasks & true_tasks:
-            folders = {name: f"{source}/{name}" for name in unknown}
-            raise InputFileError(
-                message, hint=Message("if these are methods, give ", Setting("maps", folders)), **facts
-            )
+            raise InputFileError(message, **facts)
         warn(message, **facts)
     return selected_names(
         tasks, [*sorted(true_tasks), *sorted(available - true_tasks)], "task", files.truth.file, required=True

@@ -231,6 +231,12 @@ class TestTasks:
             ss.read_study(maps=folders, truth=folders / "masks")
         assert caught.value.hint.settings()[0].value["ig"] == f"{folders}/ig"
 
+    def test_folders_of_methods_with_folders_of_tasks_are_said(self, tasks):
+        (tasks / "all").mkdir()
+        (tasks / "cams").rename(tasks / "all" / "cams")
+        with raises(InputFileError, path=tasks / "all", value=["cams"], choices=("Edema", "Mass")):
+            read(tasks, "all")
+
     def test_files_beside_folders_of_files(self, folders):
         save_mask(folders / "masks" / "old" / "x.png", mask_of("c.1"))
         with raises(InputFileError, path=folders / "masks" / "old"):
