@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from PIL import Image
 from tests_support import raises
 
 from salstats.errors import SalstatsError, ShapeError
@@ -55,3 +56,13 @@ def test_what_goes_wrong_while_an_image_is_made_says_the_case():
     with pytest.raises(ZeroDivisionError) as caught:
         ready_image("a", lambda: 1 / 0, None)
     assert caught.value.__notes__ == ["while the image of case 'a' was read"]
+
+
+def test_a_file_of_numbers_may_hold_what_the_network_takes_and_a_picture_does_not(tmp_path):
+    file = tmp_path / "image.npy"
+    np.save(file, np.ones((3, 6, 4)))
+    assert ready_image("a", file, None)[0].shape == (3, 6, 4)
+    picture = tmp_path / "image.png"
+    Image.fromarray(np.zeros((6, 4, 3), np.uint8)).save(picture)
+    with raises(ShapeError, option="preparation"):
+        ready_image("a", picture, None)

@@ -117,6 +117,8 @@ def test_a_p_value_at_its_floor_is_written_as_a_bound():
 def test_a_line_stands_at_no_difference_or_where_it_is_asked_for():
     assert guide(ss.plot_forest(subgroups())) == set()
     assert guide(ss.plot_forest(subgroups(), null=0.25)) == {0.25}
+    ratios = subgroups().assign(exponentiated=True)
+    assert guide(ss.plot_forest(ratios, null=0.5)) == {0.5}
     change = decreases({"A": 1.0, "B": 2.0})
     assert guide(ss.plot_forest(change)) == {0.0}
     assert guide(ss.plot_forest(change, null=None)) == set()

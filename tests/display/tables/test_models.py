@@ -1,11 +1,13 @@
 """Models in the columns of a regression table, and the statistics at the foot."""
 
+import numpy as np
 import pandas as pd
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.models import (
     ModelCell,
+    estimate_kind,
     first_rows_of_models,
     foot_texts,
     is_gap,
@@ -110,3 +112,55 @@ def test_statistics_of_other_models_are_an_error():
         foot(other)
     with raises(SalstatsError, option="fit", match="two rows"):
         foot(pd.concat([other, other]))
+
+
+def test_kinds_of_estimates_are_those_of_their_family_and_scale():
+    assert estimate_kind({"family": "gaussian"}) == "Coefficient"
+    assert estimate_kind({"family": "binomial"}) == "Log odds ratio"
+    assert estimate_kind({"family": "binomial", "exponentiated": True}) == "Odds ratio"
+    assert estimate_kind({"family": "binomial", "average": "rows"}) == "Average marginal effect"
+    assert estimate_kind({}) == "Coefficient"
+
+
+def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
+    frame = terms("iou ~ age + (1 + age|reader) + (1|site:patient)", ["(Intercept)", "age"])
+    formula = frame["formula"].iloc[0]
+    rows = [
+        # variance, its limits, SD, share with its limits, groups
+        ("variance", "reader", "(Intercept)", 0.04, 0.01, 0.09, 0.2, 0.4, 0.1, 0.6, 5.0),
+        ("variance", "reader", "age", 0.0004, 0.0001, 0.0009, 0.02, np.nan, np.nan, np.nan, 5.0),
+        ("correlation", "reader", "(Intercept), age", 0.5, 0.1, 0.8, np.nan, np.nan, np.nan, np.nan, 5.0),
+        ("variance", "site:patient", "(Intercept)", 0.01, 0.0, 0.04, 0.1, 0.1, 0.0, 0.3, 60.0),
+        ("variance", "Residual", None, 0.09, 0.04, 0.16, 0.3, 0.5, 0.3, 0.7, np.nan),
+    ]
+    names = [
+        "parameter",
+        "group",
+        "term",
+        "estimate",
+        "conf_low",
+        "conf_high",
+        "std_dev",
+        "share",
+        "share_low",
+    ]
+    components = pd.DataFrame(rows, columns=[*names, "share_high", "n_groups"]).assign(formula=formula)
+    joined = read_and_join(frame, ("term",), "terms")
+    models = first_rows_of_models(joined, [0] * len(joined), [])
+    other = read_estimates(components, needed=())
+    none = joined.subset(joined.frame["term"] == "")
+    texts = foot_texts(joined, models, None, none, other, Labels(), 2, "nature")
+    found = {heading: next(iter(cells.values())) for heading, cells in texts.items()}
+    expected = {
+        "SD, reader": "0.20 (0.10, 0.30)",
+        "SD, reader, Age": "0.02 (0.01, 0.03)",
+        "Correlation, reader, Intercept and Age": "0.50 (0.10, 0.80)",
+        "SD, site × patient": "0.10 (0.00, 0.20)",
+        "Residual SD": "0.30 (0.20, 0.40)",
+        "Share of variance (ICC), reader": "0.40 (0.10, 0.60)",
+        "Share of variance (ICC), site × patient": "0.10 (0.00, 0.30)",
+        "n, reader": "5",
+        "n, site × patient": "60",
+        "n": "100",
+    }
+    assert found == expected
