@@ -53,6 +53,12 @@ def full(oracle):
     return oracle.uncut[oracle.uncut["task"].isin(TASKS)].reset_index(drop=True)
 
 
+@pytest.fixture(scope="module")
+def reproduced(scores, full):
+    """All frames of the study from both tables."""
+    return ss.reproduce("saporta2022", scores=scores, full_scores=full, replicates=40)
+
+
 def test_frames_are_those_of_the_files(scores, full, oracle):
     given = read_slices(scores, options_of(full_scores=[full]))
     features = oracle.features[oracle.features["task"].isin(TASKS)].sort_values(["case", "task"])
@@ -89,16 +95,15 @@ def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores
     assert own["reason"].fillna("").tolist() == own["reason_got"].fillna("").tolist()
 
 
-def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full):
-    by_option = ss.reproduce("saporta2022", scores=scores, full_scores=full, replicates=40)
+def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full, reproduced):
     together = pd.concat([scores.assign(slice="true-positive"), full.assign(slice="full")])
     by_column = ss.reproduce("saporta2022", scores=together.reset_index(drop=True), replicates=40)
     assert {"table_1", "table_2", "table_3", "table_s1", "figure_2", "figure_3"} < set(by_column)
     for key in ("table_1", "table_3", "extended_data_2", "table_s1"):
-        pd.testing.assert_frame_equal(by_column[key], by_option[key])
+        pd.testing.assert_frame_equal(by_column[key], reproduced[key])
 
 
-def test_files_give_what_frames_give(scores, full, results, tmp_path):
+def test_files_give_what_frames_give(scores, full, reproduced, results, tmp_path):
     beside = scores.drop(columns=list(FEATURES))
     features = scores[["case", "task", *FEATURES]].drop_duplicates(["case", "task"])
     for name, frame in (("scores", beside), ("full", full), ("features", features)):
@@ -108,9 +113,9 @@ def test_files_give_what_frames_give(scores, full, results, tmp_path):
         "--features", tmp_path / "features.csv", "--rename", "img_id=case", "--replicates", 40,
         only=("table_1", "table_2", "table_3"),
     )  # fmt: skip
-    frames = ss.reproduce("saporta2022", scores=scores, full_scores=full, replicates=40)
+    assert made
     for key, item in made.items():
-        pd.testing.assert_frame_equal(item.frame, frames[key], check_dtype=False)
+        pd.testing.assert_frame_equal(item.frame, reproduced[key], check_dtype=False)
 
 
 def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
