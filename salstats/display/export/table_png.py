@@ -86,6 +86,8 @@ const givenWidth = GIVEN;
 const room = Math.ceil(givenWidth) || turnedWidth;
 // letters of 12.5 to 8 CSS pixels, which are 6 points
 const fontSizes = Array.from({length: 19}, (_, step) => 12.5 - step / 4);
+// offsetWidth is rounded, and may be less than what the picture needs
+const isTooWide = (table) => Math.ceil(table.getBoundingClientRect().width) > room;
 const heightOf = (element) => element ? element.offsetHeight : 0;
 const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
 const isGroup = (row) => row.classList.contains("gt_group_heading_row");
@@ -93,17 +95,17 @@ const isGroup = (row) => row.classList.contains("gt_group_heading_row");
 addEventListener("load", () => {
   const table = document.querySelector("table");
   if (givenWidth) document.documentElement.classList.add("given");
-  if (table.offsetWidth > room) {
+  if (isTooWide(table)) {
     document.documentElement.classList.add("tight");
     for (const label of table.querySelectorAll(".gt_stub"))
       label.classList.toggle("short", label.textContent.length < 20);
   }
-  if (table.offsetWidth > room)
+  if (isTooWide(table))
     for (const cell of table.querySelectorAll("td.gt_row"))
       cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
   for (const size of fontSizes)
-    if (table.offsetWidth > room) table.style.setProperty("font-size", `${size}px`, "important");
-  if (table.offsetWidth > room) document.documentElement.classList.add("tighter");
+    if (isTooWide(table)) table.style.setProperty("font-size", `${size}px`, "important");
+  if (isTooWide(table)) document.documentElement.classList.add("tighter");
   const pageHeight = table.offsetWidth > uprightWidth ? uprightWidth : turnedWidth;
   const firstRows = [...firstRowsOfPages(table, pageHeight - 2 * MARGIN - heightOf(table.tHead))];
   let pages = firstRows.map((first, page) => pageTable(table.cloneNode(true), first, firstRows[page + 1]));

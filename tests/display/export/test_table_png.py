@@ -108,6 +108,17 @@ def test_a_width_without_room_for_letters_of_six_points_is_an_error(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.browser
+def test_a_table_that_fits_a_width_fits_every_larger_one(tmp_path):
+    find_chromium()
+    means = pd.DataFrame({"metric": "iou", "method": ["gradcam", "occlusion"], "estimate": [0.523, 0.438]})
+    limits = {"conf_low": [0.476, 0.368], "conf_high": [0.570, 0.511], "conf_level": 0.95}
+    bounds = {"bound_low": means["estimate"], "bound_high": means["estimate"]}
+    table = ss.table_estimates(means.assign(**limits, **bounds))
+    for width in (86, 87, 88, 89, 90):
+        assert ss.save_table(table, tmp_path / f"{width}.png", width=width).is_file()
+
+
 def test_a_width_is_one_of_a_picture(small, tmp_path):
     with raises(SalstatsError, option="width", value=89):
         ss.save_table(small, tmp_path / "t.docx", width=89)

@@ -494,6 +494,7 @@ def test_figures_of_marginal_means_and_contrasts_name_their_outcome():
 def test_the_note_on_ranks_says_that_the_smallest_is_best_and_no_metric(scores, read):
     ranks = ss.rank_stability(scores, by="metric", n_replicates=50)
     seen = read(ss.table_estimates(ranks, reference="occlusion"))
+    assert list(seen.rows) == ["Occlusion", "Grad-CAM", "Human benchmark"]
     assert seen.bold == {("Human benchmark", 0), ("Human benchmark", 1)}
     assert "Bold: best estimate (the smallest) per metric, Occlusion not competing." in seen.note
 

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
+import salstats as ss
 from salstats.display.estimates import read_estimates
+from salstats.display.tables.great_table import record_of
 from salstats.display.tables.marks import best_rows, better_sign, differing_rows, p_heading, stars_of
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
@@ -109,6 +111,16 @@ def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
     assert stars_of(plain, True, None).texts == ["*", ""]
     assert stars_of(plain, True, 1).texts == ["*", "*"]
     assert stars_of(plain, False, None) == (["", ""], "")
+
+
+@pytest.mark.parametrize("make", [ss.table_estimates, ss.table_regression, ss.table_correlation])
+def test_tables_have_stars_only_on_demand(make):
+    rows = pd.DataFrame({"method": ["a", "b"], "term": "spearman", "estimate": 0.5, "p_value": 1e-9})
+    rows = rows.assign(x="iou", y="prob")
+    assert not any("*" in text for row in record_of(make(rows)).cells for text in row)
+    assert all(
+        "***" in text for row in record_of(make(rows, stars=True)).cells for text in row if "0.5" in text
+    )
 
 
 def test_intercepts_have_no_stars_and_are_no_tests():
