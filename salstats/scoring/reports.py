@@ -54,7 +54,8 @@ def report(
 
     What it holds follows from the columns: always the flow of cases, descriptions and means with intervals;
     with a reference the paired contrasts; with `prob` how scores go with it, with `label` the AUROC; with
-    covariates their distributions and regressions. The page (`index.html`) also has a Methods paragraph
+    covariates their distributions and regressions, and a table of patients by those that are the same in all
+    rows of a patient. The page (`index.html`) also has a Methods paragraph
     made from these settings, result sentences, and what it does not cover of CLAIM and STARD-AI.
 
     Parameters
@@ -118,8 +119,9 @@ def report(
     Returns
     -------
     dict of str to DataFrame
-        The frame of each analysis: `flow`, `describe`, `means`, and those that were run of `decrease`,
-        `difference`, `auroc`, `correlation`, `confidence`, `covariates`, `regression`.
+        The frame of each analysis: `flow`, `describe`, `means`, and those that were run of `best`,
+        `decrease`, `difference`, `agreement`, `patients`, `auroc`, `correlation`, `confidence`,
+        `covariates`, `regression`.
 
     Raises
     ------

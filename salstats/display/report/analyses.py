@@ -14,7 +14,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import COMPARED, SCORED, assignment, call_text
 from salstats.display.report.ranking import compared_means_best_first, is_ranked
-from salstats.display.report.settings import Settings, has_several_values
+from salstats.display.report.settings import Settings, has_several_values, text_covariates
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning, distinct_warnings
@@ -214,6 +214,7 @@ def run_analyses(
     if reference is not None:
         _run_contrasts(analyses, scores, settings, {"reference": reference, **contrast_options})
     _run_agreement(analyses, scores, settings)
+    _run_patients(analyses, scores, settings)
     if "prob" in scores.columns:
         _run_confidence(analyses, scores, settings)
     if settings.covariates:
@@ -360,6 +361,19 @@ def _run_agreement(analyses: Analyses, scores: pd.DataFrame, settings: Settings)
         unit=settings.unit,
         level=settings.level,
     )
+
+
+def _run_patients(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+    """Describe patients by the covariates that are the same in all their rows; none if cases are units."""
+    if settings.unit == "case":
+        return
+    rows_of_unit = scores.groupby(settings.unit, observed=True)
+    covariates = []
+    for column in (*(settings.covariates or ()), *text_covariates(scores)):
+        if rows_of_unit[column].nunique().max() <= 1:
+            covariates.append(column)
+    if covariates:
+        analyses.run("patients", ss.describe_patients, scores, covariates, unit=settings.unit)
 
 
 def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:

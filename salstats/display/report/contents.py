@@ -95,6 +95,7 @@ class Contents:
             "contrast": "Difference",
             "reference": self.wording.method(settings.reference or ""),
             "unit": settings.unit,
+            "units": self.wording.units,
             "metric": self.wording.metric(self.first_metric),
             "method": self.wording.method(self.first_method),
         }
@@ -455,6 +456,10 @@ SECTION_PLANS = (
     SectionPlan(
         "cases", "Cases and scores", ("flow",),
         (
+            TablePlan(
+                "patients", "Characteristics of {units}",
+                _call_with_labels_and_style(ss.table_patients), "patients",
+            ),
             TablePlan(
                 "description", "Scores by metric and method",
                 _call_with_labels_and_style(ss.table_describe), "describe",

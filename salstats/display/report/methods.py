@@ -77,8 +77,9 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
         slots |= _best_method_slots(frames.estimates("best"), wording, has_reference="difference" in frames)
     if "difference" in frames:
         slots |= _contrast_slots(frames, wording)
-    if "agreement" in frames:
-        slots["agreement"] = _CONDITION_HOLDS
+    for key in ("agreement", "patients"):
+        if key in frames:
+            slots[key] = _CONDITION_HOLDS
     if "correlation" in frames:
         slots |= _correlation_slots(frames, wording)
     if "auroc" in frames:

@@ -40,6 +40,8 @@ _COVARIATES_BY_NAME = (
 )  # fmt: skip
 #: Columns that a report takes one value of, since means over several would mix different populations.
 _SINGLE_VALUE_COLUMNS = ("dataset", "model")
+#: Most levels of a column of text by which patients are described; others are names or remarks.
+_MAX_LEVELS = 10
 #: Most values of a column that an error lists.
 _MAX_QUOTED = 5
 
@@ -267,6 +269,16 @@ def _default_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
         if rows_of_case[column].nunique().max() <= 1:
             covariates.append(column)
     return tuple(covariates)
+
+
+def text_covariates(scores: pd.DataFrame) -> list[str]:
+    """Return the columns of text with several but few levels that are no key and no score."""
+    columns = []
+    for column in scores.select_dtypes(exclude=["number", "datetime"]).columns:
+        is_covariate = column not in (*_NOT_COVARIATES, *_COVARIATES_BY_NAME)
+        if is_covariate and 1 < scores[column].nunique() <= _MAX_LEVELS:
+            columns.append(column)
+    return columns
 
 
 def has_several_values(scores: pd.DataFrame, column: str) -> bool:

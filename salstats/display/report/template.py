@@ -65,6 +65,11 @@ TEMPLATE = (
         Sentence(
             "Scores were described by mean, standard deviation, median and quartiles.", condition="continuous"
         ),
+        Sentence(
+            "Characteristics of {units}, each counted once, were described by numbers and percentages, or by "
+            "median and quartiles.",
+            condition="patients",
+        ),
         Sentence("Mean scores were computed for each {mean_by}."),
         Sentence(
             "Averages over tasks weighted tasks equally, whatever their number of cases; tasks without a "

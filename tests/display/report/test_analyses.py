@@ -125,6 +125,25 @@ def test_cautions_that_scores_carry_are_among_the_warnings(small):
     assert str(warning) == f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"
 
 
+def test_patients_are_described_by_covariates_that_are_the_same_in_all_their_rows(small):
+    number = small["patient"].astype("category").cat.codes
+    age = (50 + number % 20).where(number != 0)
+    scores = small.assign(age=age, sex=np.where(number % 3, "F", "M"), size=small.groupby("case").ngroup())
+    scores["size"] += scores["task"].eq("Edema")
+    scores["remark"] = "remark " + number.astype(str)
+    frames = frames_of(scores)
+    assert list(dict.fromkeys(frames["patients"]["covariate"])) == ["age", "sex"]
+    by_patient = scores.drop_duplicates("patient")
+    described = frames["patients"].set_index("covariate")
+    assert described.loc["age", "median"] == by_patient["age"].median()
+    assert described.loc["age", "n_missing"] == 1
+    n_by_level = dict(zip(described.loc["sex", "level"], described.loc["sex", "n_level"], strict=True))
+    assert n_by_level == by_patient["sex"].value_counts().to_dict()
+    assert "Characteristics of patients" in sentences_of(scores)
+    assert "patients" not in frames_of(small)
+    assert "patients" not in frames_of(scores.drop(columns="patient"), unit="case")
+
+
 def test_the_agreement_of_readers_is_that_of_methods_with_several(small):
     human = small["method"] == "human"
     first = small[human].assign(reader="r1")

@@ -46,6 +46,9 @@ def test_items_follow_what_is_there():
     for frames in (everything, full, {}):
         assert asked(frames, "12")
         assert asked(frames, "29")
+    for key, start in (("agreement", "18"), ("patients", "36")):
+        frame = everything["means"]
+        assert asked({}, start) != asked({key: frame}, start)
     items = guideline_items({})
     answered = set(items["item"][items["answered"]])
     assert not answered & {"24: flow of participants", "31: explainability", "38: diagnostic performance"}
