@@ -9,10 +9,10 @@ import plotnine as p9
 
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
-from salstats.display.facts import interval_caption
+from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.estimate_drawing import are_in_panels, barred_rows, check_drawable
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -111,16 +111,22 @@ def plot_agreement(
     names = Labels(labels, frame)
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
-    is_linked = _has_linked_readings(estimates)
+    check_drawable(estimates)
+    is_drawn = are_in_panels(estimates, groups)
+    drawn = estimates.subset(is_drawn)
+    frame = drawn.frame
+    is_linked = _has_linked_readings(drawn)
     points = _distinct_points(scores, frame, groups, is_linked=is_linked)
-    pair_texts = _pair_texts(frame, names)
+    pair_texts = _pair_texts(estimates.frame, names)
+    undefined = estimates.frame[~is_drawn]
+    missing = estimates.with_frame(undefined.assign(pair=undefined["pair"].map(pair_texts)))
     # a single panel is named by its pair
-    title_columns = [column for column in groups if len(estimates.values(column)) > 1] or ["pair"]
+    title_columns = [column for column in groups if len(drawn.values(column)) > 1] or ["pair"]
     frame = _with_panels(frame, names, pair_texts, title_columns)
     points = _with_panels(points, names, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
-    metrics = estimates.values("metric")
+    metrics = drawn.values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
     score = "score"
@@ -140,7 +146,8 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, names, ("method", "task")),
-                *_notes(estimates.with_frame(frame), points, is_linked=is_linked),
+                *_notes(drawn.with_frame(frame), points, is_linked=is_linked),
+                not_drawn_sentence(missing, names, groups),
             ],
         )
         + p9.theme(legend_position="none")

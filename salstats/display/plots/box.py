@@ -11,10 +11,11 @@ import plotnine as p9
 from salstats.checks import check_choice
 from salstats.display.facts import capitalized
 from salstats.display.plots.layout.captions import distinct_values, groups_without_note, scope_note
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
+from salstats.display.plots.layout.estimate_drawing import score_texts
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
-from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
@@ -92,6 +93,8 @@ _FORMS = {
 #: Most scores of a method all of which are drawn as points, and fewest that have a cloud.
 _FEW_SCORES = 20
 _CLOUD_SCORES = 10
+#: Text of a row of a panel that has no scores, nor undefined ones.
+_NO_SCORES = "no scores"
 #: Number of points of a distribution that could be opaque; of more points each is as much more transparent.
 _OPAQUE_POINTS = 40
 _POINT_ALPHAS = (0.15, 0.8)
@@ -174,44 +177,45 @@ def plot_box(
     if reference is not None:
         check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
-    defined_boxes = boxes[boxes["n"] > 0].reset_index(drop=True)
-    if defined_boxes.empty:
+    drawn_boxes = _of_metrics_with_scores(boxes)
+    if drawn_boxes.empty:
         raise SalstatsError(
             f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
         )
     references = [reference or HUMAN]
     row_columns = [column for column in groups if column not in ("metric", "method")]
     # label of each value, by column
-    row_texts = {column: short_labels(names, column, defined_boxes[column]) for column in row_columns}
+    row_texts = {column: short_labels(names, column, drawn_boxes[column]) for column in row_columns}
     # text of each method in the legend
     methods: dict[Any, str] = {"": ""}
     mark: pd.Series | str = ""
     if "method" in groups:
-        methods = method_labels(names, defined_boxes["method"], references)
-        mark = defined_boxes["method"].map(methods)
+        methods = method_labels(names, drawn_boxes["method"], references)
+        mark = drawn_boxes["method"].map(methods)
         if not row_columns:
             # each method has a row, whose label names it
             row_texts["method"] = methods
     legend: list[str] = []
     if len(methods) > 1 and row_columns:
         legend += methods.values()
-    row = crossed_labels(defined_boxes, row_texts)
+    row = crossed_labels(drawn_boxes, row_texts)
     places = _FORMS[form]
     if form == "box" and not legend:
         places = _SINGLE_BOX
     n_marks = places.n_marks * max(len(legend), 1)
     rows = row_layout(list(row.categories), list(row.categories), n_marks=n_marks)
-    defined_boxes["mark"] = mark
-    defined_boxes["mark"] = pd.Categorical(defined_boxes["mark"], list(methods.values()), ordered=True)
-    metric_columns = [column for column in groups if column == "metric"]
-    defined_boxes["panel"] = group_titles(defined_boxes, names, metric_columns)
-    defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
-    defined_boxes["y"] = rows.centres_of(row)
+    drawn_boxes["mark"] = mark
+    drawn_boxes["mark"] = pd.Categorical(drawn_boxes["mark"], list(methods.values()), ordered=True)
+    drawn_boxes["panel"] = crossed_labels(drawn_boxes, score_texts(drawn_boxes, names))
+    drawn_boxes["y"] = rows.centres_of(row)
     legend_note = ""
     if legend:
-        offsets = dodge_offsets(defined_boxes["mark"].cat.codes, len(legend))
-        defined_boxes["y"] += places.n_marks * offsets
+        offsets = dodge_offsets(drawn_boxes["mark"].cat.codes, len(legend))
+        drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
+    without_scores = empty_rows(drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES)
+    defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
+    defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
     all_scores = _with_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
     clouds = pd.DataFrame()
@@ -239,6 +243,7 @@ def plot_box(
     figure = (
         Figure()
         + rows.layers()
+        + empty_row_layers(without_scores)
         + _cloud_layers(clouds, places)
         + _layers(defined_boxes, places)
         + _point_layers(points, outliers, places)
@@ -248,6 +253,16 @@ def plot_box(
         + p9.theme(legend_key_size=8)
     )
     return grid.pages(figure)
+
+
+def _of_metrics_with_scores(boxes: pd.DataFrame) -> pd.DataFrame:
+    """Return the boxes of metrics that have a defined score in any of them."""
+    has_scores = boxes["n"] > 0
+    if "metric" in boxes.columns:
+        has_scores = has_scores.groupby(boxes["metric"], observed=True).transform("any")
+    elif not has_scores.any():
+        return boxes.iloc[:0]
+    return boxes[has_scores].reset_index(drop=True)
 
 
 def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:

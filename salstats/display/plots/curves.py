@@ -22,6 +22,7 @@ from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
+from salstats.study import HUMAN
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.75
@@ -87,7 +88,7 @@ def plot_curves(
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet = further_column(points, further_groups, used_columns="metric and method")
-    methods = method_labels(names, points.values("method") or [""])
+    methods = method_labels(names, points.values("method") or [""], [HUMAN])
     rows = _in_panels(points, names, facet, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:

@@ -15,7 +15,12 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import margin_notes, scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, margin_lines
+from salstats.display.plots.layout.estimate_drawing import (
+    barred_rows,
+    margin_lines,
+    score_texts,
+    with_direction,
+)
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import (
@@ -24,13 +29,13 @@ from salstats.display.plots.layout.panel_grid import (
     LEFT_MM,
     PANEL_MM,
     PanelGrid,
-    group_titles,
     panel_grid,
 )
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
 from salstats.display.plots.layout.text_fit import (
     TileNames,
     chars_in,
+    crossed_labels,
     names_below,
     text_width_mm,
     wrapped_texts,
@@ -57,6 +62,8 @@ _BESIDE_SHARE = 1.2
 _BELOW_SHARE = 0.5
 #: Least width in mm of the place of a method where differences stand below the scores.
 _PLACE_MM = 4.0
+#: Width in mm that long numbers of a vertical axis, such as −0.75, take from a panel.
+_NUMBERS_MM = 2.5
 #: Most groups in a journal's column, by default.
 _COLUMN_GROUPS = 2
 #: Half the width of a mean's line; distances of dots and clouds from the place of their mean, and their
@@ -212,7 +219,7 @@ def plot_pairs(
     metrics = drawn.values("metric")
     y_title = "Score"
     if len(metrics) == 1:
-        y_title = names.value("metric", metrics[0])
+        y_title = with_direction(names.value("metric", metrics[0]), metrics[0])
     block_height = height
     if not drawing.is_beside:
         block_height += grid.panel_row_mm(height)
@@ -378,6 +385,14 @@ def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: li
         )
 
 
+def _texts_of_groups(frame: pd.DataFrame, names: Labels, columns: list[str]) -> dict[str, dict[Any, str]]:
+    """Return the label of each value of some grouping columns, metrics with their direction."""
+    texts = {column: names.texts(column, frame[column]) for column in columns}
+    if "metric" in columns:
+        texts |= score_texts(frame, names)
+    return texts
+
+
 def _with_places(
     frame: pd.DataFrame, names: Labels, groups: list[str], methods: Mapping[Any, str]
 ) -> pd.DataFrame:
@@ -388,7 +403,7 @@ def _with_places(
     varying = [column for column in groups if frame[column].nunique() > 1]
     # panels fill one column after the other, so that those of a metric stand in a row
     varying.sort(key=lambda column: column == "metric")
-    titles = group_titles(frame, names, varying)
+    titles = crossed_labels(frame, _texts_of_groups(frame, names, varying))
     titles = titles.rename_categories({"": _SINGLE_TITLE})
     panels = []
     for title in titles.categories:
@@ -665,7 +680,8 @@ def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> Pan
     # scores and differences stand side by side however long the words of their titles are
     numbers = list(map(str, range(n_side_by_side)))
     grid = panel_grid(numbers, n_side_by_side, width, free_axes=True, min_width=0)
-    wrapped_titles = wrapped_texts(score_panels, chars_in(grid.panel_width, bold=True), None)
+    title_chars = chars_in(grid.panel_width - _NUMBERS_MM, bold=True)
+    wrapped_titles = wrapped_texts(score_panels, title_chars, None)
     titles = {}
     for title in score_panels:
         titles[title] = wrapped_titles[title]

@@ -28,6 +28,9 @@ from salstats.display.plots.layout.theme import (
     MUTED,
     PAGE_MM,
     PALETTE,
+    REFERENCE,
+    REFERENCE_SHAPE,
+    SHAPES,
     TEXT_PT,
     font,
     tile_axes,
@@ -40,6 +43,7 @@ from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.rank_schemes import RECORDS
+from salstats.study import HUMAN
 
 #: Most lines of a method's name, and room in mm around it.
 _NAME_LINES = 3
@@ -130,6 +134,9 @@ def plot_ranks(
     data = frame.assign(
         panel=group_titles(frame, names, groups), y=frame["method"].map(y_of_method).astype(float)
     )
+    is_reference = data["method"] == HUMAN
+    data["colour"] = np.where(is_reference, REFERENCE, _BLUE)
+    data["shape"] = np.where(is_reference, REFERENCE_SHAPE, SHAPES[0])
     titles = list(data["panel"].cat.categories)
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
@@ -159,7 +166,7 @@ def plot_ranks(
         scope_note(data, names, ("metric", "task")),
         pooled_tasks_sentence(estimates),
         _scheme_note(estimates),
-        "Diamonds: rank without resampling.",
+        "Marks: rank without resampling.",
         _blobs_note(frame, frequencies),
         _lines_note(estimates),
         count_sentence(estimates),
@@ -170,7 +177,10 @@ def plot_ranks(
         Figure(data, p9.aes("estimate", "y"))
         + blob_layers
         + p9.geom_segment(line, data.dropna(subset=["conf_low"]))
-        + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
+        + p9.geom_point(p9.aes(color="colour", fill="colour", shape="shape"), size=1.6)
+        + p9.scale_color_identity()
+        + p9.scale_fill_identity()
+        + p9.scale_shape_identity()
         + p9.scale_x_continuous(breaks=rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=wrapped_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)

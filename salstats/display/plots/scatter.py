@@ -16,7 +16,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values, scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.estimate_drawing import barred_rows, with_direction
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
@@ -284,7 +284,7 @@ def scatter_points(
     frame = check_frame(data, "data")
     shared_columns, panel_columns, colour = _columns_of_figure(frame, by, colour)
     is_divided = colour in panel_columns
-    if is_divided:
+    if "method" in panel_columns:
         labels = labels.with_references([HUMAN])
     colour_columns = [colour] if colour else []
     if x == y:
@@ -837,8 +837,10 @@ def _columns_named_in_caption(scatter: ScatterData) -> list[str]:
 def _axis_title(data: pd.DataFrame, column: str, names: Labels) -> str:
     """Return the title of an axis: the label of its column, or of the only metric of a column of scores."""
     title = names.column(column)
+    metric = column
     metrics = distinct_values(data, "metric")
     if column == "score" and len(metrics) == 1:
-        title = names.value("metric", metrics[0])
+        metric = metrics[0]
+        title = names.value("metric", metric)
     # a unit stands in brackets: "Area (px)"
-    return re.sub(r" (px|mm)$", r" (\1)", title)
+    return with_direction(re.sub(r" (px|mm)$", r" (\1)", title), metric)

@@ -105,3 +105,13 @@ def test_each_line_has_its_number(scores, limits):
     for layer, term in zip(layers(figure, "geom_text"), ("bias", "loa_low", "loa_high"), strict=True):
         numbers = layer._data["text"].str.replace("−", "-").astype(float)
         np.testing.assert_allclose(numbers, limits.loc[limits["term"] == term, "estimate"], atol=0.005)
+
+
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+def test_pairs_without_limits_are_not_drawn_and_named(scores):
+    """Reader r2 has none of the cases of the others."""
+    apart = scores.assign(case=scores["case"].where(scores["reader"] != "r2", "other " + scores["case"]))
+    figure = ss.plot_agreement(apart, ss.agreement(apart, kind="bland-altman"))
+    assert list(figure.data["pair"].unique()) == ["r0 − r1"]
+    assert "r0 − r2 and" in caption(figure)
+    assert "r1 − r2" in caption(figure)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from display.frames import extreme_study
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, nth_data, scale
 from tests_support import raises
 
@@ -212,3 +213,28 @@ def test_hits_are_bars_in_every_form(form):
 def test_an_unknown_form_is_an_error():
     with raises(ValueRangeError, option="form", value="violin"):
         ss.plot_box(SCORES, form="violin")
+
+
+@pytest.mark.parametrize("form", ["box", "raincloud", "halfeye"])
+def test_rows_without_scores_say_so(form):
+    """No score of Fracture is defined, and hits are of two of the four tasks."""
+    figure = ss.plot_box(extreme_study(), form=form)
+    words = layer_data(figure, "geom_row_text")
+    y_of_task = dict(zip(scale(figure, "y").labels, scale(figure, "y").breaks, strict=True))
+    expected = {("IoU", "Fracture"): "not defined"}
+    expected |= {("Hit rate", task): "no scores" for task in ("Fracture", "Pneumothorax")}
+    drawn = {}
+    for row in words.itertuples():
+        nearest_task = min(y_of_task, key=lambda task: abs(y_of_task[task] - row.y))
+        drawn[row.panel, nearest_task] = row.text
+    assert drawn == expected
+    # both methods of the task that has undefined scores
+    assert len(words) == 4
+
+
+def test_panels_of_distances_say_that_smaller_is_better():
+    figure = ss.plot_box(SCORES.replace({"metric": {"hit": "hd95"}}))
+    assert list(nth_data(figure, 2)["panel"].cat.categories) == [
+        "IoU",
+        "95th-percentile Hausdorff distance (smaller is better)",
+    ]

@@ -17,6 +17,7 @@ from matplotlib.offsetbox import OffsetBox
 import salstats as ss
 from salstats.display.plots.curves import plot_curves
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_FILL, REFERENCE_LINE, REFERENCE_SHAPE
 from salstats.errors import ColumnError, SalstatsError
 
 SCORES = ss.datasets.load_simulated()
@@ -86,6 +87,49 @@ def ranked(scores, form="tiles"):
     tests = ss.significance_map(scores, by=["metric", "task"], test="wilcoxon")
     ranks = ss.rank_stability(scores, by=["metric", "task"], scheme="mean-rank", n_replicates=50)
     return ss.plot_significance(tests, form=form, ranks=ranks)
+
+
+def of_one_reader(scores):
+    """One reader's scores of the human benchmark, and those of the methods."""
+    if "reader" not in scores:
+        return scores
+    return scores[scores["reader"] != "r2"]
+
+
+def overlaps_and_hits(scores):
+    """A row for each case, task and method, with `iou` and `hit`; a hit is a small distance without it."""
+    keys = ["case", "task", "method"]
+    table = of_one_reader(scores).pivot(index=keys, columns="metric", values="score").reset_index()
+    if "hit" not in table:
+        table["hit"] = (table["hd95"] < table["hd95"].median()).astype(float)
+    return table
+
+
+def rates_of_hits(scores):
+    """ROC curves of overlap as a test of hits, with their areas."""
+    table = overlaps_and_hits(scores)
+    curves = ss.roc_curve(table, "iou", "hit", by=["method", "task"], n_replicates=50)
+    return ss.plot_roc(curves, auroc=ss.auroc(table, "iou", "hit", by=["method", "task"]))
+
+
+def calibration_of_hits(scores):
+    """Calibration of overlap as a prediction of hits, with its numbers."""
+    table = overlaps_and_hits(scores)
+    curves = ss.calibration_curve(table, "iou", "hit", by=["method", "task"])
+    return ss.plot_calibration(curves, calibration=ss.calibration(table, "iou", "hit", by=["method", "task"]))
+
+
+def limits_of_overlap(scores):
+    """Limits of agreement of all pairs of methods."""
+    overlaps = of_one_reader(scores).query("metric == 'iou'").dropna(subset="score")
+    limits = ss.agreement(overlaps, over="method", kind="bland-altman", linked=False)
+    return ss.plot_agreement(overlaps, limits)
+
+
+def residuals_of_overlap(scores):
+    """Residuals of a model of each method."""
+    overlaps = scores.query("metric == 'iou'").drop(columns="patient")
+    return ss.plot_residuals(ss.augment(overlaps, "iou ~ area_ratio", by="method"), by="method")
 
 
 def calibrated(curves):
@@ -439,6 +483,30 @@ OF_A_STUDY = {
     "heatmap": lambda scores: ss.plot_heatmap(means(scores.assign(task=task_of(scores)))),
     "diagram": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores)), "diagram"),
 }
+#: Further figures of a study; those of sizes need its `area_ratio`.
+FURTHER_OF_A_STUDY = {
+    "pairs": lambda scores: ss.plot_pairs(scores, contrasts(scores, ss.difference)),
+    "tiles": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores))),
+    "clouds": lambda scores: ss.plot_box(scores, form="raincloud"),
+    "half-eyes": lambda scores: ss.plot_box(scores, form="halfeye"),
+    "agreement": limits_of_overlap,
+    "flow": lambda scores: ss.plot_flow(ss.case_flow(scores)),
+}
+OF_SIZES = {
+    "correlation": lambda scores: ss.plot_correlation(
+        ss.correlate(scores, "area_ratio", "iou", by=["method", "task"])
+    ),
+    "regression": lambda scores: ss.plot_regression(
+        ss.regress(scores, "iou ~ area_ratio", by=["method", "task"])
+    ),
+    "scatter": lambda scores: ss.plot_scatter(scores, "area_ratio", "iou"),
+    "residuals": residuals_of_overlap,
+    "letter values": lambda scores: ss.plot_letter_values(ss.letter_values(scores, "area_ratio")),
+    "roc": rates_of_hits,
+    "calibration": calibration_of_hits,
+}
+#: Studies with sizes of findings.
+WITH_SIZES = ("large", "named", "demo")
 #: Studies whose figures are measured at each run; the larger ones are measured by `pytest -m slow`.
 QUICK = ("small", "extreme")
 
@@ -452,16 +520,70 @@ def smallest_text_pt(drawn):
 WITH_TEXT = ("forest", "decrease", "difference")
 
 
+#: Each figure of each study, by names; `pytest -m slow` measures those that are not measured at each run.
+FIGURES_OF_STUDIES = [
+    pytest.param(name, figure, marks=() if name in QUICK and figure in OF_A_STUDY else pytest.mark.slow)
+    for name in STUDIES
+    for figure in (*OF_A_STUDY, *FURTHER_OF_A_STUDY, *(OF_SIZES if name in WITH_SIZES else ()))
+]
+
+
+@cache
+def figure_of_study(name, figure):
+    """A figure of one of the five studies."""
+    make = {**OF_A_STUDY, **FURTHER_OF_A_STUDY, **OF_SIZES}[figure]
+    return make(study(name))
+
+
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("width", [60, 89, 183])
-@pytest.mark.parametrize("figure", OF_A_STUDY)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in STUDIES]
-)
+@pytest.mark.parametrize(("name", "figure"), FIGURES_OF_STUDIES)
 def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
     width = 75 if figure in WITH_TEXT and width == 60 else width
-    for page in OF_A_STUDY[figure](study(name)).at(width).pages:
+    for page in figure_of_study(name, figure).at(width).pages:
         with drawn_without_hinting(page) as drawn:
             assert_nothing_is_cut(drawn)
             assert_texts_keep_apart(drawn)
             assert smallest_text_pt(drawn) >= 5
+
+
+#: Figures that draw the human benchmark with marks, lines or fills of its own, by the study.
+WITH_REFERENCE = {
+    "extreme": ("intervals", "forest", "box", "half-eyes", "pairs"),
+    "large": (
+        "intervals",
+        "forest",
+        "box",
+        "half-eyes",
+        "pairs",
+        "regression",
+        "scatter",
+        "roc",
+        "calibration",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        pytest.param(name, figure, marks=() if name in QUICK else pytest.mark.slow)
+        for name, figures in WITH_REFERENCE.items()
+        for figure in figures
+    ],
+)
+def test_the_reference_has_one_mark_and_colour_and_stands_first(name, figure):
+    plot = figure_of_study(name, figure)
+    expected = {"color": REFERENCE, "fill": REFERENCE, "shape": REFERENCE_SHAPE, "linetype": REFERENCE_LINE}
+    if figure in ("box", "half-eyes"):
+        expected["fill"] = REFERENCE_FILL
+    scales = {aesthetic: plot.scales.get_scales(aesthetic) for aesthetic in expected}
+    of_methods = {
+        aesthetic: scale
+        for aesthetic, scale in scales.items()
+        if scale is not None and "Human benchmark" in (scale.limits or ())
+    }
+    assert "color" in of_methods
+    for aesthetic, scale in of_methods.items():
+        assert scale.limits[0] == "Human benchmark"
+        assert scale.palette(len(scale.limits))[0] == expected[aesthetic]

@@ -183,3 +183,13 @@ def test_margins_are_dotted_lines():
     differences = ss.difference(scores, reference="gradcam", margin=0.05)
     lines = layers(ss.plot_pairs(scores, differences), "geom_hline")
     assert sorted(lines[1]._data["bound"]) == [-0.05, 0.05]
+
+
+def test_scores_of_distances_say_that_smaller_is_better():
+    distance = "95th-percentile Hausdorff distance (smaller is better)"
+    scores = SCORES.replace({"metric": {"hit": "hd95"}})
+    of_two = ss.plot_pairs(scores, ss.difference(scores, reference="human", by="metric"))
+    assert list(of_two.data["panel"].cat.categories)[::2] == ["IoU", distance]
+    scores = scores.query("metric == 'hd95'")
+    of_one = ss.plot_pairs(scores, ss.difference(scores, reference="human", by="metric"))
+    assert of_one.labels.y == distance

@@ -7,7 +7,13 @@ from display.plots.estimate_figures import caption, layers, scale
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.theme import (
+    COLUMN_MM,
+    MM_PER_INCH,
+    PAGE_MM,
+    REFERENCE,
+    REFERENCE_SHAPE,
+)
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 METHODS = ["cam", "ig", "lrp", "rise"]
@@ -244,3 +250,13 @@ def test_a_diagram_needs_the_ranks_of_the_groups_of_the_tests(significance, rank
         ss.plot_significance(significance, form="diagram", ranks=ranks[ranks["method"] != "ig"])
     with raises(ValueRangeError, option="form"):
         ss.plot_significance(significance, form="map")
+
+
+def test_the_reference_is_a_black_diamond(scores):
+    with_people = scores.replace({"method": {"rise": "human"}})
+    marks = ss.plot_ranks(ss.rank_stability(with_people, n_replicates=50)).data
+    styles = marks.groupby("method")[["colour", "shape"]].first()
+    assert tuple(styles.loc["human"]) == (REFERENCE, REFERENCE_SHAPE)
+    others = styles.drop("human")
+    assert not others["colour"].eq(REFERENCE).any()
+    assert not others["shape"].eq(REFERENCE_SHAPE).any()

@@ -72,7 +72,7 @@ def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> 
     return CurveGroups(
         line_column=line_column,
         panel_column=further_column(points, further_columns, line_column),
-        texts=method_labels(labels, points.values(line_column) or [""]),
+        texts=method_labels(labels, points.values(line_column) or [""], [HUMAN]),
         labels=labels,
     )
 

@@ -21,7 +21,12 @@ _AROUND_PT = 0.8
 
 
 def empty_rows(
-    frame: pd.DataFrame, rows: FigureRows, colours: Mapping[str, str], *, striped: bool = True
+    frame: pd.DataFrame,
+    rows: FigureRows,
+    colours: Mapping[str, str],
+    *,
+    striped: bool = True,
+    absent: str = NO_ESTIMATE,
 ) -> pd.DataFrame:
     """Return the texts of places without an estimate.
 
@@ -37,6 +42,8 @@ def empty_rows(
         Colour of each method by its text in the legend; without it all texts are grey.
     striped : bool
         Whether every second row has a stripe.
+    absent : str
+        Text of a row that has marks in another panel but none in this one.
 
     Returns
     -------
@@ -56,7 +63,7 @@ def empty_rows(
     for panel in panels:
         rows_of_panel = set(marks.loc[marks["panel"] == panel, "row"])
         for row in sorted(set(marks["row"]) - rows_of_panel):
-            places.append((panel, float(rows.centres[row]), row, NO_ESTIMATE, MUTED))
+            places.append((panel, float(rows.centres[row]), row, absent, MUTED))
     texts = pd.DataFrame(places, columns=columns)
     has_stripe = striped & (texts["row"] % 2 == 1)
     return texts.astype({"y": float}).assign(

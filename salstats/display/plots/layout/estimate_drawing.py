@@ -308,6 +308,18 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     return with_direction(label, metric)
 
 
+def score_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[Any, str]]:
+    """Return the label of each metric of a frame of scores, with "smaller is better" where that is so.
+
+    They are under the key "metric", of which `crossed_labels` makes titles of panels; a frame without metrics
+    has none.
+    """
+    if "metric" not in frame.columns:
+        return {}
+    texts = labels.texts("metric", frame["metric"])
+    return {"metric": {metric: with_direction(text, metric) for metric, text in texts.items()}}
+
+
 def with_direction(label: str, metric: Any) -> str:
     """Return the label of a score with the words "smaller is better" where that is so, behind its unit.
 
