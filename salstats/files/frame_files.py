@@ -46,7 +46,11 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     ('means.csv', ['estimate', '0.1'])
     """
     if not isinstance(frame, pd.DataFrame):
-        raise SalstatsError(f"only a pandas DataFrame can be written, not {type(frame).__name__}")
+        raise SalstatsError(
+            f"only a pandas DataFrame can be written, not {type(frame).__name__}",
+            option="frame",
+            value=type(frame).__name__,
+        )
     if not frame.columns.is_unique:
         repeated = str(frame.columns[frame.columns.duplicated()][0])
         raise ColumnError(f"column {repeated!r} is there twice", column=repeated)

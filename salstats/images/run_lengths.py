@@ -74,23 +74,27 @@ def unpack(counts: bytes) -> UnpackedCounts:
     numbers are run lengths; each number after them is the difference of a run length to the last but one.
     """
     if not counts:
-        raise ValueRangeError("counts are empty")
+        raise ValueRangeError("counts are empty", option="counts", value=b"")
     codes = np.frombuffer(counts, np.uint8).astype(np.int64) - _FIRST_CHARACTER
     if codes.min() < 0 or codes.max() > _LARGEST_CODE:
         position = int(np.flatnonzero((codes < 0) | (codes > _LARGEST_CODE))[0])
         raise ValueRangeError(
             f"counts hold {chr(counts[position])!r} as character {position}, which compressed counts never "
-            "have"
+            "have",
+            option="counts",
+            value=chr(counts[position]),
         )
     # position of the last character of each number
     last = np.flatnonzero(codes < _MORE_FOLLOW)
     if not len(last) or last[-1] != len(codes) - 1:
-        raise ValueRangeError("counts break off within a number")
+        raise ValueRangeError("counts break off within a number", option="counts", value=counts)
     n_characters = np.diff(last, prepend=-1)
     if n_characters.max() > _MAX_CHARACTERS:
         position = int(last[n_characters > _MAX_CHARACTERS][0])
         raise ValueRangeError(
-            f"counts hold a number of more than {_MAX_CHARACTERS} characters before character {position}"
+            f"counts hold a number of more than {_MAX_CHARACTERS} characters before character {position}",
+            option="counts",
+            value=position,
         )
     # the last digit of each number, from -16 to 15
     numbers = (codes[last] ^ _SIGN_BIT) - _SIGN_BIT
@@ -122,9 +126,13 @@ def uncompressed_lengths(counts: list[Any]) -> np.ndarray:
     """Return uncompressed counts as an array; ValueRangeError for one that is not whole, or too large."""
     for n in counts:
         if not _is_whole(n):
-            raise ValueRangeError(f"counts must be whole numbers, not {shortened(n)}")
+            raise ValueRangeError(
+                f"counts must be whole numbers, not {shortened(n)}", option="counts", value=n
+            )
         if abs(int(n)) > MAX_PIXELS:
-            raise ValueRangeError("counts hold a run that is longer than any image")
+            raise ValueRangeError(
+                "counts hold a run that is longer than any image", option="counts", value=int(n)
+            )
     return np.array(counts, np.int64)
 
 
@@ -133,12 +141,16 @@ def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
     negative = np.flatnonzero(lengths < 0)
     if negative.size:
         raise ValueRangeError(
-            f"counts hold a run of {lengths[negative[0]]} pixels (run {negative[0] + 1} of {len(lengths)})"
+            f"counts hold a run of {lengths[negative[0]]} pixels (run {negative[0] + 1} of {len(lengths)})",
+            option="counts",
+            value=int(lengths[negative[0]]),
         )
     height, width = shape
     if lengths.sum() != height * width:
         raise ValueRangeError(
-            f"counts add up to {lengths.sum()} pixels, the image has {height * width} ({height} x {width})"
+            f"counts add up to {lengths.sum()} pixels, the image has {height * width} ({height} x {width})",
+            option="counts",
+            value=int(lengths.sum()),
         )
 
 

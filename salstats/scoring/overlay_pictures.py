@@ -301,7 +301,11 @@ def _common_shape(case: Case, task: str, shapes: Sequence[tuple[int, int] | None
     """Return (height, width) of a case's image, which all masks and predictions must share."""
     distinct = list(dict.fromkeys(shape for shape in (case.shape, *shapes) if shape is not None))
     if not distinct:
-        raise SalstatsError(f"case {case.case}, task {task}: nothing says how large the image is")
+        raise SalstatsError(
+            f"case {case.case}, task {task}: nothing says how large the image is",
+            option="study",
+            value=distinct,
+        )
     if len(distinct) > 1:
         sizes = " and ".join(f"{height} x {width}" for height, width in distinct)
         raise SalstatsError(

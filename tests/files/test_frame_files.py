@@ -156,7 +156,7 @@ def test_overwriting_replaces_the_file_when_asked(tmp_path, scores):
 
 @pytest.mark.parametrize("values", [[1, 2], pd.Series([1])], ids=["list", "series"])
 def test_what_is_no_frame_is_not_written(tmp_path, values):
-    with raises(SalstatsError, match=type(values).__name__):
+    with raises(SalstatsError, option="frame", value=type(values).__name__):
         ss.write_frame(values, tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
 

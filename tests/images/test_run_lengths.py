@@ -86,21 +86,24 @@ def test_counts_are_numbers_of_five_bits_a_character(counts, lengths, is_shortes
 
 
 @pytest.mark.parametrize(
-    ("counts", "fact"),
+    ("counts", "value"),
     [
-        (b"", "empty"),
-        (b"d0\n", "character 2,"),
-        (b"\xff", "character 0,"),
-        (b"/0", "'/' as character 0,"),
-        (b"0p", "'p' as character 1,"),
-        (b"d", "break off"),
-        (b"5T", "break off"),
-        (b"dPPPPPP0", "more than 7 characters before character 7"),
-        (b"30dPPPPPP0", "more than 7 characters before character 9"),
+        (b"", b""),
+        # a character that counts never have
+        (b"d0\n", "\n"),
+        (b"\xff", "\xff"),
+        (b"/0", "/"),
+        (b"0p", "p"),
+        # numbers that break off
+        (b"d", b"d"),
+        (b"5T", b"5T"),
+        # the last characters of numbers of more than 7
+        (b"dPPPPPP0", 7),
+        (b"30dPPPPPP0", 9),
     ],
 )
-def test_damaged_counts_are_an_error_that_says_where(counts, fact):
-    with raises(ValueRangeError, match=fact):
+def test_damaged_counts_are_an_error_that_says_where(counts, value):
+    with raises(ValueRangeError, option="counts", value=value):
         unpack(counts)
 
 
@@ -131,9 +134,9 @@ def test_foreground_runs_become_lengths_and_touching_ones_are_joined():
 def test_runs_must_fill_the_image():
     check_fill(np.array([5, 10, 5]), (4, 5))
     check_fill(np.array([0, 20]), (4, 5))
-    with raises(ValueRangeError, match="21 pixels, the image has 20"):
+    with raises(ValueRangeError, option="counts", value=21):
         check_fill(np.array([10, 11]), (4, 5))
-    with raises(ValueRangeError, match="-6 pixels .run 2 of 2"):
+    with raises(ValueRangeError, option="counts", value=-6):
         check_fill(np.array([26, -6]), (4, 5))
 
 
@@ -141,8 +144,8 @@ def test_uncompressed_counts_are_whole_numbers_of_some_image():
     lengths = uncompressed_lengths([3, np.int32(4), 2**31 - 1])
     assert lengths.dtype == np.int64
     assert lengths.tolist() == [3, 4, 2**31 - 1]
-    for counts, fact in [([20.0], "20.0"), ([True], "True"), ([[20]], r"\[20\]"), ([3, -(2**31)], "longer")]:
-        with raises(ValueRangeError, match=fact):
+    for counts, value in [([20.0], 20.0), ([True], True), ([[20]], [20]), ([3, -(2**31)], -(2**31))]:
+        with raises(ValueRangeError, option="counts", value=value):
             uncompressed_lengths(counts)
 
 

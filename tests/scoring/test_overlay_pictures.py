@@ -234,5 +234,5 @@ def test_sizes_that_disagree_are_named():
     with raises(SalstatsError, option="study", value=[(50, 80), (60, 80)]):
         plot_overlay(replace(STUDY, cases=(case,)), "a", "Edema")
     nothing = Case("a", None, {}, (answer("Edema", saliency=hill(3, 4)),))
-    with raises(SalstatsError, match="how large"):
+    with raises(SalstatsError, option="study", value=[]):
         plot_overlay(Study((nothing,), ("Edema",), (GRADCAM,)), "a", "Edema")

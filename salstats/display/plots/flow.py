@@ -169,6 +169,8 @@ def plot_flow(
             f"flow has {len(groups)} groups of branches with up to {n_methods} methods, and a diagram holds "
             f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods",
             hint=Message("keep some of them, or take ", Setting("by", "metric")),
+            option="flow",
+            value=len(groups),
         )
     # chains side by side, each about as wide as a journal's column
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))

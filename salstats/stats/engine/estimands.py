@@ -195,7 +195,9 @@ def sum_cells(
     shape = (n_units, n_groups)
     if n_sums > _MAX_SUMS:
         raise ValueRangeError(
-            f"{n_groups} groups of {n_units} units are too many to sum up; group by fewer columns"
+            f"{n_groups} groups of {n_units} units are too many to sum up; group by fewer columns",
+            option="by",
+            value=n_groups,
         )
     positions = units * n_groups + groups
     is_defined = ~np.isnan(values)

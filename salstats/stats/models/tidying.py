@@ -125,7 +125,10 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     if all(hasattr(fit, name) for name in result_attributes):
         return _from_statsmodels(fit, level)
     raise SalstatsError(
-        f"tidy() takes results of statsmodels, a DataFrame or a CSV file of broom's, not {type(fit).__name__}"
+        "tidy() takes results of statsmodels, a DataFrame or a CSV file of broom's, not "
+        f"{type(fit).__name__}",
+        option="fit",
+        value=type(fit).__name__,
     )
 
 

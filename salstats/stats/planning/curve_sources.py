@@ -128,6 +128,8 @@ def curves_of_pilot(
                 group_label(keys, group),
                 f", and of fewer than {_FEWEST_UNITS} the spread is unknown",
                 hint=GIVE_PARAMETERS,
+                column=unit_name,
+                value=n_complete_units,
             )
         metric = str(paired["metric"].iloc[rows[0]])
         for effect in effects:
@@ -168,6 +170,8 @@ def _curve_of_pilot(
         raise SalstatsError(
             f"the differences of the pilot in {metric} do not vary, which says nothing of how others would",
             hint=GIVE_PARAMETERS,
+            column="metric",
+            value=metric,
         )
     keys = {
         **group_keys,

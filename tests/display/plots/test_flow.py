@@ -188,7 +188,5 @@ def test_bad_input_gets_a_sentence():
         ss.plot_flow(FLOW, width=40)
     scores = SCORES.query("metric == 'iou' and task == 'Edema'")
     tasks = [scores.head(3 + i).assign(task=f"t{i:02d}") for i in range(60)]
-    with raises(
-        SalstatsError, match=r"60 groups .* 12 groups", hint="keep some of them, or take by='metric'"
-    ):
+    with raises(SalstatsError, option="flow", value=60, hint="keep some of them, or take by='metric'"):
         ss.plot_flow(ss.case_flow(pd.concat(tasks), by=["metric", "task"]))

@@ -211,7 +211,7 @@ def test_parameters_without_a_name_are_auxiliary_and_named_by_their_position():
 
 
 def test_what_cannot_be_tidied_is_refused(tmp_path):
-    with raises(SalstatsError, match="dict"):
+    with raises(SalstatsError, option="fit", value="dict"):
         ss.tidy({})
     with raises(InputFileError, path=tmp_path / "none.csv"):
         ss.tidy(tmp_path / "none.csv")

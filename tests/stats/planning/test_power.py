@@ -461,7 +461,8 @@ def test_a_pilot_of_one_patient_says_nothing():
         raises(
             SalstatsError,
             hint="give parameters, as in power({'sd_difference': 0.2}, ...)",
-            match=r"1 units \(patient\)",
+            column="patient",
+            value=1,
         ),
         pytest.warns(SalstatsWarning),
     ):
@@ -474,7 +475,8 @@ def test_a_pilot_that_does_not_vary_says_nothing():
         raises(
             SalstatsError,
             hint="give parameters, as in power({'sd_difference': 0.2}, ...)",
-            match="do not vary",
+            column="metric",
+            value="iou",
         ),
         warns(option="interval", value="wild", column="std_error", rows=(0,)),
     ):
