@@ -1,13 +1,15 @@
 """Agreement of rankings against Kendall's tau in R, for every draw."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import warns
+from tests_support import raises, warns
 
 import salstats as ss
+from salstats.errors import ColumnError
 from salstats.stats.engine.rank_schemes import SCHEMES
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "challenger"
@@ -80,3 +82,25 @@ def test_methods_that_one_task_lacks_are_left_out(scores, draws):
 def test_tau_of_three_methods_is_said_to_be_coarse(scores, draws):
     with warns(column="method", value=3, match="4 without"):
         ss.rank_agreement(scores[scores["method"].isin(["m0", "m1", "m2"])], by=[], draws=draws)
+
+
+def test_rankings_agree_on_the_methods_that_both_have():
+    rows = [
+        {"case": case, "method": method, "metric": metric, "score": (case % 5 + 1) * value / 15}
+        for metric, methods in (("iou", "abc"), ("dice", "bcd"))
+        for value, method in enumerate(methods, start=1)
+        for case in range(30)
+    ]
+    scores = pd.DataFrame(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ss.rank_agreement(scores, over="metric")
+    # b and c, which both rank alike
+    assert found["estimate"].tolist() == [1.0]
+    one = scores[(scores["metric"] == "iou") | (scores["method"] != "b")]
+    with (
+        warnings.catch_warnings(),
+        raises(ColumnError, column="metric", hint="leave one out"),
+    ):
+        warnings.simplefilter("ignore")
+        ss.rank_agreement(one, over="metric")

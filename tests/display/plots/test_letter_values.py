@@ -40,7 +40,11 @@ def test_inner_boxes_are_higher_and_lie_on_the_outer_ones():
 def test_the_median_is_a_line_and_the_rest_are_dots():
     figure = ss.plot_letter_values(VALUES)
     medians = VALUES[VALUES["letter"] == "M"]
-    assert sorted(nth_data(figure, MEDIANS)["low"]) == sorted(medians["low"])
+    drawn = nth_data(figure, MEDIANS)
+    assert sorted(drawn["low"]) == sorted(medians["low"])
+    # as high above the middle of its row as below it
+    np.testing.assert_allclose((drawn["ymin"] + drawn["ymax"]) / 2, drawn["y"])
+    assert (drawn["ymin"] < drawn["ymax"]).all()
     outside = VALUES.loc[VALUES["letter"] == "outside", ["low", "high"]].to_numpy().ravel()
     assert sorted(nth_data(figure, OUTSIDE)["value"]) == sorted(outside[~np.isnan(outside)])
 

@@ -14,6 +14,7 @@ from salstats.display.text.models import (
     model_kind_text,
     model_note,
     outcome_text,
+    scale_clause,
     standard_errors_clause,
     term_names,
     variances_as_standard_deviations,
@@ -169,3 +170,15 @@ def test_terms_are_named_by_variable_and_level_and_reference_levels_in_a_note():
     names, note = term_names(terms, ["formula"], LABELS)
     assert {names[term] for term in names} >= {("Age", ""), ("Task", "Edema"), ("Task", "Lesion")}
     assert note == "Reference level: Atelectasis (Task)."
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ({"family": "binomial", "scale": "link"}, " on the logit scale"),
+        ({"family": "gaussian", "scale": "link"}, ""),
+        ({"family": "binomial"}, ""),
+    ],
+)
+def test_marginal_means_have_the_scale_of_their_link(columns, text):
+    assert scale_clause(read(**columns)) == text
