@@ -136,9 +136,9 @@ def read_folders(
     Warns
     -----
     SalstatsWarning
-        Masks of the truth have no map, or cases no mask in the truth: how many, and which. Cases whose image
-        nothing gives a size of are left out. A task is on no image of the truth. Points lie outside their
-        image.
+        Masks of the truth have no map or no mask of a method, or cases none in the truth: how many, and
+        which. Cases whose image nothing gives a size of are left out. A task is on no image of the truth.
+        Points lie outside their image.
 
     Notes
     -----
@@ -151,12 +151,11 @@ def read_folders(
     >>> import numpy as np, salstats as ss
     >>> with tempfile.TemporaryDirectory() as place:
     ...     cams, masks = pathlib.Path(place) / "cams", pathlib.Path(place) / "masks"
-    ...     cams.mkdir(), masks.mkdir()
+    ...     _ = cams.mkdir(), masks.mkdir()
     ...     np.save(cams / "a.npy", np.eye(4))
     ...     np.save(masks / "a.npy", np.eye(8, dtype=bool))
     ...     study = ss.read_study(maps={"gradcam": cams}, truth=masks)
     ...     ss.score(study, metrics="hit")[["case", "task", "method", "metric", "score"]]
-    (None, None)
       case     task   method metric  score
     0    a  finding  gradcam    hit    1.0
     """
@@ -327,28 +326,41 @@ def _check_cases(files: _Files) -> None:
 
 
 def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
-    """Warn of masks of the truth without a map, and of cases of other sources without such a mask."""
+    """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth."""
     truth = files.truth
-    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
-    has_tasks = len(truth.tasks()) > 1
     for case_file in files.case_files():
         _warn_of_cases_without_truth(case_file.values, case_file.file, truth, sizes)
+    for masks in files.masks.values():
+        cases_of_task: dict[str, set[str]] = {}
+        for case, mask_of_task in masks.values.items():
+            for task in mask_of_task:
+                cases_of_task.setdefault(task, set()).add(case)
+        _warn_of_missing_files(cases_of_task, masks.file, truth)
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
         _warn_of_cases_without_truth(files.cases_of_maps(series), folder, truth, sizes)
-        without_map = []
-        for case, mask_of_task in sorted(truth.values.items()):
-            for task in mask_of_task:
-                if case not in files_of_task.get(task, {}):
-                    without_map.append(f"{task}/{case}" if has_tasks else case)
-        if without_map:
-            warn(
-                f"{folder}: no map for {len(without_map)} of {n_masks} masks in {truth.file} "
-                f"({quoted(without_map)}), whose scores are undefined",
-                column="case",
-                value=without_map,
-                path=str(folder),
-            )
+        _warn_of_missing_files(files_of_task, folder, truth)
+
+
+def _warn_of_missing_files(
+    cases_of_task: Mapping[str, Collection[str]], source: PathLike, truth: CaseFile
+) -> None:
+    """Warn of masks of the truth whose case and task a method has no map or mask of."""
+    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
+    has_tasks = len(truth.tasks()) > 1
+    missing = []
+    for case, mask_of_task in sorted(truth.values.items()):
+        for task in mask_of_task:
+            if case not in cases_of_task.get(task, ()):
+                missing.append(f"{task}/{case}" if has_tasks else case)
+    if missing:
+        warn(
+            f"{source}: {len(missing)} of {n_masks} masks in {truth.file} have no counterpart "
+            f"({quoted(missing)}), so that their scores are undefined",
+            column="case",
+            value=missing,
+            path=str(source),
+        )
 
 
 def _warn_of_cases_without_truth(

@@ -103,6 +103,12 @@ class TestCounterparts:
         scores = ss.score(study, metrics="iou").query("method == 'cams'")
         assert scores["reason"].fillna("").tolist() == ["", "no map", ""]
 
+    def test_a_mask_that_a_tool_lacks_is_counted(self, folders):
+        save_mask(folders / "lime" / "c.1.png", mask_of("c.1"))
+        with warns(column="case", value=["a b", "图像"], path=folders / "lime"):
+            study = read(folders, masks=folders / "lime")
+        assert ss.score(study, metrics="iou")["score"].fillna(-1).tolist() == [-1, 1, -1]
+
     def test_a_map_without_a_mask_is_counted_and_left_out(self, folders):
         (folders / "masks" / "a b.png").unlink()
         with warns(column="case", value=["a b"], path=folders / "cams"):
