@@ -60,8 +60,8 @@
 
   const makeSortable = (table) => {
     const last = table.tHead.rows[table.tHead.rows.length - 1];
-    // a cell that spans rows or columns belongs to several
-    const isSimple = !table.querySelector("tbody [rowspan], tbody tr:not(.group) [colspan]");
+    // a cell that spans rows or columns belongs to several, and indented rows belong to the one above them
+    const isSimple = !table.querySelector("tbody [rowspan], tbody .indent, tbody tr:not(.group) [colspan]");
     if (!isSimple || table.tHead.querySelector("[rowspan]")) return;
     [...last.cells].forEach((heading, column) => {
       if (!heading.textContent.trim() || heading.colSpan > 1) return;

@@ -550,6 +550,20 @@ def test_a_wide_table_keeps_the_names_of_rows_and_groups_and_what_heads_columns_
     assert moved == [pytest.approx(0, abs=1), pytest.approx(-200, abs=1)]
 
 
+def test_a_table_with_indented_rows_is_not_sorted(opened, sample_report, rows_from, tmp_path):
+    levels = pd.DataFrame({"N = 3": ["", "2", "1"]}, index=["Sex", "F", "M"])
+    summary, part, *_ = sample_report.sections
+    means = replace(
+        part.items[0], content=rows_from(levels, "Characteristic", indented_rows={1, 2}), files=()
+    )
+    sections = (replace(summary, items=()), replace(part, items=(means,)))
+    page = render_page(replace(sample_report, sections=sections, missing_items=()))
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    with opened(tmp_path) as page:
+        buttons = "() => document.querySelectorAll('#table-means, .sorts').length"
+        assert page.run(buttons) == 1
+
+
 def test_a_table_is_sorted_by_a_column_and_searched(opened, simulated):
     rows = """() => [...document.querySelector("#table-decrease tbody").rows]
       .filter((row) => !row.matches(".group, [hidden]"))
