@@ -377,12 +377,12 @@ class _TestedRows(NamedTuple):
 
     #: Rows in which the method is lower or higher.
     significant: list[int]
-    #: The other rows with an estimate.
+    #: The other rows with an estimate and a limit or P value.
     others: list[int]
 
 
 def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
-    """Return the positions of the significant rows and of the other rows with an estimate.
+    """Return the positions of the significant rows and of the other tested rows.
 
     There are none of either without a column `verdict`.
     """

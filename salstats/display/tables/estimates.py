@@ -23,7 +23,12 @@ from salstats.display.tables.grid import (
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.models import estimate_kind
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
-from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
+from salstats.display.text.correlation import (
+    constant_variables_note,
+    covariates_note,
+    has_variables,
+    stratum_note,
+)
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.format import MISSING, count_text, counted_range, joined
 from salstats.display.text.labels import Labels
@@ -373,7 +378,7 @@ def _count_nouns(estimates: Estimates) -> notes.CountNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
         return notes.CountNouns("reading", "missing or the only one of a case")
-    if estimates.values("n_pairs") or estimates.values("x"):
+    if estimates.values("n_pairs") or has_variables(estimates):
         return notes.CountNouns("pair", "incomplete")
     if estimates.values("n_positive"):
         return notes.CountNouns("case", "incomplete")

@@ -1,10 +1,10 @@
-"""Sentences on the covariates of correlations."""
+"""Sentences on the variables and covariates of correlations."""
 
 import pandas as pd
 import pytest
 
 from salstats.display.estimates import read_estimates
-from salstats.display.text.correlation import covariates_note
+from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
 
 ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates": "age, elongation"}
@@ -26,3 +26,21 @@ def test_the_variable_that_was_adjusted_is_named(covariates_of, note):
 def test_correlations_without_covariates_have_no_note():
     estimates = read_estimates(pd.DataFrame([{"term": "pearson", "estimate": 0.3}]))
     assert covariates_note(estimates, Labels()) == ""
+
+
+@pytest.mark.parametrize(
+    ("y", "note"),
+    [
+        (["prob", "prob"], "Correlation of IoU and Model confidence."),
+        (["prob", "area_ratio"], "Correlation with IoU."),
+    ],
+)
+def test_variables_that_are_the_same_everywhere_are_named(y, note):
+    rows = pd.DataFrame({"term": "pearson", "estimate": 0.3, "x": "iou", "y": y})
+    assert constant_variables_note(read_estimates(rows), Labels()) == note
+    assert constant_variables_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
+
+
+def test_the_column_within_whose_values_correlations_are_is_named():
+    rows = pd.DataFrame([{"estimate": 0.3, "stratum": "task"}])
+    assert stratum_note(read_estimates(rows), Labels()).startswith("Within values of Task")
