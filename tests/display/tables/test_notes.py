@@ -95,7 +95,9 @@ def best(rows=(0,), **fields):
 
 
 def test_bold_estimates_are_explained():
-    note = lambda found, exclude=(): notes.best_note(found, ["method"], exclude, Labels())  # noqa: E731
+    def note(found, exclude=()):
+        return notes.best_note(found, ["method"], exclude, Labels())
+
     assert note(best()) == "Bold: best estimate."
     assert note(best(strata=["task", "metric"])) == "Bold: best estimate per task and metric."
     assert (
@@ -124,7 +126,9 @@ def differing(rows=(), other_rows=(), n_untested=0):
 
 
 def test_underlined_estimates_are_the_rarer_ones():
-    note = lambda *arguments: notes.underline_note(differences(), differing(*arguments), Labels())  # noqa: E731
+    def note(*arguments):
+        return notes.underline_note(differences(), differing(*arguments), Labels())
+
     assert note((0,), (1, 2)).startswith("Underlined: differs from ")
     assert note((0,), (1,)).startswith("Underlined: differs from ")
     assert note((0, 1), (2,)).startswith("Underlined: not shown to differ from ")

@@ -87,3 +87,9 @@ def test_references_stand_below_the_methods():
     tops = tops_of(ss.plot_intervals(means), "row_label")
     assert tops.index[-1] == "Human benchmark"
     assert len(tops) == 3
+
+
+def test_a_line_stands_between_rows_and_their_summaries_only():
+    assert len(row_layout(["a", "Average"], ["a", "Average"], n_closing=1).rules) == 1
+    assert row_layout(["Average"], ["Average"], n_closing=1).rules == []
+    assert row_layout(["a", "b"], ["a", "b"]).rules == []
