@@ -9,7 +9,6 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure, plot_function
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,
@@ -20,6 +19,7 @@ from salstats.display.plots.layout.text_fit import (
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     MM_PER_PT,
+    PAGE_HEIGHT_MM,
     TEXT_PT,
     figure_size,
     font,

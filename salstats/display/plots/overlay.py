@@ -30,10 +30,15 @@ from salstats.display.plots.layout.overlay_sheet import (
     PlacedPicture,
     lay_out,
 )
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, geom_picture
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
-from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_theme, theme_salstats
+from salstats.display.plots.layout.theme import (
+    LINE_MM,
+    PAGE_HEIGHT_MM,
+    figure_size,
+    picture_theme,
+    theme_salstats,
+)
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import threshold_label

@@ -10,8 +10,7 @@ from display.plots.estimate_figures import caption, layers, scale, size_mm
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_HEIGHT_MM, PAGE_MM
 from salstats.errors import SalstatsError, ValueRangeError
 
 NAMES = ["iou", "prob", "elongation"]

@@ -13,12 +13,18 @@ import pytest
 from display.frames import STUDIES, extreme_study, large_study
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.offsetbox import OffsetBox
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.curves import plot_curves
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_FILL, REFERENCE_LINE, REFERENCE_SHAPE
-from salstats.errors import ColumnError, SalstatsError
+from salstats.display.plots.layout.theme import (
+    PAGE_HEIGHT_MM,
+    REFERENCE,
+    REFERENCE_FILL,
+    REFERENCE_LINE,
+    REFERENCE_SHAPE,
+)
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 SCORES = ss.datasets.load_simulated()
 COVERAGE = ss.datasets.load_coverage()
@@ -122,6 +128,8 @@ def calibration_of_hits(scores):
 def limits_of_overlap(scores):
     """Limits of agreement of all pairs of methods."""
     overlaps = of_one_reader(scores).query("metric == 'iou'").dropna(subset="score")
+    # agreement needs several cases
+    overlaps = overlaps[overlaps.assign(task=task_of(overlaps))["task"] != "Pneumothorax"]
     limits = ss.agreement(overlaps, over="method", kind="bland-altman", linked=False)
     return ss.plot_agreement(overlaps, limits)
 
@@ -587,3 +595,11 @@ def test_the_reference_has_one_mark_and_colour_and_stands_first(name, figure):
     for aesthetic, scale in of_methods.items():
         assert scale.limits[0] == "Human benchmark"
         assert scale.palette(len(scale.limits))[0] == expected[aesthetic]
+
+
+def test_larger_text_that_does_not_fit_a_page_is_said():
+    rows = estimates([f"t{i}" for i in range(40)], metrics=["iou"])
+    with warns(option="width"):
+        ss.plot_intervals(rows, width=89) + p9.theme(text=p9.element_text(size=14))
+    with raises(ValueRangeError, option="width", value=89):
+        ss.plot_forest(rows, width=89) + p9.theme(text=p9.element_text(size=18))

@@ -9,8 +9,7 @@ from display.plots.estimate_figures import caption, nth_data, size_mm
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.display.plots.layout.theme import MM_PER_INCH, PAGE_HEIGHT_MM
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 SCORES = ss.datasets.load_simulated()

@@ -13,7 +13,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.gallery_layout import LEAST_MM
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 from salstats.errors import ColumnError, SalstatsError
 from salstats.scoring.overlay_figures import plot_gallery
 from salstats.stats.case_selection import pick_cases

@@ -20,8 +20,15 @@ from salstats.display.plots.layout.text_fit import (
     chars_in,
     wrapped,
 )
-from salstats.display.plots.layout.theme import MM_PER_INCH, MM_PER_PT, TEXT_PT, fallback_fonts, font
-from salstats.errors import Setting, ValueRangeError
+from salstats.display.plots.layout.theme import (
+    MM_PER_INCH,
+    MM_PER_PT,
+    PAGE_HEIGHT_MM,
+    TEXT_PT,
+    fallback_fonts,
+    font,
+)
+from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 
 P = ParamSpec("P")
 #: Widths in mm between which a figure can be printed.
@@ -103,7 +110,8 @@ class Figure(p9.ggplot):
     def __iadd__(self, other: Any) -> Self:
         """Add a layer, theme or label to all pages, and record it for a layout of another width.
 
-        A theme with another size of all text lays the figure out anew for that size.
+        A theme with another size of all text lays the figure out anew for that size. It warns if pages become
+        higher than those of a journal, and raises if the width has no room for the text.
         """
         if self._is_laid_out:
             for addition in other if isinstance(other, list | tuple) else [other]:
@@ -223,13 +231,26 @@ class Figure(p9.ggplot):
         Larger text is that of a narrower figure which is enlarged.
         """
         call = cast(_PlotCall, self._call)
+        text_pt = text_scale * TEXT_PT
         with warnings.catch_warnings():
             # the first call has already given the warnings
             warnings.simplefilter("ignore")
-            figure = call.plot(*call.values, **call.options | {"width": width / text_scale})
+            try:
+                figure = call.plot(*call.values, **call.options | {"width": width / text_scale})
+            except SalstatsError as error:
+                if text_scale == 1 or error.option != "width":
+                    raise
+                # the width in that message is the one of the narrower figure that was to be enlarged
+                raise ValueRangeError(
+                    Setting("width", round(width)),
+                    f" has no room for text of {text_pt:g} points",
+                    hint=Message("take a larger ", Setting("width"), " or smaller text"),
+                    value=width,
+                ) from error
         if text_scale != 1:
             for page in figure.pages:
                 page._enlarge(text_scale)
+            _warn_of_high_pages(figure.pages, text_pt)
         for addition in call.additions:
             figure = figure + addition
         return figure
@@ -256,6 +277,18 @@ class Figure(p9.ggplot):
         page._call = None
         page._further_pages = ()
         return page
+
+
+def _warn_of_high_pages(pages: Sequence[Figure], text_pt: float) -> None:
+    """Warn once if text of a size in points makes any page of a figure higher than a journal's."""
+    height = max(page.theme.getp("figure_size")[1] for page in pages) * MM_PER_INCH
+    if height > PAGE_HEIGHT_MM:
+        warn(
+            f"text of {text_pt:g} points makes the figure {height:.0f} mm high, more than the "
+            f"{PAGE_HEIGHT_MM:.0f} mm of a page",
+            hint=Message("take a larger ", Setting("width"), ", or fewer panels with ", Setting("by")),
+            option="width",
+        )
 
 
 def _with_theme(theme: p9.theme, addition: p9.theme) -> p9.theme:

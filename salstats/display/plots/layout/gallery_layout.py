@@ -20,8 +20,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     lay_out,
     lines_height_mm,
 )
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import chars_in, text_width_mm, wrapped
+from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 from salstats.display.text.packing import packed_slices
 
 #: Least width in mm of a picture's box, in which a finding is still visible in print.

@@ -13,11 +13,9 @@ import plotnine as p9
 
 from salstats.coded_text import TEXT
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
-from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, figure_size
+from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, PAGE_HEIGHT_MM, figure_size
 from salstats.display.text.packing import packed_slices
 
-#: Height of a journal's page in mm.
-PAGE_HEIGHT_MM = 247.0
 #: Aesthetics of positions along the horizontal and the vertical axis.
 _X_AESTHETICS = ("x", "xmin", "xmax", "xend", "xintercept")
 _Y_AESTHETICS = ("y", "ymin", "ymax", "yend", "yintercept")

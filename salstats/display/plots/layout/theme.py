@@ -12,6 +12,8 @@ from matplotlib.colors import to_hex, to_rgb
 #: Width of one column of a journal and of its page, in mm (Nature; others are within 3 mm).
 COLUMN_MM = 89.0
 PAGE_MM = 183.0
+#: Height of a journal's page in mm.
+PAGE_HEIGHT_MM = 247.0
 MM_PER_INCH = 25.4
 #: Width in mm of one column and of two, by journal or publisher, as their guides for authors say.
 COLUMNS_MM = {
