@@ -91,7 +91,9 @@ def test_average_rows_say_what_is_averaged():
 
 
 def best(rows=(0,), **fields):
-    return BestEstimates(**{"rows": set(rows), "strata": [], "smaller": [], "unknown": []} | fields)
+    return BestEstimates(
+        **{"rows": set(rows), "strata": [], "larger": [], "smaller": [], "unknown": []} | fields
+    )
 
 
 def test_bold_estimates_are_explained():
@@ -100,10 +102,9 @@ def test_bold_estimates_are_explained():
 
     assert note(best()) == "Bold: best estimate."
     assert note(best(strata=["task", "metric"])) == "Bold: best estimate per task and metric."
-    assert (
-        note(best(smaller=["hd95"]))
-        == "Bold: best estimate (the smallest for 95th-percentile Hausdorff distance)."
-    )
+    assert note(best(smaller=["hd95"], strata=["task"])) == "Bold: best estimate (the smallest) per task."
+    both = note(best(larger=["iou"], smaller=["hd95"]))
+    assert both == "Bold: best estimate (the smallest for 95th-percentile Hausdorff distance)."
     assert note(best(), ["human"]).endswith("not competing.")
     unknown = note(best(rows=(), unknown=["mine"]))
     assert "mine" in unknown
