@@ -465,8 +465,11 @@ def _scheme_note(ranks: Estimates) -> str:
 
 
 def _dark_tiles_note(comparisons: Estimates) -> str:
-    """Sentence on dark tiles, with the tests."""
-    return f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons)})."
+    """Sentences on dark tiles, with the tests, and on pairs without a P value."""
+    sentence = f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons)})."
+    if comparisons.frame["p_adjusted"].isna().any():
+        sentence += " Tiles of pairs without a P value are white."
+    return sentence
 
 
 def _bars_note(comparisons: Estimates) -> str:

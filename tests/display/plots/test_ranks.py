@@ -260,3 +260,11 @@ def test_the_reference_is_a_black_diamond(scores):
     others = styles.drop("human")
     assert not others["colour"].eq(REFERENCE).any()
     assert not others["shape"].eq(REFERENCE_SHAPE).any()
+
+
+def test_pairs_without_a_p_value_are_white_tiles_and_named(significance):
+    words = "without a P value"
+    assert words not in caption(ss.plot_significance(significance))
+    is_first = significance.index == significance.index[0]
+    undefined = significance.assign(p_adjusted=significance["p_adjusted"].mask(is_first))
+    assert words in caption(ss.plot_significance(undefined))
