@@ -7,6 +7,7 @@ import pandas as pd
 
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.models.fit_summary import FitSummary, fit_summary
 from salstats.stats.models.fitted_models import Fitted
 from salstats.stats.models.goodness_of_fit import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
@@ -50,7 +51,7 @@ def fit(
     Fit
         Fitted models, whose methods return frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`,
         `Fit.predict`, `Fit.means`, `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; for mixed models also
-        `Fit.variance_components` and `Fit.random_effects`. It is immutable.
+        `Fit.variance_components` and `Fit.random_effects`. `Fit.summary` prints. It is immutable.
 
     Raises
     ------
@@ -135,6 +136,53 @@ class Fit(Fitted):
         if self.correlation is not None:
             text += f", correlation={self.correlation!r}"
         return text
+
+    def summary(self) -> FitSummary:
+        """Summary of every model, printed in the layout of R's `summary()`.
+
+        Returns
+        -------
+        FitSummary
+            Prints a block for each model: family, formula and group; quantiles of the residuals of linear
+            models (of mixed models divided by their standard deviation); variances, standard deviations and
+            correlations of random effects, as lme4 does; the coefficients with standard errors, degrees of
+            freedom where they differ, t or z, and P values; the kind of standard errors and the number of
+            clusters; R squared and the F test, or deviances and AIC; the number of observations and groups.
+            Its fields hold the numbers: `coefficients` as from `tidy`, `statistics` as from `glance`,
+            `random_effects` with the columns of `variance_components` that need no profiles, and `text`.
+
+        Examples
+        --------
+        >>> import salstats as ss
+        >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
+        >>> ss.fit(scores, "iou ~ task + prob").summary()
+        Linear regression
+        Formula: iou ~ task + prob
+        method: gradcam
+        <BLANKLINE>
+        Residuals:
+            Min      1Q Median     3Q    Max
+        -0.3632 -0.1018 0.0003 0.0926 0.4557
+        <BLANKLINE>
+        Coefficients:
+                             Estimate Std. Error    df t value Pr(>|t|)
+        (Intercept)           0.20412    0.02491  84.1   8.193 2.47e-12 ***
+        taskCardiomegaly      0.07986    0.01971 109.5   4.053 9.49e-05 ***
+        taskConsolidation     0.02750    0.01688 111.3   1.630    0.106
+        taskEdema             0.01872    0.01894 108.2   0.988    0.325
+        taskPleural Effusion  0.04560    0.01793 111.6   2.543   0.0124 *
+        prob                  0.08680    0.03361  88.6   2.583   0.0114 *
+        ---
+        Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1
+        <BLANKLINE>
+        Bias-reduced standard errors clustered by patient (CR2), 140 clusters
+        Residual standard error: 0.1475 on 679 degrees of freedom
+        Multiple R-squared: 0.04224, Adjusted R-squared: 0.03518
+        F-statistic: 7.218 on 5 and 103.2 DF, p-value: 7.85e-06
+        Number of obs: 685
+          (285 observations left out because a variable is missing)
+        """
+        return fit_summary(self)
 
     def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
         """Coefficients, one row per term, with the options and columns of `regress`."""

@@ -38,6 +38,8 @@ _COMPONENT_COLUMNS = (
     "n",
     "reml",
 )
+#: Columns of variances and correlations that need no tests and no profiles of the likelihood.
+_ESTIMATED_COLUMNS = ("group", "term", "parameter", "estimate", "std_dev", "n_groups")
 _EFFECT_COLUMNS = ("group", "level", "term", "estimate", "std_error")
 
 
@@ -105,6 +107,47 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
             )
     residual = {"group": RESIDUAL} | variance_fields(None, ()) | share_fields(None, ())
     return [*rows, residual]
+
+
+def estimated_components(fitted: Fitted) -> pd.DataFrame:
+    """Return the rows of `variance_components` without tests, limits and shares, which take long.
+
+    The column `model` has the position of each row's model.
+    """
+    rows: list[dict[str, Any]] = []
+    n_rows = []
+    for position, inference in enumerate(_mixed_inferences(fitted)):
+        components = []
+        if inference is not None:
+            components = _estimated_component_rows(inference)
+        rows.extend(component | {"model": position} for component in components)
+        n_rows.append(len(components))
+    frame = pd.DataFrame(rows, columns=[*_ESTIMATED_COLUMNS, "model"])
+    return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
+
+
+def _estimated_component_rows(inference: MixedInference) -> list[dict[str, Any]]:
+    """Return the estimated variances and correlations of one model, a row of the result for each."""
+    solution = inference.solution
+    rows: list[dict[str, Any]] = []
+    factors = solution.relative_covariance_factors
+    for random_effect, factor in zip(inference.random_effects, factors, strict=True):
+        term = random_effect.term
+        covariance = solution.sigma**2 * factor @ factor.T
+        std_devs = np.sqrt(np.diag(covariance))
+        group = {"group": term.name, "n_groups": term.n_levels}
+        for effect, std_dev in zip(term.effects, std_devs, strict=True):
+            variance = {"parameter": "variance", "estimate": std_dev**2, "std_dev": std_dev}
+            rows.append(group | {"term": effect} | variance)
+        if not term.correlated:
+            continue
+        for i, j in itertools.combinations(range(len(term.effects)), 2):
+            with np.errstate(invalid="ignore"):
+                correlation = covariance[i, j] / (std_devs[i] * std_devs[j])
+            pair = f"{term.effects[i]}, {term.effects[j]}"
+            rows.append(group | {"term": pair, "parameter": "correlation", "estimate": correlation})
+    residual = {"parameter": "variance", "estimate": solution.sigma**2, "std_dev": solution.sigma}
+    return [*rows, {"group": RESIDUAL, "term": None} | residual]
 
 
 def random_effects(fitted: Fitted) -> pd.DataFrame:

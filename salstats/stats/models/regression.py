@@ -388,6 +388,19 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
     )
 
 
+def n_coefficient_rows(model: Model) -> int:
+    """Return the number of rows that `coefficient_rows` has for a model."""
+    # A model without columns has one row.
+    return _n_parts(model) * max(len(model.design.names), 1)
+
+
+def _n_parts(model: Model) -> int:
+    """Return the number of linear predictors of a model, 1 for a model without estimates."""
+    if model.solution is None:
+        return 1
+    return len(model.solution.predictor_names)
+
+
 def _warn_of_scale(fitted: Fitted) -> None:
     """Warn if exponentiated coefficients are no ratios, since the left side is not on a log scale."""
     if not fitted.family.linear:
@@ -412,7 +425,7 @@ def variable_columns(models: Sequence[Model], normalized: frozenset[str]) -> dic
     is_normalized: list[bool] = []
     for model in models:
         design = model.design
-        n_parts = 1 if model.solution is None else len(model.solution.predictor_names)
+        n_parts = _n_parts(model)
         # A model without columns has one row, which belongs to no term.
         column_terms = design.assign or (-1,)
         for position in column_terms * n_parts:

@@ -1,0 +1,328 @@
+"""Printed summaries of fitted models, in the layout of R's `summary()`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
+from salstats.stats.models.fitted_models import Fitted, Model
+from salstats.stats.models.goodness_of_fit import glance
+from salstats.stats.models.random_effect_summaries import RESIDUAL, estimated_components
+from salstats.stats.models.regression import coefficient_rows, n_coefficient_rows
+
+#: Smallest P value that is printed, as in R.
+_SMALLEST_P = 2e-16
+#: P values below these have the mark.
+_MARKS = {0.001: "***", 0.01: "**", 0.05: "*", 0.1: "."}
+_LEGEND = "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1"
+#: Significant digits of the smallest estimate or standard error.
+_DIGITS = 4
+#: Numbers that would need more decimals are in scientific notation.
+_MAX_DECIMALS = 8
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FitSummary:
+    """The summary of fitted models: a text, which is printed, and the frames that it is made of."""
+
+    #: The text, a block for each model.
+    text: str
+    #: The coefficients, as `Fit.tidy` returns them.
+    coefficients: pd.DataFrame
+    #: Goodness of fit, as `Fit.glance` returns it.
+    statistics: pd.DataFrame
+    #: Variances and correlations of random effects: the columns of `Fit.variance_components` without tests,
+    #: limits and shares. None for models without random effects.
+    random_effects: pd.DataFrame | None
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
+def fit_summary(fitted: Fitted) -> FitSummary:
+    """Return the result of `Fit.summary`."""
+    coefficients = coefficient_rows(fitted)
+    statistics = glance(fitted)
+    components = None
+    if fitted.reml is not None:
+        components = estimated_components(fitted)
+    blocks = []
+    first_coefficient = 0
+    for position, model in enumerate(fitted.models):
+        end = first_coefficient + n_coefficient_rows(model)
+        rows = coefficients.iloc[first_coefficient:end]
+        first_coefficient = end
+        model_components = None
+        if components is not None:
+            model_components = components[components["model"] == position]
+        lines = _model_lines(fitted, model, rows, statistics.iloc[position], model_components)
+        blocks.append("\n".join(lines))
+    if components is not None:
+        components = components.drop(columns="model")
+    return FitSummary("\n\n\n".join(blocks), coefficients, statistics, components)
+
+
+def _model_lines(
+    fitted: Fitted,
+    model: Model,
+    coefficients: pd.DataFrame,
+    statistics: pd.Series,
+    components: pd.DataFrame | None,
+) -> list[str]:
+    """Return the lines of one model."""
+    lines = [_title(fitted), f"Formula: {model.formula.text}"]
+    for column, value in zip(fitted.by, model.key, strict=True):
+        lines.append(f"{column}: {value}")
+    if fitted.reference is not None:
+        lines.append(f"Outcome: {fitted.reference} minus the method")
+    if model.solution is None:
+        return [*lines, "", f"No estimates from {len(model.rows)} rows."]
+    if components is not None:
+        lines += _likelihood_lines(fitted, statistics)
+    if model.family.linear:
+        lines += _residual_lines(model, is_mixed=components is not None)
+    if components is not None:
+        lines += ["", "Random effects:", *_component_lines(components)]
+    heading = "Coefficients" if components is None else "Fixed effects"
+    lines += _coefficient_lines(coefficients, heading)
+    return [*lines, "", *_error_lines(fitted, model), *_fit_lines(model, statistics, components)]
+
+
+def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
+    """Return the tables of coefficients of one model, one for each of its parts, and the legend of marks."""
+    parts = [""]
+    if "part" in coefficients:
+        parts = list(dict.fromkeys(coefficients["part"]))
+    lines = []
+    any_mark = False
+    for part in parts:
+        rows = coefficients
+        title = heading
+        if part:
+            rows = coefficients[coefficients["part"] == part]
+            title = f"{heading} ({part})"
+        table = _coefficient_table(rows)
+        lines += ["", f"{title}:", *table.lines]
+        any_mark = any_mark or table.any_mark
+    if any_mark:
+        lines += ["---", _LEGEND]
+    return lines
+
+
+def _title(fitted: Fitted) -> str:
+    """Return the kind of model."""
+    if fitted.reml is not None:
+        likelihood = "REML" if fitted.reml else "maximum likelihood"
+        return f"Linear mixed model fit by {likelihood}"
+    label = fitted.family.label
+    title = f"{label[:1].upper()}{label[1:]} regression"
+    if fitted.correlation is not None:
+        title += f", {fitted.correlation} working correlation"
+    return title
+
+
+def _likelihood_lines(fitted: Fitted, statistics: pd.Series) -> list[str]:
+    """Return the criterion at which a mixed model was fitted."""
+    if fitted.reml:
+        return ["", f"REML criterion at convergence: {statistics['deviance']:.1f}"]
+    names = ["aic", "bic", "log_lik", "deviance", "df_residual"]
+    titles = ["AIC", "BIC", "logLik", "deviance", "df.resid"]
+    values = [f"{statistics[name]:.1f}" for name in names[:-1]]
+    values.append(f"{statistics['df_residual']:.0f}")
+    return ["", *_aligned([titles, values])]
+
+
+def _residual_lines(model: Model, *, is_mixed: bool) -> list[str]:
+    """Return the quantiles of the residuals, in mixed models divided by their standard deviation."""
+    solution = model.solution
+    assert solution is not None
+    residual = solution.residual
+    heading = "Residuals"
+    if is_mixed:
+        heading = "Scaled residuals"
+        residual = residual / np.sqrt(solution.dispersion)
+    quantiles = np.quantile(residual, [0, 0.25, 0.5, 0.75, 1])
+    values = _with_common_decimals(quantiles, decimals_for(np.abs(quantiles).max()))
+    return ["", f"{heading}:", *_aligned([["Min", "1Q", "Median", "3Q", "Max"], values])]
+
+
+def _component_lines(components: pd.DataFrame) -> list[str]:
+    """Return the table of variances and correlations of random effects, as lme4 prints it."""
+    variances = components[components["parameter"] == "variance"]
+    correlations = components[components["parameter"] == "correlation"]
+    n_correlation_columns = 0
+    rows = []
+    groups_before: list[str] = []
+    decimals = decimals_for(variances["std_dev"].min())
+    for row in variances.itertuples():
+        name = "" if row.group == RESIDUAL else str(row.term)
+        texts = [
+            "" if row.group in groups_before else str(row.group),
+            name,
+            f"{row.estimate:.{_DIGITS}g}",
+            f"{row.std_dev:.{decimals}f}",
+        ]
+        groups_before.append(str(row.group))
+        of_term = correlations[
+            (correlations["group"] == row.group) & correlations["term"].str.endswith(f", {name}")
+        ]
+        texts += [f"{value:.2f}" for value in of_term["estimate"]]
+        n_correlation_columns = max(n_correlation_columns, len(of_term))
+        rows.append(texts)
+    header = ["Groups", "Name", "Variance", "Std.Dev."]
+    if n_correlation_columns:
+        header += ["Corr"] + [""] * (n_correlation_columns - 1)
+    for texts in rows:
+        texts += [""] * (len(header) - len(texts))
+    return _aligned([header, *rows], n_left=2)
+
+
+@dataclass(frozen=True)
+class _CoefficientTable:
+    """The printed table of coefficients."""
+
+    lines: list[str]
+    #: True if some P value has a mark.
+    any_mark: bool
+
+
+def _coefficient_table(coefficients: pd.DataFrame) -> _CoefficientTable:
+    """Return the table of coefficients: estimates, standard errors, statistics and P values."""
+    is_normal = bool((coefficients["interval"] == "wald").all())
+    letter = "z" if is_normal else "t"
+    has_one_df = coefficients["df"].nunique() <= 1
+    estimates = coefficients["estimate"].to_numpy()
+    std_errors = coefficients["std_error"].to_numpy()
+    numbers = np.abs(np.concatenate([estimates, std_errors]))
+    is_printed = np.isfinite(numbers) & (numbers > 0)
+    decimals = 1
+    if is_printed.any():
+        decimals = decimals_for(numbers[is_printed].min())
+    columns = {
+        "": coefficients["term"].tolist(),
+        "Estimate": _with_common_decimals(estimates, decimals),
+        "Std. Error": _with_common_decimals(std_errors, decimals),
+    }
+    if not is_normal and not has_one_df:
+        columns["df"] = _with_common_decimals(coefficients["df"].to_numpy(), 1)
+    columns[f"{letter} value"] = _with_common_decimals(coefficients["statistic"].to_numpy(), 3)
+    columns[f"Pr(>|{letter}|)"] = [_p_text(p) for p in coefficients["p_value"]]
+    marks = [_mark(p) for p in coefficients["p_value"]]
+    rows = [list(columns)]
+    rows += [list(texts) for texts in zip(*columns.values(), strict=True)]
+    lines = _aligned(rows, n_left=1)
+    lines[1:] = [f"{line} {mark}".rstrip() for line, mark in zip(lines[1:], marks, strict=True)]
+    return _CoefficientTable(lines, any(marks))
+
+
+def _error_lines(fitted: Fitted, model: Model) -> list[str]:
+    """Return the kind of standard errors, with the number of clusters."""
+    label = ERRORS[fitted.errors].label.format(unit=fitted.unit)
+    text = f"{label[:1].upper()}{label[1:]}"
+    if fitted.errors in CLUSTERED:
+        text += f", {model.n_units} clusters"
+    if model.clusters is None or fitted.errors not in CLUSTERED:
+        degrees = ""
+        if fitted.reml is None and not fitted.family.uses_normal and model.solution is not None:
+            degrees = f", t with {model.solution.df_residual:.0f} degrees of freedom"
+        text += degrees
+    return [text]
+
+
+def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | None) -> list[str]:
+    """Return the goodness of fit, and the numbers of observations and groups."""
+    lines = []
+    if components is None and model.family.linear:
+        lines += [
+            f"Residual standard error: {statistics['sigma']:.4g} "
+            f"on {statistics['df_residual']:.0f} degrees of freedom",
+            f"Multiple R-squared: {statistics['r_squared']:.4g}, "
+            f"Adjusted R-squared: {statistics['adj_r_squared']:.4g}",
+        ]
+        if np.isfinite(statistics["statistic"]):
+            lines.append(
+                f"F-statistic: {statistics['statistic']:.4g} on {statistics['df']:.0f} and "
+                f"{statistics['df_denominator']:.4g} DF, p-value: {_p_text(statistics['p_value'])}"
+            )
+    if components is None and not model.family.linear:
+        lines += _deviance_lines(statistics)
+    counts = f"Number of obs: {statistics['nobs']:.0f}"
+    if components is not None:
+        groups = components.drop_duplicates("group")
+        groups = groups[groups["group"] != RESIDUAL]
+        texts = [f"{row.group}, {row.n_groups:.0f}" for row in groups.itertuples()]
+        counts += f", groups: {'; '.join(texts)}"
+    lines.append(counts)
+    if model.n_missing:
+        lines.append(f"  ({model.n_missing} observations left out because a variable is missing)")
+    return lines
+
+
+def _deviance_lines(statistics: pd.Series) -> list[str]:
+    """Return the deviances, AIC and other parameters of a model that is not linear, those that it has."""
+    lines = []
+    if np.isfinite(statistics["null_deviance"]):
+        lines.append(
+            f"Null deviance: {statistics['null_deviance']:.2f} "
+            f"on {statistics['df_null']:.0f} degrees of freedom"
+        )
+    if np.isfinite(statistics["deviance"]):
+        lines.append(
+            f"Residual deviance: {statistics['deviance']:.2f} "
+            f"on {statistics['df_residual']:.0f} degrees of freedom"
+        )
+    if np.isfinite(statistics["aic"]):
+        lines.append(f"AIC: {statistics['aic']:.2f}")
+    return lines
+
+
+def decimals_for(smallest: float) -> int:
+    """Return the decimals with which a number has four significant digits; at least one."""
+    if not np.isfinite(smallest) or smallest <= 0:
+        return 1
+    return max(1, _DIGITS - 1 - int(np.floor(np.log10(smallest))))
+
+
+def _with_common_decimals(values: np.ndarray, decimals: int) -> list[str]:
+    """Return numbers as texts with equal decimals, in scientific notation if these are many; NaN is "NA"."""
+    notation = f".{decimals}f" if decimals <= _MAX_DECIMALS else f".{_DIGITS - 1}e"
+    return ["NA" if np.isnan(value) else format(value, notation) for value in values]
+
+
+def _p_text(p: float) -> str:
+    """Return a P value with three significant digits, as R prints it."""
+    if np.isnan(p):
+        return "NA"
+    if p < _SMALLEST_P:
+        return "<2e-16"
+    if p < 1e-4:
+        return f"{p:.2e}"
+    decimals = max(3, 2 - int(np.floor(np.log10(p))))
+    return f"{p:.{decimals}f}"
+
+
+def _mark(p: float) -> str:
+    """Return the mark of a P value, "" for a large one or NaN."""
+    for bound, mark in _MARKS.items():
+        if p < bound:
+            return mark
+    return ""
+
+
+def _aligned(rows: Sequence[Sequence[str]], n_left: int = 0) -> list[str]:
+    """Return rows of texts as lines of aligned columns; the first `n_left` columns are aligned left."""
+    widths = [max(len(text) for text in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        texts = []
+        for position, (text, width) in enumerate(zip(row, widths, strict=True)):
+            if position < n_left:
+                texts.append(text.ljust(width))
+            else:
+                texts.append(text.rjust(width))
+        lines.append(" ".join(texts).rstrip())
+    return lines

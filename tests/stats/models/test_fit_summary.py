@@ -1,0 +1,71 @@
+"""Printed summaries of models: their fields, and the lines of the coefficients as R prints them."""
+
+import pandas as pd
+import pytest
+
+import salstats as ss
+
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+#: Lines of R's `summary()` for `lm` and `glm(family = binomial)` of the same rows, without marks.
+OF_R = {
+    "gaussian": [
+        "(Intercept) 0.267848 0.036677 7.303 1.78e-12",
+        "methodocclusion -0.006722 0.018226 -0.369 0.712",
+        "prob 0.023508 0.048311 0.487 0.627",
+    ],
+    "binomial": [
+        "(Intercept) -0.4160 0.5381 -0.773 0.439",
+        "methodhuman 1.1433 0.2811 4.067 4.77e-05",
+        "methodocclusion -0.2614 0.2560 -1.021 0.307",
+        "prob 0.7000 0.7135 0.981 0.327",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def scores():
+    edema = ss.datasets.load_simulated().query("task == 'Edema'")
+    is_complete = edema.groupby("case")["score"].transform(lambda values: values.notna().all())
+    return edema[is_complete].drop(columns="patient")
+
+
+def words_of_lines(summary):
+    return [" ".join(line.split()) for line in str(summary).splitlines()]
+
+
+@pytest.mark.parametrize(("family", "outcome"), [("gaussian", "iou"), ("binomial", "hit")])
+def test_coefficients_are_printed_as_r_prints_them(scores, family, outcome):
+    fit = ss.fit(scores, f"{outcome} ~ method + prob", family=family, errors="classical")
+    lines = [line.rstrip("* .") for line in words_of_lines(fit.summary())]
+    assert [line for line in OF_R[family] if line not in lines] == []
+
+
+def test_mixed_models_are_printed_as_lme4_prints_them(scores):
+    summary = ss.fit(scores, "iou ~ method + prob + (1|case)").summary()
+    lines = words_of_lines(summary)
+    # the variances, standard deviations and scaled residuals of R's summary of lmer
+    assert "case (Intercept) 0.0006827 0.02613" in lines
+    assert "Residual 0.01975 0.14054" in lines
+    assert "-2.445 -0.627 -0.082 0.586 3.133" in lines
+    assert "prob 0.023508 0.049903 121.0 0.471 0.638" in lines
+
+
+def test_fields_are_those_of_the_frames(scores):
+    fit = ss.fit(scores, "iou ~ method + (1 + prob|case)")
+    summary = fit.summary()
+    pd.testing.assert_frame_equal(summary.coefficients, fit.tidy())
+    pd.testing.assert_frame_equal(summary.statistics, fit.glance())
+    components = fit.variance_components()[summary.random_effects.columns]
+    pd.testing.assert_frame_equal(summary.random_effects, components, rtol=1e-6)
+
+
+def test_models_of_groups_have_a_block_each_and_one_without_estimates_says_so(scores):
+    rows = scores.query("metric == 'iou'").assign(
+        score=lambda data: data["score"].where(data["method"] != "human")
+    )
+    summary = ss.fit(rows, "iou ~ prob", by="method").summary()
+    lines = words_of_lines(summary)
+    assert lines.count("Formula: iou ~ prob") == 3
+    assert len(summary.coefficients) == 6
+    assert sum(line.startswith("(Intercept)") for line in lines) == 2
+    assert repr(summary) == summary.text
