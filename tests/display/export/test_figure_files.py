@@ -75,6 +75,16 @@ def test_svg_has_the_size_real_text_and_a_title_and_description(tmp_path):
     assert {"Edema & <b>", "Nodule"} <= texts
 
 
+def test_svg_of_very_many_scores_has_few_nodes(tmp_path):
+    """Dots of so many scores are one image, and not a node each."""
+    scores = pd.DataFrame({"case": [f"c{i}" for i in range(6000)], "method": "gradcam", "metric": "iou"})
+    scores["score"] = [i / 6000 for i in range(6000)]
+    figure = ss.plot_box(scores, form="raincloud")
+    nodes = list(ElementTree.parse(ss.save_figure(figure, tmp_path / "f.svg")).iter())
+    assert len(nodes) < 500
+    assert sum(node.tag.endswith("}image") for node in nodes) == 1
+
+
 def test_pdf_has_the_title_and_the_caption(tmp_path):
     figure = ss.plot_intervals(pd.DataFrame({"task": ["Edema"], "metric": "iou", "estimate": 0.5}))
     data = ss.save_figure(figure + p9.labs(title="Overlap"), tmp_path / "f.pdf").read_bytes()
