@@ -101,7 +101,7 @@ def test_it_says_what_is_left_out_and_why_scores_are_missing(capsys, folder):
         ("maps", "maps holds no metadata_phase_*.csv"),
         ("gaze --metric ncd", "metric 'ncd' is unknown; did you mean 'ncc'?"),
         ("gaze --metric iou", "metric 'iou' is not computed from a map and gaze"),
-        ("gaze --maps maps", "--maps 'maps' should read like gradcam:densenet=DIR"),
+        ("gaze --maps cam=", "--maps 'cam=' should read like"),
         ("gaze --maps cam=none", "none: no such folder"),
         ("gaze --phases one", "--phases takes whole numbers; got 'one'"),
         ("gaze --phases 4", "gaze holds no metadata_phase_4.csv"),
