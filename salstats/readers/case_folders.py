@@ -100,8 +100,7 @@ def read_folders(
         Points that people marked: a table with the columns `case`, `x`, `y` and, where there are several
         tasks, `task`; or a JSON file, case -> task -> list of (x, y).
     images : path, optional
-        The folder of the images, of which only the sizes are read. Masks must have the size of their image,
-        and a case without any mask can be scored where no finding is (`score(slice="full")`).
+        The folder of the images, of which only the sizes are read. Masks must have the size of their image.
     task : str, default "finding"
         What the masks mark, where they lie in no folders of tasks.
     tasks : list of str, optional
@@ -116,8 +115,9 @@ def read_folders(
     -------
     Study
         Cases in the order of their names: the file's name without folder and ending. Tasks by name. Series in
-        the order given, `human` last. A case without any mask in the truth is not annotated; a task that an
-        annotated case lacks is not on the image. A mask or map that a method lacks is scored as missing. Of
+        the order given, `human` last. A case without any mask in the truth is left out, as nobody knows
+        whether something is on its image; an empty mask says that nothing is, and so does the lack of a task
+        that other masks of the case are of. A mask or map that a method lacks is scored as missing. Of
         people, a case without any mask or point was not looked at; a task that such a case lacks is one they
         marked nothing for.
 
@@ -189,6 +189,8 @@ def read_folders(
     if files.points is not None:
         warn_of_points(files.points, sizes)
     cases = sorted(sizes)
+    if consensus is None:
+        cases = sorted(set(sizes) & set(files.truth.values))
     patients: dict[str, str] = {}
     if pattern is not None:
         patients = dict(zip(cases, find_patients(cases, pattern, reference), strict=True))
@@ -203,7 +205,7 @@ def read_folders(
                 shape=sizes[case],
                 truths={name: Truth.of(true_masks[name]) for name in study_tasks if name in true_masks},
                 predictions=(*methods, *people),
-                annotated=case in files.truth.values,
+                annotated=consensus is None,
                 patient=patients.get(case),
             )
         )
@@ -329,7 +331,7 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
     """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth."""
     truth = files.truth
     for case_file in files.case_files():
-        _warn_of_cases_without_truth(case_file.values, case_file.file, truth, sizes)
+        _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
     for masks in files.masks.values():
         cases_of_task: dict[str, set[str]] = {}
         for case, mask_of_task in masks.values.items():
@@ -338,7 +340,7 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
         _warn_of_missing_files(cases_of_task, masks.file, truth)
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
-        _warn_of_cases_without_truth(files.cases_of_maps(series), folder, truth, sizes)
+        _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
         _warn_of_missing_files(files_of_task, folder, truth)
 
 
@@ -363,30 +365,26 @@ def _warn_of_missing_files(
         )
 
 
-def _warn_of_cases_without_truth(
+def _warn_of_cases_left_out(
     cases: Collection[str], source: PathLike, truth: CaseFile, sizes: Mapping[str, tuple[int, int]]
 ) -> None:
-    """Warn of cases of a source that are not in the truth: how many, which, and what becomes of them."""
-    without_truth = sorted({*cases} - {*truth.values})
-    without_size = [case for case in without_truth if case not in sizes]
-    if not truth.values:
-        # readers make the truth, who may have read other cases
-        without_truth = without_size
-    if not without_truth:
-        return
-    consequence = "left out of scores where the finding is there"
-    hint: MessagePart = ""
-    if without_size:
-        consequence = "left out, as nothing says how large their images are"
+    """Warn of cases of a source that have no truth; if readers make the truth, of those without a size."""
+    hint: MessagePart = "an empty mask says that nothing is on the image"
+    if truth.values:
+        left_out = sorted({*cases} - {*truth.values})
+        reason = f"have no mask in {truth.file}"
+    else:
+        left_out = sorted({*cases} - {*sizes})
+        reason = "have nothing that says how large their images are"
         hint = Message("give the folder of the images as ", Setting("images"))
-    warn(
-        f"{source}: {len(without_truth)} of {len(cases)} cases have no mask in {truth.file} "
-        f"({quoted(without_truth)}): {consequence}",
-        hint=hint,
-        column="case",
-        value=without_truth,
-        path=str(source),
-    )
+    if left_out:
+        warn(
+            f"{source}: {len(left_out)} of {len(cases)} cases {reason} ({quoted(left_out)}): left out",
+            hint=hint,
+            column="case",
+            value=left_out,
+            path=str(source),
+        )
 
 
 def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
