@@ -244,6 +244,8 @@ def _fit_group(
     solution = _solve(design, replace(family, solve=solve), label, notes)
     if units and solution is not None and isinstance(solution.inference, MixedInference):
         _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
+    if solution is not None and isinstance(solution.inference, MixedInference):
+        _note_covariates_of_cases(formula_data, solution.inference, rows, label, inference_notes)
     return Model(
         formula=formula,
         frame=formula_data.frame,
@@ -473,6 +475,34 @@ def _note_units_without_effect(
             option="formula",
             column=units.name,
         )
+
+
+def _note_covariates_of_cases(
+    formula_data: _FormulaData, inference: MixedInference, rows: np.ndarray, label: Message, notes: Notes
+) -> None:
+    """Note a covariate that all rows of a case share, in a mixed model without a random effect of cases.
+
+    The model takes the rows of a case for independent observations of such a covariate, and its standard
+    error is too small. A covariate of patients is none of these where patients have a random effect.
+    """
+    if "case" not in formula_data.frame.columns:
+        return
+    cases, _ = pd.factorize(formula_data.frame["case"].iloc[rows])
+    n_cases = len(np.unique(cases))
+    if n_cases == len(rows):
+        return
+    columns = {column for term in formula_data.formula.terms for factor in term for column in factor.columns}
+    for column in sorted(columns):
+        values = formula_data.variables[column].values[rows]
+        is_shared = len(np.unique(np.column_stack([cases, values]), axis=0)) == n_cases
+        if is_shared and not inference.has_effect_at_level_of(values):
+            notes.add(
+                f"rows of one case that share the covariate {column!r} and no random effect",
+                Message(label, f": {len(rows)} rows of {n_cases} cases"),
+                hint="add (1|case) to the formula",
+                option="formula",
+                column=column,
+            )
 
 
 def _is_normalized(values: pd.Series) -> bool:

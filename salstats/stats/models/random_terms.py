@@ -66,6 +66,14 @@ class MixedInference:
                 return False
         return True
 
+    def has_effect_at_level_of(self, values: np.ndarray) -> bool:
+        """Return True if some random effect has groups within which a variable (n_rows,) is constant."""
+        for grouped in self.random_effects:
+            groups_and_values = np.column_stack([grouped.term.codes, values])
+            if len(np.unique(groups_and_values, axis=0)) == grouped.term.n_levels:
+                return True
+        return False
+
     def covariance(self, errors: str) -> np.ndarray:
         """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":

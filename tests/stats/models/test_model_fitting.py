@@ -1,6 +1,7 @@
 """Models are fitted in every group, and what may mislead is said."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -100,3 +101,30 @@ def test_outcomes_outside_the_family_are_refused(synth1):
 def test_invalid_scores_frames_are_refused(synth1_scores):
     with raises(ColumnError, rows=(0, 7200)):
         ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")
+
+
+def cases_of_patients():
+    """Three methods on three cases of each of 20 patients: `area` is of a case, `age` of a patient."""
+    rng = np.random.default_rng(0)
+    cases = pd.DataFrame({"case": [f"c{number:02}" for number in range(60)]})
+    patients = np.arange(60) // 3
+    cases = cases.assign(patient=patients, age=40 + rng.permutation(20)[patients], area=rng.normal(size=60))
+    cases["effect"] = rng.normal(size=60) + rng.normal(size=20)[patients]
+    frame = cases.merge(pd.DataFrame({"method": ["a", "b", "c"], "metric": "dice"}), how="cross")
+    return frame.assign(score=0.5 + 0.02 * frame["effect"] + 0.01 * rng.normal(size=180))
+
+
+@pytest.mark.parametrize(
+    ("formula", "column"),
+    [
+        ("score ~ method + area + (1|patient)", "area"),
+        ("score ~ method + area + (1|patient/case)", None),
+        ("score ~ method + age + (1|patient)", None),
+        ("score ~ method + (1|patient)", None),
+    ],
+)
+def test_a_covariate_of_cases_without_their_random_effect_is_named(formula, column):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SalstatsWarning)
+        ss.fit(cases_of_patients(), formula).tidy()
+    assert [record.message.column for record in caught] == ([column] if column else [])
