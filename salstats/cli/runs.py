@@ -14,6 +14,8 @@ from salstats.cli.spinner import spinner
 if TYPE_CHECKING:
     import pandas as pd
 
+    from salstats.study import Study
+
 #: Rows of scores that `read` prints at most.
 _N_ROWS = 20
 
@@ -233,12 +235,21 @@ def run_gallery(run: CommandRun, source: Source) -> None:
         index = pd.MultiIndex.from_product([case_names, study.tasks], names=["case", "task"])
         cases = index.to_frame(index=False)
     else:
-        cases = ss.pick_cases(
-            run.options["scores"], at=picks, metric=run.options.get("metric"), method=picked_by
-        )
+        scores = run.options["scores"]
+        if picked_by is None:
+            # a method without a column in the gallery picks none of its rows
+            scores = scores[scores["method"].isin(_drawn_methods(study, run.options.get("methods")))]
+        cases = ss.pick_cases(scores, at=picks, metric=run.options.get("metric"), method=picked_by)
     with spinner("Drawing"):
         figure = run.function(study, cases, **run.options)
         ss.save_figure(figure, figure_file, overwrite=run.overwrite)
+
+
+def _drawn_methods(study: "Study", names: Iterable[str] | None) -> set[str]:
+    """Return the methods of a gallery: those of names such as "gradcam:densenet121", else of the study."""
+    if names is None:
+        return {series.method for series in study.series}
+    return {name.partition(":")[0] for name in names}
 
 
 def run_gaze(run: CommandRun, source: Source) -> None:

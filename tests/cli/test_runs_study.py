@@ -398,6 +398,9 @@ def test_a_gallery_shows_the_picked_or_the_named_cases(capsys, folder):
     assert run(["score", "study", "--metrics", "iou", "-o", "scores.csv"]) == 0
     scores = ss.read_scores("scores.csv")
     picked = ss.pick_cases(scores, at=["worst", "best"])
+    # a method that is not in the study has no column, and picks no row
+    other_method = scores.assign(method="other", score=scores["score"].to_numpy()[::-1])
+    pd.concat([scores, other_method]).to_csv("scores.csv", index=False)
     gallery = ["gallery", "study", "--scores", "scores.csv"]
     assert run([*gallery, "--at", "worst,best", "--cmap", "viridis", "-o", "picked.svg"]) == 0
     assert run([*gallery, "--cases", CASES[0], "-o", "named.svg"]) == 0
