@@ -20,7 +20,14 @@ from matplotlib.text import Text
 from salstats.checks import check_choice
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_fit import characters_without_face
-from salstats.display.plots.layout.theme import COLUMNS_MM, MM_PER_INCH, fallback_fonts, font
+from salstats.display.plots.layout.theme import (
+    COLUMNS_MM,
+    MM_PER_INCH,
+    PAGE_HEIGHT_MM,
+    fallback_fonts,
+    font,
+)
+from salstats.display.text.format import joined
 from salstats.errors import InputFileError, Message, SalstatsError, SalstatsWarning, Setting, warn
 from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
@@ -115,7 +122,8 @@ def save_figure(
     Warns
     -----
     SalstatsWarning
-        No installed font has some characters of the figure.
+        The figure has several pages, and so several files; no installed font has some characters of the
+        figure.
 
     Raises
     ------
@@ -156,7 +164,20 @@ def save_figure(
     for (page, file), size in zip(pages, sizes, strict=True):
         contents += _file_contents(page, [file], size, dpi, text)
     write_files(contents)
+    if len(pages) > 1:
+        _warn_of_further_files([file.name for _, file in pages])
     return target
+
+
+def _warn_of_further_files(names: Sequence[str]) -> None:
+    """Warn that a figure has a file for each of its pages."""
+    warn(
+        f"the figure is higher than a page of {PAGE_HEIGHT_MM:.0f} mm and has {len(names)} files: "
+        f"{joined(names)}",
+        hint=Message("for one file take another ", Setting("width"), ", or fewer panels or rows"),
+        option="path",
+        value=tuple(names),
+    )
 
 
 def _column_width_mm(width: str, journal: str) -> float:

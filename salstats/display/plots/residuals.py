@@ -31,6 +31,8 @@ _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 #: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
 _HEIGHT_SHARE = 0.8
 _LEGEND_MM = 6.0
+#: Width in mm of a figure, for each panel of a model, from which these panels stand in one row.
+_ROW_PANEL_MM = 40.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def plot_residuals(
     labels : Mapping, optional
         Labels and order of the groups: `{"method": {"gradcam": "Grad-CAM"}}`.
     width : float, optional
-        Width of the figure in mm; by default 89 for one model, with two panels side by side, else 183.
+        Width of the figure in mm; by default 89 for one model, with two panels side by side, else 183. From
+        160 (120 without leverage) each model has a row of its own.
 
     Returns
     -------
@@ -152,7 +155,10 @@ def plot_residuals(
         name = model if len(models) > 1 else ""
         titles_of[model] = _panel_titles(name, is_linear)[:n_panels]
         titles += titles_of[model]
-    n_columns = n_panels if width >= PAGE_MM else 2
+    n_columns = 2
+    if width >= n_panels * _ROW_PANEL_MM:
+        # a row for each model
+        n_columns = n_panels
     grid = panel_grid(titles, n_columns, width, free_axes=True)
     panels = []
     for model, model_rows in rows.groupby("group", observed=True):

@@ -93,7 +93,7 @@ def test_pdf_has_the_title_and_the_caption(tmp_path):
 
 @pytest.mark.parametrize(("width", "journal", "mm"), [("single", "nature", 89), ("double", "springer", 174)])
 def test_a_width_by_name_is_that_of_the_columns_of_a_journal(tmp_path, width, journal, mm):
-    file = ss.save_figure(paged(), tmp_path / "f.png", width=width, journal=journal, dpi=100)
+    file = ss.save_figure(intervals(2), tmp_path / "f.png", width=width, journal=journal, dpi=100)
     with Image.open(file) as image:
         assert image.width == pytest.approx(mm / 25.4 * 100, abs=PIXEL)
 
@@ -106,7 +106,7 @@ def test_an_unknown_width_or_journal_is_an_error(figure, tmp_path):
 
 
 def test_the_caption_stands_beside_the_figure_once_for_all_formats(tmp_path):
-    figure = paged()
+    figure = intervals(2)
     ss.save_figure(figure, tmp_path / "f.png", dpi=50)
     text = tmp_path / "f.txt"
     assert text.read_text(encoding="utf-8") == f"{figure.caption()}\n"
@@ -129,7 +129,7 @@ def test_a_caption_is_in_the_figure_where_asked_and_makes_it_higher(tmp_path):
 
 
 def test_the_letter_of_a_part_is_text_in_the_upper_left_corner(tmp_path):
-    root = ElementTree.parse(ss.save_figure(paged(), tmp_path / "f.svg", tag="b")).getroot()
+    root = ElementTree.parse(ss.save_figure(intervals(2), tmp_path / "f.svg", tag="b")).getroot()
     (letter,) = [node for node in root.iter() if node.tag.endswith("}text") and node.text == "b"]
     place = letter.get("transform") or f"{letter.get('x')} {letter.get('y')}"
     x, y = re.search(r"([\d.]+) ([\d.]+)", place).groups()
@@ -192,10 +192,15 @@ def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, c
     assert capfd.readouterr() == ("", "")
 
 
+def intervals(n_tasks):
+    """A figure with a row for each task."""
+    tasks = [f"Task {i}" for i in range(n_tasks)]
+    return ss.plot_intervals(pd.DataFrame({"task": tasks, "metric": "iou", "estimate": 0.5}))
+
+
 def paged():
     """A figure of two pages."""
-    many = pd.DataFrame({"task": [f"Task {i}" for i in range(60)], "metric": "iou", "estimate": 0.5})
-    return ss.plot_intervals(many)
+    return intervals(60)
 
 
 def test_a_page_that_cannot_be_drawn_leaves_none_and_a_page_has_the_width_asked_for(tmp_path):

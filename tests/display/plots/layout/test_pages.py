@@ -6,7 +6,7 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from display.plots.estimate_figures import decreases, estimates
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import InputFileError
@@ -94,5 +94,6 @@ def test_every_page_is_written_and_none_over_a_file_of_the_users(tmp_path):
     with raises(InputFileError, option="overwrite", path=tmp_path / "fig-2.png"):
         ss.save_figure(figure, tmp_path / "fig.png", dpi=20)
     assert not (tmp_path / "fig.png").exists()
-    ss.save_figure(figure, tmp_path / "fig.png", dpi=20, overwrite=True)
+    with warns(option="path"):
+        ss.save_figure(figure, tmp_path / "fig.png", dpi=20, overwrite=True)
     assert len(list(tmp_path.glob("fig*.png"))) == len(figure.pages)
