@@ -143,15 +143,19 @@ def _is_unadjusted(estimates: Estimates) -> bool:
     return estimates.is_adjusted and not estimates.values("family_level")
 
 
-def bars_sentence(estimates: Estimates, *, mark: str = "Bars", with_p_values: bool = False) -> str:
-    """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient."."""
+def bars_sentence(estimates: Estimates, *, mark: str = "Bars") -> str:
+    """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient.".
+
+    Intervals that are not adjusted are called so if the P values of the estimates are, also in a figure
+    without P values.
+    """
     if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
     level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
     if limits.family_level is not None:
         level = f"simultaneous {level_text(limits.family_level)}%"
-    if with_p_values and _is_unadjusted(estimates):
+    if _is_unadjusted(estimates):
         level = f"unadjusted {level}"
     interval_names = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
     if level:
@@ -265,13 +269,13 @@ def interval_note(estimates: Estimates) -> str:
     return paragraph(limits_sentences(estimates), validity_sentences(estimates))
 
 
-def interval_caption(estimates: Estimates, *, mark: str = "Bars", with_p_values: bool = False) -> str:
+def interval_caption(estimates: Estimates, *, mark: str = "Bars") -> str:
     """Say briefly what bars are, how scores are weighted, and for which population intervals hold.
 
     Cautions on doubtful estimates follow.
     """
     return paragraph(
-        bars_sentence(estimates, mark=mark, with_p_values=with_p_values),
+        bars_sentence(estimates, mark=mark),
         weights_sentence(estimates.subset(estimates.has_limits)),
         validity_sentences(estimates),
     )

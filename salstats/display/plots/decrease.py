@@ -197,7 +197,7 @@ def plot_decrease(  # noqa: C901
         rows,
         x_title=drawn.title,
         notes=[
-            interval_caption(drawing.estimates, with_p_values=True),
+            interval_caption(drawing.estimates),
             arrows_note(frame, ends, digits, style, named=not text),
             fill_note,
             order_note,

@@ -225,7 +225,7 @@ def plot_forest(  # noqa: C901
         x_title=_axis_title(defined_estimates, names, term, ratio),
         notes=[
             scope_note(frame, names, unnamed_columns),
-            interval_caption(prepared, with_p_values=p_values),
+            interval_caption(prepared),
             arrows_note(frame, ends, decimals, style, named=False),
             marginal_note(prepared, names),
             reference_note,

@@ -103,7 +103,17 @@ def test_adjusted_p_values_are_taken_first_and_said():
     figure = ss.plot_forest(frame, p_values=True)
     assert texts(figure)[0][2] == ["0.040"] * 4
     assert "P values: two-sided; adjusted (4 tests)." in caption(figure)
-    assert "adjusted" not in caption(ss.plot_forest(frame))
+    assert "P values" not in caption(ss.plot_forest(frame))
+
+
+def test_bars_of_adjusted_differences_are_called_unadjusted_with_and_without_p_values():
+    frame = subgroups().assign(p_value=0.01)
+    assert "unadjusted" not in caption(ss.plot_forest(frame))
+    adjusted = frame.assign(p_adjusted=0.04, procedure="holm", n_tests=4)
+    assert "Bars: unadjusted 95%" in caption(ss.plot_forest(adjusted))
+    assert "Bars: unadjusted 95%" in caption(ss.plot_forest(adjusted, p_values=True))
+    # limits that hold for all differences together are adjusted
+    assert "unadjusted" not in caption(ss.plot_forest(adjusted.assign(family_level=0.95)))
 
 
 def test_a_p_value_at_its_floor_is_written_as_a_bound():
