@@ -20,6 +20,7 @@ from salstats.display.text.format import (
     short_level_text,
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
+from salstats.display.text.models import count_of_models, has_marginal_estimates
 from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
@@ -304,8 +305,12 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     """Say how many observations an estimate has: "136 to 140 scores of 109 to 114 patients per estimate.".
 
     `observation` is the noun of an observation, `missing` the adjective of those that are missing. Averages
-    and pooled rows are counted apart; estimates that are not drawn count among the missing.
+    and pooled rows are counted apart; estimates that are not drawn count among the missing. Marginal
+    estimates have the observations of their model: "334 observations in the model; 26 incomplete and left
+    out.".
     """
+    if has_marginal_estimates(estimates):
+        return _model_count_sentence(estimates)
     single = estimates.subset(~estimates.is_summary_row)
     if not len(single):
         single = estimates
@@ -327,6 +332,17 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     if counted_rows.values("n_positive"):
         text += f" ({count_range(counted_rows.non_missing('n_positive'))} positive)"
     return f"{text}{_missing_text(single, missing)}."
+
+
+def _model_count_sentence(estimates: Estimates) -> str:
+    """Say how many observations the models of marginal estimates have, and how many they leave out."""
+    if not len(estimates.non_missing("n")):
+        return ""
+    models = "in the model"
+    if count_of_models(estimates) > 1:
+        models = "per model"
+    text = f"{_observations_text(estimates, 'observation')} {models}"
+    return f"{text}{_missing_text(estimates, 'incomplete and left out')}."
 
 
 def _has_one_observation_per_unit(estimates: Estimates) -> bool:

@@ -53,6 +53,17 @@ def test_a_mean_of_no_score_does_not_count_in_the_range_of_n():
     assert count_sentence(read(frame)) == said
 
 
+def test_the_observations_of_marginal_means_are_those_of_their_model():
+    model = {"formula": "dice ~ method + log_area", "average": "grid", "n": 334, "n_missing": 26}
+    means = pd.DataFrame({"method": ["gradcam", "human"], "estimate": [0.5, 0.7]}).assign(**model)
+    assert count_sentence(read(means)) == "334 observations in the model; 26 incomplete and left out."
+    by_task = means.assign(task=["Edema", "Mass"], n=[160, 174], n_missing=[10, 16])[["task", *means.columns]]
+    counts = "160 to 174 observations per model; 10 to 16 incomplete and left out."
+    assert count_sentence(read(by_task)) == counts
+    # the same columns without an average are not of marginal means
+    assert count_sentence(read(means.drop(columns="average"))).startswith("334 scores per estimate")
+
+
 def interval(kind, **columns):
     """Two rows with an interval of a kind."""
     values = {"estimate": 0.5, "conf_low": 0.4, "conf_high": 0.6, "conf_level": 0.95, "interval": kind}

@@ -53,6 +53,7 @@ from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, 
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
+from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
@@ -60,6 +61,7 @@ from salstats.display.text.models import (
     marginal_heading,
     marginal_note,
     outcome_text,
+    single_number_columns,
     term_names,
     variances_as_standard_deviations,
 )
@@ -201,12 +203,6 @@ def plot_forest(  # noqa: C901
         style=style,
     )
     frame, rows, fitted_columns = _fitted_text(frame, names, row_columns, columns, heading, width)
-    count_note = ""
-    if "n" in columns and "n" not in fitted_columns:
-        count_note = f"n = {count_range(frame['n'])}."
-    if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
-        # n counts pairs, several of a unit; the caption gives both numbers
-        count_note = count_sentence(prepared, "pair", "incomplete")
     p_value_note = ""
     if p_values:
         p_value_note = p_value_sentence(prepared)
@@ -219,6 +215,7 @@ def plot_forest(  # noqa: C901
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")
+    unnamed_columns += single_number_columns(prepared, row_columns)
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,
@@ -229,7 +226,8 @@ def plot_forest(  # noqa: C901
             arrows_note(frame, ends, decimals, style, named=False),
             marginal_note(prepared, names),
             reference_note,
-            count_note,
+            interaction_note(differences, names),
+            _count_note(prepared, in_panels, n_is_left_out="n" in columns and "n" not in fitted_columns),
             p_value_note,
             *margin_notes(prepared, names, style, marked=True),
             cut_note,
@@ -258,6 +256,22 @@ def plot_forest(  # noqa: C901
         page_labels = p9.element_text(weight=list(weights[rows.are_on(page)]), **label_style)
         pages.append(page.alone() + p9.theme(axis_text_y=page_labels))
     return paged_figure(pages)
+
+
+def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bool) -> str:
+    """Return the sentence on numbers of observations that the rows of a forest do not give.
+
+    `in_panels` are the estimates with a row, and `n_is_left_out` is whether the column of their numbers has
+    no room.
+    """
+    if has_marginal_estimates(estimates):
+        return count_sentence(estimates)
+    if estimates.values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
+        # n counts pairs, several of a unit; the caption gives both numbers
+        return count_sentence(estimates, "pair", "incomplete")
+    if n_is_left_out:
+        return f"n = {count_range(in_panels.numbers('n'))}."
+    return ""
 
 
 def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:

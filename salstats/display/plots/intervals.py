@@ -18,7 +18,7 @@ from salstats.display.plots.decrease import (
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
-from salstats.display.plots.layout.captions import axis_text, margin_notes
+from salstats.display.plots.layout.captions import axis_text, margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
     guide_lines,
@@ -32,7 +32,12 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
-from salstats.display.text.models import has_marginal_estimates, marginal_heading
+from salstats.display.text.models import (
+    has_marginal_estimates,
+    marginal_heading,
+    marginal_note,
+    single_number_columns,
+)
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import direction
@@ -154,6 +159,7 @@ def plot_intervals(
     # a line at zero needs no explanation
     if guides["guide"].gt(0).any():
         chance_note = "Grey line: chance."
+    unnamed_columns = single_number_columns(drawing.estimates, [drawing.row, drawing.facet])
     return row_figure(
         frame,
         rows,
@@ -161,6 +167,8 @@ def plot_intervals(
         notes=[
             interval_caption(drawing.estimates),
             arrows_note(frame, ends, digits, style, named=True),
+            scope_note(drawing.frame, drawing.labels, unnamed_columns),
+            marginal_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),
             sort_note,
             auroc_note,

@@ -27,6 +27,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS
+from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, right_side_text, term_rows, with_reference_rows
@@ -173,6 +174,7 @@ def plot_regression(
             normalized_note(drawing.estimates, names),
             _gap_note(drawing.estimates, names),
             reference_note,
+            interaction_note(coefficients, names),
             cut_note,
             drawing.missing,
         ],

@@ -31,6 +31,7 @@ from salstats.display.text.correlation import (
 )
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.format import MISSING, count_text, counted_range, joined
+from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import (
@@ -360,7 +361,7 @@ def _model_note(estimates: Estimates, labels: Labels) -> str:
     if has_marginal_estimates(estimates):
         return marginal_note(estimates, labels)
     if has_coefficients(estimates):
-        return model_note(estimates, labels)
+        return paragraph(model_note(estimates, labels), interaction_note(estimates, labels))
     return ""
 
 

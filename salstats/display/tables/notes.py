@@ -213,7 +213,7 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
     for column in columns:
         values = estimates.values(column)
         if values:
-            texts.append(f"{labels.column(column)}: {labels.value(column, values[0])}")
+            texts.append(labels.named_value(column, values[0]))
     if not texts:
         return ""
     return f"{'; '.join(texts)}."

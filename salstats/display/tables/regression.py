@@ -48,6 +48,7 @@ from salstats.display.tables.placement import (
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
+from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
@@ -211,6 +212,7 @@ def table_regression(
         _formula_note(estimates, arranged, names),
         gap_note,
         normalized_note(estimates, names),
+        interaction_note(coefficients, names, shown_terms),
         notes.metric_notes(coefficients.frame),
     )
     first_rows = list(chain.from_iterable(models.values()))

@@ -5,13 +5,14 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from numbers import Real
 from typing import Any
 
 import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
-from salstats.display.text.format import MISSING
+from salstats.display.text.format import MINUS, MISSING
 from salstats.errors import FormulaError, SalstatsError, Setting, warn
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
@@ -110,6 +111,8 @@ class Labels:
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
         self._other_label = _has_other_labels(frame)
+        #: The variable whose values a column of marginal means has, of columns of numbers.
+        self._variables_of_numbers = _variable_by_number_column(frame)
         #: Methods that stand first unless a user named them.
         self._references: tuple[str, ...] = ()
         #: Positions of values by column, of columns that are Categoricals.
@@ -140,6 +143,7 @@ class Labels:
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
         self._shared = _shared_spellings(self._methods)
         self._other_label = labels._other_label or self._other_label
+        self._variables_of_numbers = labels._variables_of_numbers | self._variables_of_numbers
         self._ranks = labels._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
 
     def _add_mapping(self, labels: Mapping[str, Any] | None) -> None:
@@ -196,6 +200,8 @@ class Labels:
             return self._columns[column][text]
         if text in self._flat:
             return self._flat[text]
+        if column in self._variables_of_numbers and isinstance(value, Real):
+            return self._number_text(self._variables_of_numbers[column], value)
         if column == "metric":
             metric = registered_metric(text)
             label = text if metric is None else metric.label
@@ -214,6 +220,21 @@ class Labels:
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text
+
+    def _number_text(self, variable: str, number: Real) -> str:
+        """Return the value of a variable with its name and its unit: "Area = 1,712 mm²"."""
+        unit = self.unit(variable)
+        name = self.column(variable).removesuffix(f" ({unit})")
+        # ten digits tell values apart without their rounding errors
+        text = f"{float(number):,.10g}".replace("-", MINUS)
+        return f"{name} = {text} {unit}".rstrip()
+
+    def named_value(self, column: str, value: Hashable) -> str:
+        """Return the label of a value with that of its column: "Task: Edema", of a number "Log area = 8"."""
+        text = self.value(column, value)
+        if isinstance(value, Real) and text == self._number_text(column, value):
+            return text
+        return f"{self.column(column)}: {text}"
 
     def term(self, name: str) -> str:
         """Return the label of a term: a coefficient of agreement, or a term of a regression such as `a:b`."""
@@ -437,6 +458,28 @@ def _distinct(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
     if frame is None or column not in frame.columns:
         return []
     return list(frame[column].dropna().unique())
+
+
+def _variable_by_number_column(frame: pd.DataFrame | None) -> dict[str, str]:
+    """Return the columns of marginal estimates that hold values of numeric variables, and these variables.
+
+    The column `reference_level` has values of the variable before it. Other frames have no such columns.
+    """
+    if frame is None or not (_distinct(frame, "formula") and _distinct(frame, "average")):
+        return {}
+    variables: set[str] = set()
+    for text in _distinct(frame, "formula"):
+        # the column may hold another package's model
+        with suppress(FormulaError):
+            variables |= set(parse_formula(text).columns)
+    variable_by_column = {}
+    previous = ""
+    for column in frame.columns:
+        variable = previous if column == "reference_level" else column
+        if variable in variables and pd.api.types.is_numeric_dtype(frame[column]):
+            variable_by_column[column] = variable
+        previous = column
+    return variable_by_column
 
 
 def _is_float_column(column: pd.Series) -> bool:

@@ -1,31 +1,30 @@
 """Models in the notes of tables: their kind, their standard errors, and the average of marginal means."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
+    factors_of,
     group_text,
     random_groups,
     right_side_text,
     term_rows,
     term_text,
+    variables_in,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import in_sentence
+from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.error_kinds import ERRORS
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
-
-#: Sentences on what marginal means are averaged over, see `fit`.
-_AVERAGES = {
-    "grid": "levels of other factors count alike, numbers are held at their mean",
-    "rows": "averaged over the rows of the model",
-}
 
 
 def model_kind_text(estimates: Estimates, labels: Labels) -> str:
@@ -104,7 +103,7 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
         return f"marginal effect of {term_text(estimates, labels)}"
     if terms:
         return "marginal effect"
-    reference_levels = [str(level) for level in estimates.values("reference_level")]
+    reference_levels = estimates.values("reference_level")
     if len(reference_levels) == 1:
         level = in_sentence(labels.value("reference_level", reference_levels[0]))
         return f"difference from {level}{scale_clause(estimates)}"
@@ -208,9 +207,94 @@ def marginal_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates are of."""
     if not has_marginal_estimates(estimates):
         return ""
-    averages = [_AVERAGES.get(str(average), str(average)) for average in estimates.values("average")]
-    clause = f"; {joined(averages, 'or')}"
+    averages = [_average_text(estimates, str(average)) for average in estimates.values("average")]
+    averages = [text for text in averages if text]
+    clause = ""
+    if averages:
+        clause = f"; {joined(averages, 'or')}"
     fixed_values = [str(text) for text in estimates.values("at")]
     if fixed_values:
         clause += f", except {joined(fixed_values, 'or')}"
     return model_note(estimates, labels, clause)
+
+
+def _average_text(estimates: Estimates, average: str) -> str:
+    """Return what marginal estimates are averaged over, "" where nothing is left to average."""
+    if average == "rows":
+        return "averaged over the rows of the model"
+    if average != "grid":
+        return average
+    factors, numbers = _averaged_variables(estimates)
+    texts = []
+    if factors:
+        texts.append("levels of other factors count alike")
+    if numbers:
+        variables = "numbers"
+        if _number_columns(estimates):
+            variables = "other numbers"
+        texts.append(f"{variables} are held at their mean")
+    return ", ".join(texts)
+
+
+def _level_columns(estimates: Estimates) -> list[str]:
+    """Return the columns of a frame of marginal estimates that are variables of its models."""
+    variables: set[str] = set()
+    for formula in estimates.values("formula"):
+        variables |= set(variables_in(str(formula)))
+    return [key for key in estimates.keys if key in variables]
+
+
+def _number_columns(estimates: Estimates) -> list[str]:
+    """Return the columns of numbers at which marginal estimates are."""
+    columns = []
+    for column in _level_columns(estimates):
+        if pd.api.types.is_numeric_dtype(estimates.frame[column]):
+            columns.append(column)
+    return columns
+
+
+def single_number_columns(estimates: Estimates, named_columns: Collection[str | None]) -> list[str]:
+    """Return the columns with the only number at which marginal estimates are.
+
+    `named_columns` are left out: those whose values a figure names at its rows or panels.
+    """
+    if not has_marginal_estimates(estimates):
+        return []
+    columns = []
+    for column in _number_columns(estimates):
+        if column not in named_columns and not estimates.varies(column):
+            columns.append(column)
+    return columns
+
+
+class _AveragedVariables(NamedTuple):
+    """Variables of models that marginal estimates are not for single values of.
+
+    A frame does not say whether a column by itself is a factor or a number; it is among both.
+    """
+
+    factors: set[str]
+    numbers: set[str]
+
+
+def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
+    """Return the variables over whose levels, or at whose mean, marginal estimates are."""
+    factors: set[str] = set()
+    numbers: set[str] = set()
+    for formula in estimates.values("formula"):
+        for variable in chain.from_iterable(factors_of(str(formula))):
+            is_factor = variable.categorical or set(variable.columns) <= set(IDENTIFIER_COLUMNS)
+            if not is_factor:
+                numbers |= set(variable.columns)
+            if is_factor or variable.is_column:
+                factors |= set(variable.columns)
+    levels = set(_level_columns(estimates))
+    return _AveragedVariables(factors - levels, numbers - levels)
+
+
+def count_of_models(estimates: Estimates) -> int:
+    """Return the number of models that marginal estimates are of."""
+    levels = [*_level_columns(estimates), "reference_level"]
+    columns = [key for key in estimates.keys if key not in levels]
+    columns += estimates.existing(("formula", "reference"))
+    return len(estimates.frame[list(dict.fromkeys(columns))].drop_duplicates())

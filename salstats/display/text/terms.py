@@ -141,7 +141,7 @@ def variable_text(name: str, labels: Labels) -> str:
     scaled = re.fullmatch(r"scale\((\w+)\)", name)
     if scaled:
         return f"{labels.column(scaled[1])}, per SD"
-    return labels.term(_column_of_factor(name))
+    return labels.term(column_of_factor(name))
 
 
 def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
@@ -208,7 +208,7 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
         is_interaction = len(variables) > 1
         if not is_interaction:
             variable = variables[0]
-            rows_by_column.setdefault(_column_of_factor(variable.name), {})[variable.level] = row
+            rows_by_column.setdefault(column_of_factor(variable.name), {})[variable.level] = row
     # a reference level has no estimate in any row
     references = set(frame["term"]) - set(frame.loc[estimates.has_estimate, "term"])
     positions: dict[str | None, int] = {}
@@ -314,7 +314,7 @@ def _variable_by_term(estimates: Estimates) -> dict[str, TermVariable]:
     return variables
 
 
-def _column_of_factor(name: str) -> str:
+def column_of_factor(name: str) -> str:
     """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     if coded is None:
@@ -337,7 +337,7 @@ def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labe
     levels = []
     for variable, name in zip(variables, names, strict=True):
         if variable.level:
-            levels.append(labels.value(_column_of_factor(variable.name), variable.level))
+            levels.append(labels.value(column_of_factor(variable.name), variable.level))
         else:
             levels.append(name)
     return TIMES.join(names), TIMES.join(levels)

@@ -265,6 +265,7 @@ def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean(
     # n is that of the model
     assert texts(means)[1] == ["Mean (95% CI)"]
     assert "Linear regression, on Method + Relative size" in caption(means)
+    assert "observations of 140 patients in the model" in caption(means)
 
 
 def test_a_forest_of_variance_components_shows_sds():

@@ -442,6 +442,33 @@ def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
     assert "Mean (95% CI)" in ss.table_estimates(by_metric).as_raw_html()
 
 
+def test_tables_and_figures_of_means_at_numbers_name_the_variable_and_the_model():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    fit = ss.fit(scores, "iou ~ method + prob + (1|patient)", by=[])
+    means = fit.means("method", by="prob", at={"prob": [0.2, 0.8]})
+    labels = {"prob": "Confidence"}
+    table = ss.table_estimates(means, labels=labels).as_raw_html()
+    forest = ss.plot_forest(means, labels=labels)
+    intervals = ss.plot_intervals(means, labels=labels)
+    for text in ("Confidence = 0.2", "Confidence = 0.8"):
+        assert text in table
+        assert any(text in row for row in forest.data["row_label"])
+        assert text in set(intervals.data["row_label"])
+    for note in (table, *(" ".join(figure.labels.caption.split()) for figure in (forest, intervals))):
+        assert "Linear mixed regression with random effects of patient, on Method + Confidence" in note
+        assert f"{means['n'].iloc[0]:,} observations" in note
+        assert "in the model" in note
+        assert "held at their mean" not in note
+
+
+def test_a_figure_of_means_at_one_number_names_it_in_its_caption():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    means = ss.fit(scores, "iou ~ method + prob", by="task").means("method", by="prob", at={"prob": 0.2})
+    assert "Model confidence = 0.2." in ss.table_estimates(means).as_raw_html()
+    for figure in (ss.plot_forest(means), ss.plot_intervals(means)):
+        assert "Model confidence = 0.2." in " ".join(figure.labels.caption.split())
+
+
 def test_a_significance_map_is_sent_to_its_figure():
     found = ss.significance_map(ss.datasets.load_simulated(), test="t")
     with raises(SalstatsError, column="better", match="plot_significance"):

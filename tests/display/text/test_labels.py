@@ -98,6 +98,31 @@ def test_what_a_formula_is_made_of_is_known_though_only_its_levels_are_shown(rig
         Labels(Labels({"vendr": "Scanner"}), terms)
 
 
+def test_numbers_at_which_marginal_means_are_have_the_name_and_the_unit_of_their_variable():
+    means = pd.DataFrame(
+        {
+            "seed": [1, 2],
+            "area_mm2": [1712.0, 3000.0],
+            "log_area": [8.0, 11.0],
+            "reference_level": [-3.0, -3.0],
+            "formula": "dice ~ method + area_mm2 + log_area",
+            "estimate": 0.5,
+            "average": "grid",
+        }
+    )
+    labels = Labels({"log_area": "Log lesion area"}, means)
+    assert labels.value("area_mm2", 1712.0) == "Area = 1,712 mm²"
+    assert labels.value("log_area", 8.0) == labels.named_value("log_area", 8.0) == "Log lesion area = 8"
+    assert labels.value("reference_level", -3.0) == "Log lesion area = −3"
+    assert labels.named_value("reference_level", -3.0) == "Reference level: Log lesion area = −3"
+    # models of several seeds have no seed on their right side
+    assert labels.value("seed", 1) == "1"
+    assert labels.named_value("seed", 1) == "Seed: 1"
+    assert Labels(labels).value("log_area", 8.0) == "Log lesion area = 8"
+    assert Labels({"log_area": {8: "Small"}}, means).named_value("log_area", 8.0) == "Log area: Small"
+    assert Labels(None, means.drop(columns="average")).value("log_area", 8.0) == "8"
+
+
 def test_order_is_as_named_then_alphabetical_then_average():
     values = ["Average", "edema", "Atelectasis", "Lesion", "Overall", "Cardiomegaly"]
     assert Labels().order("task", values) == [

@@ -15,6 +15,7 @@ from salstats.display.text.models import (
     model_note,
     outcome_text,
     scale_clause,
+    single_number_columns,
     standard_errors_clause,
     term_names,
     variances_as_standard_deviations,
@@ -119,6 +120,39 @@ def test_notes_name_sides_averages_and_errors_of_models():
         assert note.endswith(end)
         assert phrase in note
     assert model_note(read(), LABELS) == ""
+
+
+@pytest.mark.parametrize(
+    ("formula", "levels", "factors_count_alike", "numbers"),
+    [
+        (
+            "iou ~ method + age + task",
+            {"method": "lime"},
+            True,
+            "; levels of other factors count alike, numbers",
+        ),
+        # the only number has the values of its column
+        ("iou ~ method + age + task", {"age": 8.0, "method": "lime"}, True, ""),
+        ("iou ~ method + age + size", {"age": 8.0, "method": "lime"}, True, ", other numbers"),
+        ("iou ~ method + log(size)", {"method": "lime"}, False, "; numbers"),
+        ("iou ~ method + C(size)", {"method": "lime"}, True, ""),
+        ("iou ~ method * age", {"age": 8.0, "method": "lime"}, False, ""),
+    ],
+)
+def test_numbers_at_their_mean_are_those_without_a_column(formula, levels, factors_count_alike, numbers):
+    note = marginal_note(read(levels | {"formula": formula}, average="grid"), LABELS)
+    assert ("levels of other factors count alike" in note) == factors_count_alike
+    assert ("held at their mean" in note) == bool(numbers)
+    if numbers:
+        assert f"{numbers} are held at their mean" in note
+
+
+def test_columns_with_a_single_number_are_named_unless_the_figure_does():
+    rows = [{"age": 8.0, "size": 2.0, "method": method} for method in ("lime", "ig")]
+    columns = {"formula": "iou ~ method * age + size", "average": "grid"}
+    assert single_number_columns(read(*rows, **columns), ["size"]) == ["age"]
+    assert single_number_columns(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == ["size"]
+    assert single_number_columns(read(*rows), []) == []
 
 
 def test_variance_components_become_standard_deviations_of_their_groups():

@@ -29,7 +29,7 @@ def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> s
     for column in columns:
         values = distinct_values(frame, column)
         if len(values) == 1:
-            sentences.append(f"{labels.column(column)}: {labels.value(column, values[0])}.")
+            sentences.append(f"{labels.named_value(column, values[0])}.")
     return " ".join(sentences)
 
 

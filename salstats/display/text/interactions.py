@@ -1,0 +1,109 @@
+"""Interactions in the notes of tables and figures: where the coefficients of their variables hold."""
+
+import re
+from collections.abc import Collection
+
+import pandas as pd
+
+from salstats.display.estimates import Estimates
+from salstats.display.text.covariate_units import has_coefficients
+from salstats.display.text.format import joined
+from salstats.display.text.labels import Labels
+from salstats.display.text.models import has_marginal_estimates
+from salstats.display.text.terms import column_of_factor, factors_of, variable_text, variables_of_rows
+
+#: Transforms of a number that are 0 at its mean.
+_CENTRED = re.compile(r"(?:scale|center)\((\w+)\)")
+
+
+def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[str] | None = None) -> str:
+    """Say at which values of the other variables the coefficients of terms in an interaction hold.
+
+    Of a factor it is the reference level, of a number 0: in a model of `method * log_area` the coefficients
+    of methods are differences where the logarithm of the area is 0.
+
+    Parameters
+    ----------
+    coefficients : Estimates
+        All coefficients of the models, from which the reference levels are read.
+    labels : Labels
+        Labels of variables and levels.
+    terms : collection of str, optional
+        The terms that are shown; by default all of them.
+
+    Returns
+    -------
+    str
+        One sentence, "" where no term that is shown is also in an interaction.
+    """
+    if has_marginal_estimates(coefficients) or not has_coefficients(coefficients):
+        return ""
+    level_texts = _reference_level_texts(coefficients, labels)
+    levels = []
+    places = []
+    for name in _interacting_names(coefficients, terms):
+        centred = _CENTRED.fullmatch(name)
+        if name in level_texts:
+            levels.append(level_texts[name])
+        elif centred:
+            places.append(f"{labels.column(centred[1])} is at its mean")
+        else:
+            places.append(f"{variable_text(name, labels)} is 0")
+    conditions = []
+    if levels:
+        noun = "level" if len(levels) == 1 else "levels"
+        conditions.append(f"at the reference {noun} ({', '.join(levels)})")
+    if places:
+        conditions.append(f"where {joined(places)}")
+    if not conditions:
+        return ""
+    return f"Coefficients of terms in an interaction hold {joined(conditions)}."
+
+
+def _interacting_names(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
+    """Return the variables, in the order of their formulas, that some terms have interactions with.
+
+    `terms` are these terms, None for all.
+    """
+    in_order: dict[str, None] = {}
+    interacting: set[str] = set()
+    rows = zip(
+        coefficients.frame["term"],
+        coefficients.frame["formula"],
+        variables_of_rows(coefficients),
+        strict=True,
+    )
+    for term, formula, variables in rows:
+        names = {variable.name for variable in variables}
+        for factors in factors_of(str(formula)):
+            names_of_term = [factor.name for factor in factors]
+            in_order |= dict.fromkeys(names_of_term)
+            is_shown = terms is None or term in terms
+            if is_shown and names < set(names_of_term):
+                interacting |= set(names_of_term) - names
+    return [name for name in in_order if name in interacting]
+
+
+def _reference_level_texts(coefficients: Estimates, labels: Labels) -> dict[str, str]:
+    """Return the reference level of each factor, "that of Method" where no term of it alone has one."""
+    levels_of_factors: dict[str, dict[str, None]] = {}
+    rows = zip(
+        variables_of_rows(coefficients),
+        coefficients.row_values("reference_level"),
+        strict=True,
+    )
+    for variables, reference_level in rows:
+        for variable in variables:
+            if variable.level:
+                levels_of_factors.setdefault(variable.name, {})
+        if len(variables) == 1 and pd.notna(reference_level):
+            name = variables[0].name
+            level = labels.value(column_of_factor(name), reference_level)
+            levels_of_factors.setdefault(name, {})[level] = None
+    texts = {}
+    for name, levels in levels_of_factors.items():
+        if levels:
+            texts[name] = joined(list(levels), "or")
+        else:
+            texts[name] = f"that of {variable_text(name, labels)}"
+    return texts
