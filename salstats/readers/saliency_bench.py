@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from salstats.checks import and_more, check_choice, check_generator
-from salstats.errors import InputFileError, Message, Setting, ValueRangeError, warn
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
     IMAGE,
@@ -66,10 +66,10 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         name of an image, and `attention`, a JSON array of rows (224 x 224); or boxes, see Notes. The case
         is the file name without its ending.
     maps : path or dict, optional
-        The folder of a method's maps by case, CASE.npy, .npz, .png or .tif, each of its image's class; or
-        several as in `{"gradcam:resnet18": DIR}`, whose names are method[:model[:seed]].
+        The folder of a method's maps by case, CASE.npy, .npz, .png or .tif, each the map of the class of its
+        image; or several as in `{"gradcam:resnet18": DIR}`, whose names are method[:model[:seed]].
     predictions : path, optional
-        Table of the model's probability of each image's class: columns `case`, `prob`.
+        Table of the model's probability of each image's class: columns `case`, `prob`. Needs `maps`.
     classes : str or sequence of str, optional
         Folders of `image` to read, in this order; by default all, in the order of their names.
     task : str, optional
@@ -82,7 +82,8 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         them, so that nothing of the truth is resampled (boxes: on the image's). "image": on the image's
         pixels, to which the truth is resized by the nearest pixel.
     threshold : float, optional
-        Marks where an annotation exceeds this; by default it must hold 0 and one of 1 and 255.
+        Marks where an annotation exceeds this; by default its numbers are 0 and 1, or 0 and 255, or one of
+        these alone.
     split : {"train", "validation", "test"}, optional
         The part of the data set to read; by default all.
     shares : sequence of three float
@@ -106,7 +107,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         of an image; a file cannot be read.
     SalstatsError
         A class, part or choice that is not there; shares that do not add up to 1; a table of predictions that
-        is none (`read_predictions`); a method's name cannot be.
+        is none (`read_predictions`), or one without `maps`; a method's name cannot be.
 
     Warns
     -----
@@ -127,10 +128,10 @@ def read_saliency_bench(  # noqa: C901, PLR0912
 
     Split: the images of each class are shuffled and spread evenly over the order, of which the first
     int(0.7 n) are for training, the next int(0.15 n) for validation, the rest for testing (as the benchmark
-    counts: int cuts down). So every class has its share in each part, to one image. It is over all classes
-    of the folder and all images, annotated or not, and depends on their names and `rng` only: not on the
-    order on disk, and not on `classes`. The article says 70/15/15; the benchmark's loader takes 60/20/20
-    without a seed, of the order on disk.
+    counts: int cuts down). So every class has nearly its share in each part, to a few images where classes
+    differ much in size. It is over all classes of the folder and all images, annotated or not, and depends on
+    their names and `rng` only: not on the order on disk, and not on `classes`. The article says 70/15/15;
+    the benchmark's loader takes 60/20/20 without a seed, of the order on disk.
 
     Of two rows for an image the loader takes the first; here they must be equal. Where it meets no row it
     takes an empty annotation.
@@ -169,6 +170,13 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     if task is not None:
         check_name(task, Setting("task"))
     map_folders = series_sources(maps, method, "maps")
+    if predictions is not None and not map_folders:
+        raise SalstatsError(
+            Setting("predictions"),
+            " are those of the model whose maps are read, and there are none",
+            hint=Message("name the folder of maps with ", Setting("maps")),
+            value=predictions,
+        )
     images = _images(root)
     class_of_case = {case: file.parent.name for case, file in images.items()}
     all_classes = sorted(set(class_of_case.values()))
@@ -264,7 +272,7 @@ def split_images(
         for position, image in zip(positions, shuffled, strict=True):
             positioned.append((position, label, image))
     positioned.sort()
-    # rounded first, as 0.7 * 10 is 6.999... in floats
+    # rounded first, as 0.7 * 90 is 62.999... in floats
     n_train = int(round(sizes[0] * len(positioned), 9))
     n_validation = int(round(sizes[1] * len(positioned), 9))
     split_of_image = {}

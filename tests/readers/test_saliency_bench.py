@@ -179,6 +179,12 @@ class TestMaps:
         study = read_saliency_bench(tiny, maps=tmp_path, predictions=table)
         assert by_case(study)["circle_0"].predictions[0].read().prob == 0.25
 
+    def test_probabilities_without_maps_are_an_error(self, tiny, tmp_path):
+        table = tmp_path / "table.csv"
+        table.write_text("case,prob\ncircle_0,0.25\n")
+        with raises(SalstatsError, option="predictions", value=table):
+            read_saliency_bench(tiny, predictions=table)
+
 
 class TestBoxes:
     @pytest.mark.parametrize(

@@ -46,8 +46,26 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
 
     A file of eval.py has a task per column and is known by its name (`FILES`); any other file, and a frame,
     has the columns that a run writes.
+
+    Raises
+    ------
+    InputFileError
+        A file of another name that does not have these columns.
+    ColumnError
+        A frame lacks one of these columns; a column of a file of eval.py is no task of the study.
+    SalstatsError
+        There are no replicates; a replicate of a mean comes twice; means have different replicates, which
+        cannot be paired.
+    ValueRangeError
+        There are too few replicates for intervals.
     """
     pieces = [_read(source).assign(source=_source_name(source)) for source in sources]
+    if all(piece.empty for piece in pieces):
+        raise SalstatsError(
+            Setting("bootstrap"),
+            " holds no replicates",
+            hint=f"give a file or frame with the columns {quoted(COLUMNS)}",
+        )
     frame = pd.concat(pieces, ignore_index=True)
     repeated = frame[frame.duplicated([*KEYS, "replicate"])]
     if len(repeated):
@@ -66,6 +84,18 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
             f" holds {sizes.min()} replicates of some means and {sizes.max()} of others, "
             "which cannot be paired",
             hint="give files of one number of replicates",
+        )
+    first_mean = frame[(frame[KEYS] == frame.loc[0, KEYS]).all(axis=1)]
+    is_unpaired = ~frame["replicate"].isin(first_mean["replicate"])
+    if is_unpaired.any():
+        row = frame[is_unpaired].iloc[0]
+        raise SalstatsError(
+            Setting("bootstrap"),
+            f" has replicate {row['replicate']} of metric {row['metric']}, method {row['method']} and task "
+            f"{row['task']} but not of all means, whose replicates cannot be paired",
+            hint="give files whose replicates have the same numbers",
+            column="replicate",
+            value=row["replicate"],
         )
     check_enough_replicates(int(sizes.iloc[0]))
     return frame

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from saporta_frames import METHOD
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
@@ -93,3 +94,18 @@ def test_what_cannot_be_used_is_named(files, tmp_path):
     for options, named in given:
         with pytest.raises(SalstatsError, match=named):
             ss.reproduce("saporta2022", **options)
+
+
+def test_replicates_of_other_numbers_cannot_be_paired(files):
+    people = read_replicates(files[:1])
+    method = read_replicates(files[1:2])
+    method["replicate"] += 500
+    with raises(SalstatsError, option="bootstrap", column="replicate", value=1000):
+        read_replicates([people, method])
+
+
+def test_no_replicates_are_an_error(files):
+    empty = read_replicates(files[:1]).iloc[:0]
+    for sources in ([], [empty]):
+        with raises(SalstatsError, option="bootstrap"):
+            read_replicates(sources)
