@@ -228,6 +228,9 @@ class Passes:
                 if not _needs_channels_first(error):
                     raise
                 _CHANNELS_FIRST_ONLY.add(self.model)
+        if images.shape[1] == 1:
+            # torch takes images of one channel for contiguous in either layout, and would not copy them
+            images = images.clone(memory_format=torch.contiguous_format)
         return self.forward(images.contiguous(), size)
 
 

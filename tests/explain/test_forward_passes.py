@@ -1,6 +1,7 @@
 """Forward passes: checks, the model left as it was, and the order of numbers in memory."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -158,9 +159,9 @@ REORDERED = 1e-5
 class Viewed(nn.Module):
     """A network as they are often written, whose `view` takes numbers in the usual order only."""
 
-    def __init__(self):
+    def __init__(self, n_channels=3):
         super().__init__()
-        self.features, self.classes = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(4 * 6 * 8, 3)
+        self.features, self.classes = nn.Conv2d(n_channels, 4, 3, padding=1), nn.Linear(4 * 6 * 8, 3)
         self.orders = []
 
     def forward(self, images):
@@ -187,6 +188,14 @@ def test_a_network_that_views_its_numbers_in_the_usual_order_is_tried_once():
     assert model.orders == [False, True, True]
     passes(model, 4).outputs(images.contiguous(memory_format=torch.channels_last))
     assert model.orders[3:] == [True]
+
+
+def test_images_of_one_channel_are_viewed_whatever_their_strides():
+    model, images = seeded(partial(Viewed, 1)), noise(4, 1, 6, 8)
+    channels_last = images.clone(memory_format=torch.channels_last)
+    assert channels_last.stride() != images.stride()
+    made = passes(model, 4).outputs(channels_last)
+    assert torch.allclose(made, passes(model, 4).forward(images), atol=REORDERED)
 
 
 def test_large_images_are_shown_few_at_a_time(monkeypatch):

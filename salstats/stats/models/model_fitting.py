@@ -2,7 +2,7 @@
 
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import check_frame
 from salstats.coded_text import TEXT
-from salstats.errors import Level, Message, MessagePart, SalstatsError, Setting, ValueRangeError
+from salstats.errors import ColumnError, Level, Message, MessagePart, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
@@ -85,8 +85,10 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     models: list[Model] = []
     notes = Notes()
     inference_notes = Notes()
+    unit_by_formula: dict[str, str | None] = {}
     for parsed in formulas:
         formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
+        unit_by_formula[parsed.text] = formula_data.clustered_by
         frame = formula_data.frame
         keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
         formula_models = []
@@ -103,6 +105,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         has_no_finding = has_absent_finding(frame) & is_scores
         models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
     notes.warn()
+    _check_one_unit(unit_by_formula)
 
     reml = None
     if errors in MIXED_MODEL_ERRORS:
@@ -124,6 +127,20 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
         inference_notes=inference_notes,
         weights=weights,
+    )
+
+
+def _check_one_unit(unit_by_formula: Mapping[str, str | None]) -> None:
+    """Raise if the rows of some formulas are of patients and those of others, of fewer cases, are not."""
+    if len(set(unit_by_formula.values())) < 2:
+        return
+    units = [f"{text} by {unit or 'no column'}" for text, unit in unit_by_formula.items()]
+    choices = [unit for unit in unit_by_formula.values() if unit is not None]
+    raise ColumnError(
+        f"the formulas are clustered by different units ({', '.join(units)})",
+        hint=Message("name the unit of all with ", Setting("unit", choices[0])),
+        option="unit",
+        choices=choices,
     )
 
 

@@ -128,3 +128,15 @@ def test_a_covariate_of_cases_without_their_random_effect_is_named(formula, colu
         warnings.simplefilter("always", SalstatsWarning)
         ss.fit(cases_of_patients(), formula).tidy()
     assert [record.message.column for record in caught] == ([column] if column else [])
+
+
+def test_formulas_whose_rows_have_different_units_are_refused():
+    rng = np.random.default_rng(0)
+    iou = pd.DataFrame({"case": [f"c{number:02}" for number in range(40)], "patient": np.arange(40) // 2})
+    iou = iou.assign(metric="iou", method="a", x=rng.normal(size=40), score=rng.uniform(size=40))
+    hit = iou[::2].assign(metric="hit", score=rng.uniform(size=20))
+    scores = pd.concat([iou, hit], ignore_index=True)
+    with raises(ColumnError, option="unit", choices=("patient", "case")):
+        ss.regress(scores, ["iou ~ x", "hit ~ x"])
+    table = ss.regress(scores, ["iou ~ x", "hit ~ x"], unit="patient")
+    assert set(table["unit"]) == {"patient"}
