@@ -436,7 +436,10 @@ def estimates_frame(
 
 
 def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
-    """Return an estimates frame with one of ESTIMATE_COLUMNS added in the order of these."""
+    """Return an estimates frame with one of ESTIMATE_COLUMNS added.
+
+    It stands behind the last column that precedes it there, at the end if there is none.
+    """
     preceding = ESTIMATE_COLUMNS[: ESTIMATE_COLUMNS.index(name)]
     position = len(estimates.columns)
     for i, column in enumerate(estimates.columns):

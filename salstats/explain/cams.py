@@ -121,7 +121,7 @@ def _gradient_maps(formula: Formula, request: Request) -> RawAttributions:
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
         activations = _record_distinct_images(request, differentiable=True)
-        maps = _empty_maps(activations, request)
+        maps = _empty_map_by_layer(activations, request)
         n_passes = max(len(map_indices) for map_indices in activations.groups)
         for number in range(n_passes):
             # one target of each distinct image that has so many, and the indices of these targets' maps
@@ -169,7 +169,7 @@ def run_eigencam(request: Request) -> RawAttributions:
     """Make Eigen-CAMs: the first principal component of the activations, whatever the target."""
     orientation = check_choice(request.options["orient"], ORIENTATIONS, "orient")
     activations = _record_distinct_images(request)
-    maps = _empty_maps(activations, request)
+    maps = _empty_map_by_layer(activations, request)
     for name, grids in activations.grids.items():
         with np.errstate(all="ignore"):
             components = first_component(grids)
@@ -201,7 +201,7 @@ def _channel_weight_maps(
     image, and returns the weights of the layer's channels for that image, shape (n_targets, channels).
     """
     activations = _record_distinct_images(request)
-    maps = _empty_maps(activations, request)
+    maps = _empty_map_by_layer(activations, request)
     with torch.no_grad(), np.errstate(all="ignore"):
         for layer_name, layer_maps in maps.items():
             for distinct_image, indices in enumerate(activations.groups):
@@ -340,8 +340,8 @@ def run_activation(request: Request) -> RawAttributions:
     return _join_on_input_grid(layer_maps, request)
 
 
-def _empty_maps(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
-    """Return an array (b, m, k) for the maps of each layer, by the layer's name; its values are not set."""
+def _empty_map_by_layer(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
+    """Return an array (b, m, k) for the maps of b images by name of the layer; its values are not set."""
     maps = {}
     for name, grids in activations.grids.items():
         maps[name] = np.empty((len(request.images), *grids.shape[2:]), np.float32)

@@ -114,8 +114,8 @@ class PixelSteps(Passes):
     def step_output_batches(self, steps: Iterable[tuple[OrderedImage, np.ndarray]]) -> Iterator[torch.Tensor]:
         """Yield the outputs for images after steps, a batch at a time, in the order of `steps`.
 
-        `steps` are images, each with the numbers of its changed pixels. A batch holds as many steps as fit,
-        of one image or several.
+        `steps` gives for each image how many of its pixels are changed in each step. A batch holds
+        `batch_size` steps, the last one fewer, of one image or several.
         """
         single_steps = ((ordered, count) for ordered, counts in steps for count in counts.tolist())
         while batch := list(islice(single_steps, self.batch_size)):
@@ -126,7 +126,8 @@ class PixelSteps(Passes):
                 counts = [count for _, count in steps_of_image]
                 changed_images.append(ordered.with_changed(counts))
             images = torch.cat(changed_images)
-            # `outputs` lays images with channels last on a CPU, and so do we, also where there is one channel
+            # The memory format that `outputs` prefers on a CPU. Its `contiguous` would leave the strides of
+            # images with a single channel as they are, a copy sets them.
             memory_format = torch.contiguous_format
             if images.device.type == "cpu":
                 memory_format = torch.channels_last

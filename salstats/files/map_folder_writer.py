@@ -25,7 +25,7 @@ from salstats.files.map_table import (
     checked_patient_text,
     csv_bytes,
     file_inside,
-    is_complete,
+    is_whole_map_file,
     read_header_and_rows,
     read_masks,
     read_settings,
@@ -234,7 +234,7 @@ class MapFolder:
         map_key = checked_key(key)  # type: ignore[arg-type]
         if map_key in self._complete:
             return True
-        if map_key not in self._rows or not is_complete(self._map_file(map_key)):
+        if map_key not in self._rows or not is_whole_map_file(self._map_file(map_key)):
             return False
         self._complete.add(map_key)
         return True
@@ -472,7 +472,7 @@ class MapFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write the table, also after an error, so that complete maps keep their rows."""
+        """Write the table, also after an error, so that complete maps keep their rows; release the lock."""
         self.close()
 
     def _check_open(self) -> None:

@@ -277,8 +277,11 @@ def shape_of(row: TableRow) -> tuple[int, int] | None:
     return shape
 
 
-def is_complete(file: Path) -> bool:
-    """Return whether a file exists and, where it is an array, is one of a map and not cut short."""
+def is_whole_map_file(file: Path) -> bool:
+    """Return whether a file exists, is not empty and, if it is a .npy file, holds a whole array for a map.
+
+    Such an array has real numbers, at least one, on two axes or more.
+    """
     try:
         if not file.is_file():
             return False

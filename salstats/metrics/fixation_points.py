@@ -113,8 +113,9 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
 def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     """Return the area under the ROC curve of a map: fixations against those of other images.
 
-    Whoever looks at the middle of every image gains nothing by it. `others` are fixations of other images in
-    the pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
+    A map that is bright in the middle of every image gains nothing by that. `points` and `others` are (row,
+    col) each; one outside the image raises ValueRangeError. `others` are fixations of other images in the
+    pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
     share a pixel. NaN for a constant map, and without points or others.
 
     Notes

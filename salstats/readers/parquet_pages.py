@@ -176,7 +176,7 @@ class _CompactReader:
         raise ValueError(f"a header has a field of type {value_type}")
 
     def _list(self, depth: int) -> list[Any]:
-        """Read the values of a list."""
+        """Read the values of a list as `_value` does, but truth values as their bytes, of which 1 is true."""
         self._check_depth(depth)
         list_header = self._byte()
         # four bits: the length; four bits: the type of the values
@@ -187,7 +187,7 @@ class _CompactReader:
         # every value takes a byte at least
         self._check_remaining(length)
         if value_type in (_TRUE, _FALSE):
-            # a truth value takes a byte in a list, where it has no field whose type could be its value
+            # in a list a truth value takes a byte of its own; in a struct the type of the field is the value
             value_type = _BYTE
         return [self._value(value_type, depth) for _ in range(length)]
 

@@ -26,7 +26,7 @@ from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
-from salstats.stats.engine.score_reasons import absent_column, absent_observations
+from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
 from salstats.stats.engine.shared_cases import (
     add_shared_case_counts,
     flow_call,
@@ -223,7 +223,7 @@ def auroc(  # noqa: C901
 
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
-        columns |= absent_column(keys, absent_observations(frame, [score, label], wide.groups), frame)
+        columns |= absent_column(keys, rows_with_absent_finding(frame, [score, label], wide.groups), frame)
     columns |= inference_to(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}

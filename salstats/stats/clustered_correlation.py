@@ -18,7 +18,7 @@ from salstats.stats.engine.inference import bootstrap_p_values, check_options, m
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.engine.score_reasons import absent_column, absent_observations
+from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
 #: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
@@ -184,7 +184,7 @@ def correlate_clustered(
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
-        **absent_column(keys, absent_observations(data, [x, y], groups), data),
+        **absent_column(keys, rows_with_absent_finding(data, [x, y], groups), data),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

@@ -35,7 +35,7 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import absent_column, absent_observations
+from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
 from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
 from salstats.stats.engine.wide_tables import correlation_table
 
@@ -340,7 +340,7 @@ def correlate(
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
-    columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
+    columns |= absent_column(keys, rows_with_absent_finding(data, [x, y], groups), data)
     columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:

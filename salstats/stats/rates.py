@@ -348,7 +348,7 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
 
 
 def _raise_at(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
-    """Raise ColumnError that names the first row with a problem, if there is one."""
+    """Raise ColumnError about the counts in the first row that `is_wrong`, if there is one."""
     if not is_wrong.any():
         return
     row = int(np.flatnonzero(is_wrong)[0])

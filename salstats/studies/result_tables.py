@@ -11,7 +11,8 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import count_text, fixed_text
 
-#: Content below a heading of a table: a column, a column and its decimals, or a function of the row.
+#: Content below a heading of a table: a column, a column and its decimals, or a function of the row. Numbers
+#: of a column without decimals are rounded to whole numbers.
 Cell = str | tuple[str, int] | Callable[[Any], str]
 
 

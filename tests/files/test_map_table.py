@@ -16,7 +16,7 @@ from salstats.files.map_table import (
     checked_prob_text,
     csv_bytes,
     file_inside,
-    is_complete,
+    is_whole_map_file,
     path_of,
     read_header_and_rows,
     read_masks,
@@ -271,22 +271,22 @@ def test_a_map_is_finite_and_real(bad):
 
 def test_a_map_that_is_complete_is_an_array_of_numbers(tmp_path):
     file = tmp_path / "a.npy"
-    assert not is_complete(file)
+    assert not is_whole_map_file(file)
     np.save(file, np.eye(3))
-    assert is_complete(file)
+    assert is_whole_map_file(file)
     file.write_bytes(file.read_bytes()[:-1])
-    assert not is_complete(file)
+    assert not is_whole_map_file(file)
     np.save(file, np.zeros((1, 1)))
-    assert is_complete(file)
+    assert is_whole_map_file(file)
     for array in (np.zeros(3), np.zeros((0, 3)), np.array([["a"]]), np.array([[1j]])):
         np.save(file, array)
-        assert not is_complete(file)
+        assert not is_whole_map_file(file)
     picture = tmp_path / "a.png"
     picture.write_bytes(b"")
-    assert not is_complete(picture)
+    assert not is_whole_map_file(picture)
     picture.write_bytes(b"x")
-    assert is_complete(picture)
-    assert not is_complete(tmp_path)
+    assert is_whole_map_file(picture)
+    assert not is_whole_map_file(tmp_path)
 
 
 def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):

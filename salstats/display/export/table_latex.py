@@ -214,7 +214,10 @@ def _head_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
 
 
 def _body_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
-    """Yield the rows of the body; a group's label stays on the page of its first row."""
+    """Yield the rows of the body, with rules and vertical space between them.
+
+    No page breaks between the label of a group and the first row of the group.
+    """
     previous: BodyRow | None = None
     for row in rows.body:
         if previous is not None and not previous.is_group:

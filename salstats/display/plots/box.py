@@ -207,7 +207,7 @@ def plot_box(
     drawn_boxes["mark"] = mark
     drawn_boxes["mark"] = pd.Categorical(drawn_boxes["mark"], list(methods.values()), ordered=True)
     drawn_boxes["panel"] = crossed_labels(drawn_boxes, score_texts(drawn_boxes, names))
-    drawn_boxes["y"] = rows.centres_of(row)
+    drawn_boxes["y"] = rows.centres_mm_of(row)
     legend_note = ""
     if legend:
         offsets = dodge_offsets(drawn_boxes["mark"].cat.codes, len(legend))

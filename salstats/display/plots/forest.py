@@ -23,8 +23,8 @@ from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import (
     axis_text,
-    bars_on_log_axis,
     effect_text,
+    intervals_cut_to_log_axis,
     is_ratio,
     margin_notes,
     scope_note,
@@ -176,7 +176,7 @@ def plot_forest(  # noqa: C901
     ratio = is_ratio(prepared)
     cut_note = ""
     if ratio:
-        prepared, cut_note = bars_on_log_axis(prepared)
+        prepared, cut_note = intervals_cut_to_log_axis(prepared)
     check_drawable(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
     term = None
@@ -393,7 +393,7 @@ def _place_rows(
             (column, value) for column, value in zip(row_columns, key, strict=True) if value != ""
         ]
         row_labels.append(", ".join(labels.value(column, value) for column, value in named_values))
-    return PlacedRows(frame.assign(y=rows.centres_of(keys), row_label=row_labels), rows)
+    return PlacedRows(frame.assign(y=rows.centres_mm_of(keys), row_label=row_labels), rows)
 
 
 def _row_entries(

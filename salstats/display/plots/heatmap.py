@@ -141,8 +141,8 @@ def plot_heatmap(
     n_methods = len(methods)
     titles = list(drawing.frame["panel"].cat.categories)
     texts = _texts(drawing, style)
-    value_mm = _widest_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
-    limits_mm = _widest_mm(texts.limits, _LIMITS_PT) * n_methods
+    value_mm = _tile_width_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
+    limits_mm = _tile_width_mm(texts.limits, _LIMITS_PT) * n_methods
     if width is None:
         fits_column = len(titles) == 1 and limits_mm <= 0.6 * COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
@@ -264,7 +264,7 @@ def _texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
     )
 
 
-def _widest_mm(texts: list[str], size: float) -> float:
+def _tile_width_mm(texts: list[str], size: float) -> float:
     """Return the width in mm that a tile needs for the widest of some texts of a size in points."""
     return max(text_width_mm(text, size) for text in texts) / _FILLED_SHARE
 
@@ -313,7 +313,10 @@ def _tile_height(row_names: list[str], *, has_two_lines: bool) -> float:
 
 
 def _row_centres(rows: list[Any], tile_mm: float) -> dict[Any, float]:
-    """Return the vertical position in mm of each row, with a gap above averages and pooled rows."""
+    """Return the vertical position in mm of the middle of each row, 0 at the top and negative below.
+
+    There is a gap above the first row of averages or pooled tasks.
+    """
     centres = {}
     gap = 0.0
     for index, value in enumerate(rows):

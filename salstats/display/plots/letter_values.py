@@ -94,7 +94,7 @@ def plot_letter_values(
     panel = pd.Categorical(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
     )
-    defined_values = values.assign(panel=panel, y=rows.centres_of(row))[has_values]
+    defined_values = values.assign(panel=panel, y=rows.centres_mm_of(row))[has_values]
     boxes, legend = _boxes(defined_values)
     medians = defined_values[defined_values["letter"] == _MEDIAN]
     medians = medians.assign(ymin=medians["y"] - _BOX_MM / 2, ymax=medians["y"] + _BOX_MM / 2)

@@ -19,7 +19,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
     margin_lines,
     score_texts,
-    with_direction,
+    with_smaller_is_better,
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
@@ -219,7 +219,7 @@ def plot_pairs(
     metrics = drawn.values("metric")
     y_title = "Score"
     if len(metrics) == 1:
-        y_title = with_direction(names.value("metric", metrics[0]), metrics[0])
+        y_title = with_smaller_is_better(names.value("metric", metrics[0]), metrics[0])
     block_height = height
     if not drawing.is_beside:
         block_height += grid.panel_row_mm(height)

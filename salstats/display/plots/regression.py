@@ -14,8 +14,8 @@ from salstats.display.facts import count_sentence, interval_caption, not_drawn_s
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.layout.captions import (
     axis_text,
-    bars_on_log_axis,
     effect_text,
+    intervals_cut_to_log_axis,
     is_ratio,
     scope_note,
 )
@@ -142,7 +142,7 @@ def plot_regression(
     coefficients = per_covariate_units(coefficients)
     cut_note = ""
     if ratio:
-        coefficients, cut_note = bars_on_log_axis(coefficients)
+        coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
     names = Labels(labels, coefficients.frame)
     drawing = _prepare(coefficients, names)
     terms_are_rows = drawing.row == "term"
@@ -219,7 +219,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
         values.append((entry.text,) if is_heading else entry.term)
         marks_per_row.append(n_marks if is_drawn else 1)
     rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
-    y = rows.centres_of(frame["term"])
+    y = rows.centres_mm_of(frame["term"])
     if drawing.dodges:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
     label_of_term = {entry.term: entry.full_text for entry in entries}

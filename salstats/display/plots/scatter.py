@@ -16,7 +16,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values, scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, with_direction
+from salstats.display.plots.layout.estimate_drawing import barred_rows, with_smaller_is_better
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
@@ -39,7 +39,7 @@ from salstats.display.text.terms import model_text
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.score_reasons import absent_observations
+from salstats.stats.engine.score_reasons import rows_with_absent_finding
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
@@ -319,7 +319,7 @@ def scatter_points(
     is_binary = is_outcome(points["y"].to_numpy())
     has_few_x = has_few_integers(points["x"].to_numpy())
     # a finding that is absent has no score that could be missing
-    n_absent = len(absent_observations(frame, (x, y), group_columns))
+    n_absent = len(rows_with_absent_finding(frame, (x, y), group_columns))
     texts = {"": ""}
     if colour:
         texts = {str(value): text for value, text in group_labels[colour].items()}
@@ -843,4 +843,4 @@ def _axis_title(data: pd.DataFrame, column: str, names: Labels) -> str:
         metric = metrics[0]
         title = names.value("metric", metric)
     # a unit stands in brackets: "Area (px)"
-    return with_direction(re.sub(r" (px|mm)$", r" (\1)", title), metric)
+    return with_smaller_is_better(re.sub(r" (px|mm)$", r" (\1)", title), metric)

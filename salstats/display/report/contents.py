@@ -255,8 +255,11 @@ def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
     return drawing_call
 
 
-def _intervals_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Return the call that draws means, with methods in the order of decreases and tasks in that of AUROC."""
+def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Return the call that draws means as far as the report has frames of decreases and of AUROC.
+
+    Tasks are in the order of their decreases from the reference, with their AUROC behind their names.
+    """
     frames = contents.analyses.frames
     options: dict[str, Any] = {}
     if "decrease" in frames:
@@ -377,7 +380,7 @@ SECTION_PLANS = (
         "means", "Localisation", ("means",),
         (
             FigurePlan(
-                "intervals", "Mean {metrics} by method{and_task}", _intervals_call, "means",
+                "intervals", "Mean {metrics} by method{and_task}", _interval_plot_call, "means",
                 alt=f"Means of {{metrics}} with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(

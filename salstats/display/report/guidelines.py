@@ -20,12 +20,15 @@ from salstats.display.report.document import MissingItem
 from salstats.files.input_files import data_folder
 from salstats.stats.engine.score_reasons import count_missing_without_absent
 
-#: Condition of items on undefined scores, beside the keys of frames.
+#: Condition of items on undefined scores; the other conditions of items are keys of frames.
 _UNDEFINED = "undefined"
 
 
 def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the items that apply to a report with these frames, in the order of the checklists.
+
+    An item applies if the frame that it needs, if any, has rows, and the frame that excludes it has none.
+    Items on undefined scores apply if scores are undefined, or if no frame counts them.
 
     Parameters
     ----------

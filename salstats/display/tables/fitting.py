@@ -228,7 +228,11 @@ def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
 def _source_cell_by_position(
     table: Table, arrangement: Arrangement, labels: Mapping[LabelAxis, AxisLabels]
 ) -> dict[tuple[_Position, _Position], _CellIndex] | None:
-    """Return the cell of a table that moves to each line and column, None where two move to one place."""
+    """Return the row and column of the cell that moves to each place, None if two cells move to one place.
+
+    The keys are places of the new table: position of the line, position of the column. Rows without text,
+    which are headings of the rows below them, are omitted unless rows stay rows.
+    """
     rows_stay = arrangement.rows == (LabelAxis.ROW,)
     sources: dict[tuple[_Position, _Position], _CellIndex] = {}
     for row, column in product(range(len(table.cells)), range(len(table.columns))):

@@ -25,7 +25,9 @@ def n_items_per_part(sizes: Sequence[float], capacity: float) -> list[int]:
 
 
 def packed_slices(sizes: Sequence[float], capacity: float) -> list[slice]:
-    """Return the items of each part as slices; no items are one empty slice.
+    """Return a slice of the items for each part, as `n_items_per_part` counts them.
+
+    No items are one empty slice.
 
     >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], capacity=10)]
     [['a', 'b'], ['c'], ['d'], ['e']]

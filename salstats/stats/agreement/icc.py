@@ -152,9 +152,10 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
 
     msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error, of n
     cases and k raters. With rho = ICC(2,1), a = k rho / (n (1 - rho)) and b = 1 + a (n - 1), the degrees of
-    freedom of a msc + b mse are Satterthwaite's. With the F quantiles of these, F_low and F_high, ICC(2,1)
-    lies between n (msr - F_low mse) / (F_low c + n msr) and n (F_high msr - mse) / (c + n F_high msr), where
-    c = k msc + (kn - k - n) mse. Order as in `jackknife_icc`.
+    freedom v of a msc + b mse are Satterthwaite's. With the (1 + level)/2 quantiles F_low of F(n - 1, v) and
+    F_high of F(v, n - 1), ICC(2,1) lies between n (msr - F_low mse) / (F_low c + n msr) and
+    n (F_high msr - mse) / (c + n F_high msr), where c = k msc + (kn - k - n) mse. Order as in
+    `jackknife_icc`.
 
     McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychol Methods
     1996;1:30-46.

@@ -166,7 +166,10 @@ def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
 
 
 def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
-    """Raise ColumnError if a row has no value in a column of units."""
+    """Raise ColumnError if a row has no value in a column of units: missing or "".
+
+    In columns of patients or examinations a word for unknown is no value, either (see `_is_empty`).
+    """
     coded = codes.column(column)
     if not (coded.missing or coded.blank or _names_people(column)):
         return

@@ -129,8 +129,8 @@ def blocks_by_separating_columns(
         yield block, separating_columns
 
 
-def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
-    """Return the grouping columns of observations that lack a variable because the finding is absent.
+def rows_with_absent_finding(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
 
     Parameters
     ----------
@@ -140,6 +140,11 @@ def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[s
         The variables: columns of the frame, or metrics.
     by : sequence of str
         Grouping columns.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `by`, with a row for each observation that lacks one of the variables.
     """
     if not set(SCORES_COLUMNS) <= set(data.columns):
         return data.iloc[:0][list(by)]

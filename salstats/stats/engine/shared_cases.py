@@ -145,7 +145,9 @@ def add_shared_case_counts(
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Return estimates with the number of cases that methods share, with cautions and a warning.
+    """Return estimates with the number of cases that methods share if these have different cases.
+
+    A warning and cautions say so where methods lack many cases.
 
     Parameters
     ----------
@@ -165,8 +167,8 @@ def add_shared_case_counts(
     Returns
     -------
     DataFrame
-        The same frame if all methods have the same cases. Else with a column `n_shared`, and with a caution
-        in rows of methods that lack many cases (see `has_many_missing`).
+        The same frame if all methods have the same cases. Else with a column `n_shared`. Only where methods
+        lack many cases (see `has_many_missing`), their rows have a caution, and there is a warning.
     """
     blocks = cases_of_rows(estimates, codes, by, defined, averaged)
     if not any((block.cases.n_missing_cases > 0).any() for block in blocks):

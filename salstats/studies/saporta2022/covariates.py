@@ -191,8 +191,8 @@ def scale_note(slopes: pd.DataFrame) -> str:
             f"{per_task['estimate'][size]:.3f} scaled per task and "
             f"{pooled['estimate'][size]:.3f} over all tasks"
         )
-    signs = _signs(per_task)
-    pooled_signs = _signs(pooled).reindex(signs.index)
+    signs = _significant_signs(per_task)
+    pooled_signs = _significant_signs(pooled).reindex(signs.index)
     has_opposite_signs = (signs * pooled_signs < 0).to_numpy()
     names = []
     for outcome, term in signs.index[has_opposite_signs]:
@@ -204,7 +204,7 @@ def scale_note(slopes: pd.DataFrame) -> str:
     return f"which one matters: {', and '.join(facts)}"
 
 
-def _signs(slopes: pd.DataFrame) -> pd.Series:
+def _significant_signs(slopes: pd.DataFrame) -> pd.Series:
     """Return the sign of each slope whose interval excludes 0 (-1 or 1), NaN for the others."""
     excludes_zero = slopes["conf_low"] * slopes["conf_high"] > 0
     return np.sign(slopes["conf_low"]).where(excludes_zero)

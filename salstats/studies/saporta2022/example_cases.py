@@ -60,7 +60,7 @@ def figure_1(frames: StudyFrames) -> ItemResult:
 
 
 def examples(frames: StudyFrames) -> ItemResult:
-    """Draw the cases whose IoU is the worst, nearest the median and the mean, and the best."""
+    """Draw the cases with the worst and best IoU of the main method and those nearest its median and mean."""
     frames = frames.all_tasks or frames
     iou = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
     picks = ss.pick_cases(iou, method=frames.main, by="metric")

@@ -106,8 +106,11 @@ def is_ratio(estimates: Estimates) -> bool:
     return exponentiated == {True}
 
 
-def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
-    """Return ratios whose bars are cut to fit a logarithmic axis, and a sentence if any bar was cut."""
+def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
+    """Return ratios with intervals that are cut to fit a logarithmic axis, and a sentence if any was cut.
+
+    The sentence is "" if none was cut. SalstatsError if an estimate is not above 0.
+    """
     ratios = estimates.non_missing("estimate")
     if (ratios <= 0).any():
         raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}", column="estimate")

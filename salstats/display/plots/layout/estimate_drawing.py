@@ -305,7 +305,7 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     # a name that the user has chosen and that of a rate are complete
     if term and not is_renamed and "rate" not in label:
         label = f"Mean {label}"
-    return with_direction(label, metric)
+    return with_smaller_is_better(label, metric)
 
 
 def score_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[Any, str]]:
@@ -317,10 +317,10 @@ def score_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[Any, str]
     if "metric" not in frame.columns:
         return {}
     texts = labels.texts("metric", frame["metric"])
-    return {"metric": {metric: with_direction(text, metric) for metric, text in texts.items()}}
+    return {"metric": {metric: with_smaller_is_better(text, metric) for metric, text in texts.items()}}
 
 
-def with_direction(label: str, metric: Any) -> str:
+def with_smaller_is_better(label: str, metric: Any) -> str:
     """Return the label of a score with the words "smaller is better" where that is so, behind its unit.
 
     Labels of the user's that say which is better stay as they are.

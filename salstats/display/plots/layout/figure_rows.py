@@ -65,7 +65,7 @@ class FigureRows:
         """Return the height of all rows together in mm."""
         return -self.lower_edges[-1]
 
-    def centres_of(self, values: Iterable[Any]) -> np.ndarray:
+    def centres_mm_of(self, values: Iterable[Any]) -> np.ndarray:
         """Return the vertical position in mm of the middle of the row of each value."""
         centre_of = dict(zip(self.values, self.centres, strict=True))
         return np.array([centre_of[value] for value in values], dtype=float)
@@ -211,7 +211,7 @@ def place_rows(
         suffix_of = suffixes or {}
         labels = [f"{texts[value]} {suffix_of.get(value, '')}".rstrip() for value in values]
         rows = row_layout(values, labels, n_marks, n_closing)
-        y = rows.centres_of(frame[row])
+        y = rows.centres_mm_of(frame[row])
         row_labels = [drawing.labels.value(row, value) for value in frame[row]]
     if drawing.dodges:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)

@@ -199,7 +199,11 @@ class PanelGrid(Panels):
         return panel_height + title_mm + self._row_gap_mm
 
     def pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
-        """Return a figure with these elements divided into pages; a panel is divided only at `edges`."""
+        """Return a figure that has `elements` cut into as many pages as it needs.
+
+        Pages end between rows of panels. A panel that is higher than a page is cut too, at `edges`, vertical
+        positions in mm that are 0 at its top and negative below; without them it is not cut.
+        """
         return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, ends=edges)
 
     def legend_justification(self, legend_width: float) -> float:

@@ -321,7 +321,11 @@ class RowPanels(Panels):
         return self.rows.height + _AXIS_MM + self.sides_mm + self._headings_mm
 
     def pages(self, figure: Figure) -> Figure:
-        """Return a figure with these elements divided into as many pages as it needs."""
+        """Return a figure that has `elements` cut into as many pages as it needs.
+
+        Pages end between rows of panels. A panel that is higher than a page is cut too: below groups of rows
+        if every group fits a page, else below any row.
+        """
         return self.divided(
             figure, self._panel_height_mm, edges=self.rows.lower_edges, ends=self.rows.group_ends
         )

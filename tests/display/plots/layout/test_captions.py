@@ -8,10 +8,10 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.captions import (
     axis_text,
-    bars_on_log_axis,
     distinct_values,
     effect_text,
     groups_without_note,
+    intervals_cut_to_log_axis,
     is_ratio,
     p_below,
     scope_note,
@@ -67,14 +67,14 @@ def test_ratios_are_all_or_none_of_the_estimates():
 
 
 def test_bars_that_would_stretch_a_logarithmic_axis_are_cut_and_others_stay():
-    cut, note = bars_on_log_axis(ratios(conf_low=[1e-9, 1.0]))
+    cut, note = intervals_cut_to_log_axis(ratios(conf_low=[1e-9, 1.0]))
     assert cut.frame["conf_low"].tolist() == [0.5 / 1000, 1.0]
     assert note
-    same, note = bars_on_log_axis(ratios())
+    same, note = intervals_cut_to_log_axis(ratios())
     assert same.frame["conf_high"].tolist() == [1.0, 4.0]
     assert note == ""
     with raises(SalstatsError, column="estimate"):
-        bars_on_log_axis(ratios(estimate=[0.0, 1.0]))
+        intervals_cut_to_log_axis(ratios(estimate=[0.0, 1.0]))
 
 
 def test_effects_are_called_by_their_family_and_averages_by_what_they_average():

@@ -14,7 +14,9 @@ def marks(places):
     """A frame of marks from (panel, row, estimate)."""
     panels, rows, values = zip(*places, strict=True)
     panel = pd.Categorical(panels, ["p", "q"], ordered=True)
-    return pd.DataFrame({"panel": panel, "y": ROWS.centres_of(rows), "estimate": values, "method_label": "m"})
+    return pd.DataFrame(
+        {"panel": panel, "y": ROWS.centres_mm_of(rows), "estimate": values, "method_label": "m"}
+    )
 
 
 def test_missing_estimates_are_not_defined_and_rows_of_other_panels_have_no_estimate():

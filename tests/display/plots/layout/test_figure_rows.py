@@ -19,7 +19,7 @@ def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
     assert upper[0] == 0
     assert -lower[-1] == pytest.approx(rows.height)
     assert row_layout(["a"], ["a"], 4).height > row_layout(["a"], ["a"], 1).height
-    assert list(rows.centres_of(["c", "a", "c"])) == [rows.centres[2], rows.centres[0], rows.centres[2]]
+    assert list(rows.centres_mm_of(["c", "a", "c"])) == [rows.centres[2], rows.centres[0], rows.centres[2]]
 
 
 def test_marks_of_a_row_lie_within_it_around_its_middle():
