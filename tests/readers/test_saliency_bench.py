@@ -287,14 +287,14 @@ def test_sizes_are_those_of_the_benchmarks_rule(n):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_class_has_its_share_to_one_image(seed):
+def test_every_class_has_nearly_its_share(seed):
     sizes = {"a": 100, "b": 37, "c": 8, "d": 61}
     parts = split_images(labels_of(**sizes), rng=seed)
     n = sum(sizes.values())
     counted = Counter(parts.values())
     for label, size in sizes.items():
         own = Counter(part for name, part in parts.items() if name.startswith(label))
-        # a border that cuts all classes at one place leaves each within one image of its share, on each side
+        # one border cuts all classes: each is within one image of it, the others together here within two
         assert abs(own["train"] - size * counted["train"] / n) <= 1 + size / n
         assert abs(own["test"] - size * counted["test"] / n) <= 1 + size / n
 
