@@ -357,10 +357,10 @@ class Fit(Fitted):
 
         Notes
         -----
-        Tukey's P value of a difference d with standard error s is that of ``sqrt(2) abs(d) / s`` in the studentized
-        range distribution of k levels and the degrees of freedom of d (Kramer 1956); limits are d ± s q /
-        sqrt(2) with q its quantile. They are exact for means of equal variance and conservative for others
-        that are independent (Hayter 1984).
+        Tukey's P value of a difference d with standard error s is that of ``sqrt(2) abs(d) / s`` in the
+        studentized range distribution of k levels and the degrees of freedom of d (Kramer 1956); limits are
+        d ± s q / sqrt(2) with q its quantile. They are exact for means of equal variance and conservative
+        for others that are independent (Hayter 1984).
 
         References
         ----------
