@@ -1,5 +1,6 @@
 """Maps that were saved as pictures in the colours of jet: their levels, and their greys."""
 
+from functools import lru_cache
 from pathlib import Path
 
 import cv2
@@ -16,6 +17,8 @@ COLORMAPS = ("jet",)
 _TOLERANCE = 24
 #: Weights of red, green and blue in Pillow's and OpenCV's grey (ITU-R BT.601), in 65,536ths.
 _GREY_WEIGHTS = (19595, 38470, 7471)
+#: The greys of the darkest blue of Matplotlib's jet and of OpenCV's.
+_DARKEST_GREYS = (14, 15)
 #: Fewest grey levels of a picture that tell whether it was in colours of jet; fewer may be any map's.
 _FEWEST_GREYS = 32
 
@@ -87,7 +90,8 @@ def is_grey_of_jet(pixels: np.ndarray) -> bool:
     if pixels.dtype != np.uint8:
         return False
     greys = np.flatnonzero(np.bincount(pixels.ravel(), minlength=256))
-    if len(greys) < _FEWEST_GREYS:
+    # nearly every map of another kind ends here, before any colour is looked up
+    if len(greys) < _FEWEST_GREYS or greys[0] not in _DARKEST_GREYS:
         return False
     for table in _jet_tables():
         greys_of_jet = (table.astype(np.int64) @ _GREY_WEIGHTS + 32768) // 65536
@@ -96,6 +100,7 @@ def is_grey_of_jet(pixels: np.ndarray) -> bool:
     return False
 
 
+@lru_cache
 def _jet_tables() -> tuple[np.ndarray, np.ndarray]:
     """Return the colours of jet by level, (256, 3) red, green and blue: OpenCV's, and Matplotlib's."""
     from matplotlib import colormaps
