@@ -1,4 +1,4 @@
-"""Derivatives of means of outcomes by small steps, which those of a model's solution are compared with."""
+"""Scores between 0 and 1 with both ends, and derivatives of means of outcomes, compared with small steps."""
 
 import numpy as np
 
@@ -20,3 +20,15 @@ def assert_derivatives_are_slopes(mean_function, predictors, step=1e-5):
         np.testing.assert_allclose(
             hessian[:, column], (above.gradient - below.gradient) / (2 * step), rtol=1e-6, atol=1e-9
         )
+
+
+def scores_with_ends(*, zeros=True, ones=True):
+    """The design (80, 2) and the response (80,) of scores of which some are 0 and 1."""
+    rng = np.random.default_rng(4)
+    matrix = np.column_stack([np.ones(80), rng.normal(size=80)])
+    response = rng.beta(3, 2, 80)
+    if zeros:
+        response[:15] = 0.0
+    if ones:
+        response[15:40] = 1.0
+    return matrix, response

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from regression_derivatives import assert_derivatives_are_slopes
+from regression_derivatives import assert_derivatives_are_slopes, scores_with_ends
 from scipy import special, stats
 from statsmodels.discrete.discrete_model import MNLogit
 from tests_support import raises
@@ -47,13 +47,7 @@ def test_parts_of_an_inflated_model_are_logits_of_their_own(scores):
 
 def inflated_solution(*, zeros=True, ones=True):
     """The solution of 80 scores, of which some are 0 and 1."""
-    rng = np.random.default_rng(4)
-    matrix = np.column_stack([np.ones(80), rng.normal(size=80)])
-    response = rng.beta(3, 2, 80)
-    if zeros:
-        response[:15] = 0.0
-    if ones:
-        response[15:40] = 1.0
+    matrix, response = scores_with_ends(zeros=zeros, ones=ones)
     return inflated_beta(matrix, response, intercept=True), response
 
 

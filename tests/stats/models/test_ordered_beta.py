@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from regression_derivatives import assert_derivatives_are_slopes
+from regression_derivatives import assert_derivatives_are_slopes, scores_with_ends
 from scipy import integrate, optimize, stats
 from scipy.special import expit
 from tests_support import raises, warns
@@ -207,13 +207,7 @@ def test_without_lumps_both_are_beta_models(scores):
 
 @pytest.mark.parametrize(("zeros", "ones"), [(True, True), (True, False), (False, True), (False, False)])
 def test_derivatives_of_the_mean_are_slopes_of_small_steps(zeros, ones):
-    rng = np.random.default_rng(4)
-    matrix = np.column_stack([np.ones(80), rng.normal(size=80)])
-    response = rng.beta(3, 2, 80)
-    if zeros:
-        response[:15] = 0.0
-    if ones:
-        response[15:40] = 1.0
+    matrix, response = scores_with_ends(zeros=zeros, ones=ones)
     solution = ordered_beta(matrix, response, intercept=True)
     nuisance = np.tile(solution.nuisance_parameters, (7, 1))
     assert_derivatives_are_slopes(solution.mean_function, np.column_stack([np.linspace(-3, 3, 7), nuisance]))
