@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -287,6 +287,35 @@ class SalstatsWarning(_WithFacts, UserWarning):
     def __init__(self, *parts: MessagePart, subject: object = None, **fields: Any) -> None:
         super().__init__(*parts, **fields)
         self.subject = str(self.message) if subject is None else subject
+
+
+#: Names of packages for pip, where Python imports them by other names.
+_NAMES_FOR_PIP = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "docx": "python-docx",
+    "great_tables": "great-tables",
+    "skimage": "scikit-image",
+}
+
+
+def missing_package(error: ModuleNotFoundError, use: str) -> SalstatsError:
+    """Return the error which says that something (`use`) needs a package, and how to install that."""
+    module = (error.name or str(error)).partition(".")[0]
+    package = _NAMES_FOR_PIP.get(module, module)
+    return SalstatsError(
+        f"{use} needs the package {package}, which is not installed",
+        hint=f"pip install {package} installs it",
+    )
+
+
+@contextlib.contextmanager
+def needed_for(use: str) -> Iterator[None]:
+    """Import what one use needs in the block; SalstatsError says what to install where it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise missing_package(error, use) from error
 
 
 def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object, SalstatsWarning]:

@@ -107,6 +107,10 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
         case MemoryError():
             reason = str(error) or "no more could be had"
             return _fail(f"not enough memory for this ({reason}); ask for less at a time")
+        case ModuleNotFoundError(name=str(name)) if not name.startswith("salstats"):
+            from salstats.errors import missing_package
+
+            return _fail(str(missing_package(error, "this command")))
         case OSError() | ValueError():
             return _report_bad_input(error, flags)
     return None

@@ -18,6 +18,20 @@ _USES_BY_EXTRA = {
     "explain": "the commands make-maps and curves, the functions of ss.explain",
     "dask": "jobs spread over a cluster by joblib.parallel_backend",
 }
+#: Commands and functions that need a required package, of packages that not every command needs.
+_USES_BY_PACKAGE = {
+    "formulaic": "regress, quantile-regress, and figures and tables of their estimates",
+    "great-tables": "table, report, reproduce, demo",
+    "loky": "plot, gallery, report, reproduce, demo",
+    "lxml": "tables as .docx: table, report, reproduce, demo",
+    "matplotlib": "plot, gallery, report, reproduce, demo",
+    "openpyxl": "reading .xlsx, in any command",
+    "pingouin": "correlate --test percbend and bicor",
+    "plotnine": "plot, gallery, report, reproduce, demo",
+    "pooch": "datasets.fetch_lanfredi2021()",
+    "python-docx": "tables as .docx: table, report, reproduce, demo",
+    "statsmodels": "regress, adjusted P values, agreement, report, reproduce, demo",
+}
 #: Length of a SHA-256 as text.
 _N_HEX_DIGITS = 64
 _LATEX = ("lualatex", "xelatex", "pdflatex")
@@ -73,15 +87,18 @@ def _installed() -> Iterator[tuple[str, str]]:
 
     yield "salstats", str(Path(salstats.__file__).parent)
     yield "python", sys.executable
-    yield from _requirements_with_versions() or [
-        ("requirements", "unknown: salstats was not installed by pip")
-    ]
+    requirements = _requirements_with_versions()
+    if not requirements:
+        yield "requirements", "unknown: salstats was not installed by pip"
+    for name, version in requirements:
+        if version == "missing":
+            uses = _USES_BY_PACKAGE.get(name, "most commands")
+            version += f": needed for {uses}; pip install {name} installs it"
+        yield name, version
 
 
 def _optional() -> Iterator[tuple[str, str]]:
     """Yield the optional parts, each with its version or how to install it."""
-    from salstats.display.export.table_png import find_browser
-    from salstats.display.plots.layout.theme import font
     from salstats.errors import SalstatsError
 
     for extra, uses in _USES_BY_EXTRA.items():
@@ -91,12 +108,21 @@ def _optional() -> Iterator[tuple[str, str]]:
             text += f": needed for {uses}; pip install 'salstats[{extra}]' installs it"
         yield extra, text
     try:
+        from salstats.display.export.table_png import find_browser
+
         yield "Chromium", find_browser()
+    except ModuleNotFoundError as error:
+        yield "Chromium", f"not looked for without {error.name}"
     except SalstatsError as error:
         yield "Chromium", f"missing, needed for tables as .png: {error}"
     programs = [shutil.which(name) for name in _LATEX]
     paths = ", ".join(program for program in programs if program is not None)
     yield "LaTeX", paths or "missing: tables can be written as .tex but not typeset"
+    try:
+        from salstats.display.plots.layout.theme import font
+    except ModuleNotFoundError as error:
+        yield "font of figures", f"not looked for without {error.name}"
+        return
     face = font()
     if face.startswith("DejaVu"):
         face += ", Matplotlib's own: journals ask for Arial; Liberation Sans has the same widths"
@@ -105,11 +131,14 @@ def _optional() -> Iterator[tuple[str, str]]:
 
 def _machine() -> Iterator[tuple[str, str]]:
     """Yield the cores and the memory that this process may use."""
-    import joblib
-
     from salstats.memory_limit import LIMIT, limit
 
-    yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
+    try:
+        import joblib
+
+        yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
+    except ModuleNotFoundError:
+        yield "cores", "not counted without joblib"
     table_gb = limit(file_bytes=math.inf) / 2**30
     file_gb = limit() / 2**30
     yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_choice
 from salstats.coded_text import TEXT
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, needed_for
 from salstats.files.input_files import data_folder
 from salstats.readers import lanfredi2021
 from salstats.readers.scores import read_scores
@@ -472,7 +472,8 @@ def fetch_lanfredi2021(
     Traceback (most recent call last):
     salstats.errors.InputFileError: cannot download joint_scores_table1_table2_etsaliencymaps.xlsx from ...
     """
-    import pooch
+    with needed_for("a download"):
+        import pooch
 
     target = Path(folder) if folder is not None else Path(pooch.os_cache("salstats")) / "lanfredi2021"
     for name, sha256 in LANFREDI2021_SHA256.items():

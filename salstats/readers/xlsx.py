@@ -14,7 +14,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
-from salstats.errors import InputFileError, Message, Setting
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, needed_for
 from salstats.memory_limit import SHEET_CELL, check_size
 from salstats.readers.cells import (
     BEYOND_FLOATS,
@@ -44,7 +44,7 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
             # openpyxl warns of styles and validations it leaves out; cell values are all that is read
             warnings.simplefilter("ignore", UserWarning)
             header, rows = _read_sheet(file, data, options)
-    except InputFileError:
+    except SalstatsError:
         raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
         raise InputFileError(
@@ -60,13 +60,14 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
 
 def sheet_names(file: Path) -> list[str]:
     """List the sheets of a workbook; raise InputFileError where it cannot be opened."""
-    from openpyxl import load_workbook
+    with needed_for("an XLSX workbook"):
+        from openpyxl import load_workbook
 
     try:
         with ZipFile(file) as archive:
             _check_unpacked(file, archive, file.stat().st_size)
         book = load_workbook(file, read_only=True)
-    except InputFileError:
+    except SalstatsError:
         raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
         raise InputFileError(
@@ -94,7 +95,8 @@ def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
 
 def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[str], list[list[Any]]]:
     """Read the header and the rows below it."""
-    from openpyxl import load_workbook
+    with needed_for("an XLSX workbook"):
+        from openpyxl import load_workbook
 
     with ZipFile(BytesIO(data)) as archive:
         _check_unpacked(file, archive, len(data))

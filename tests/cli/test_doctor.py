@@ -54,17 +54,22 @@ def test_the_doctor_names_data_that_are_not_as_they_were_made(capsys, monkeypatc
 
 def test_the_doctor_names_the_commands_that_lack_something(capsys, monkeypatch):
     def version(name):
-        if name in ("torch", "distributed"):
+        if name in ("openpyxl", "torch", "distributed"):
             raise metadata.PackageNotFoundError(name)
         return "9.9"
 
     monkeypatch.setattr(metadata, "version", version)
     monkeypatch.setattr(
-        metadata, "requires", lambda _: ["numpy", "torch; extra == 'explain'", "distributed; extra == 'dask'"]
+        metadata,
+        "requires",
+        lambda _: ["numpy", "openpyxl", "torch; extra == 'explain'", "distributed; extra == 'dask'"],
     )
     monkeypatch.setenv("SALSTATS_CHROME", "no_such_browser")
     assert run(["doctor"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert lines["numpy"].split() == ["numpy", "9.9"]
+    assert ".xlsx" in lines["openpyxl"]
+    assert lines["openpyxl"].endswith("pip install openpyxl installs it")
     assert "make-maps" in lines["explain"]
     assert "curves" in lines["explain"]
     assert "cluster" in lines["dask"]

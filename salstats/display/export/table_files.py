@@ -14,7 +14,7 @@ from salstats.display.export.table_text import csv_text, json_text, markdown_tex
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFIXES
 from salstats.display.tables.great_table import record_of
 from salstats.display.tables.rows import TableRows, table_to_rows
-from salstats.errors import Call, Message, SalstatsError, Setting
+from salstats.errors import Call, Message, SalstatsError, Setting, needed_for
 from salstats.files.outputs import check_target, page_names, write_files
 
 
@@ -165,6 +165,7 @@ def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
     if suffix == ".json":
         return json_text(rows).encode()
     # imported late: python-docx takes a while to load, and few sessions write Word documents
-    from salstats.display.export.table_word import word_document
+    with needed_for("a Word document"):
+        from salstats.display.export.table_word import word_document
 
     return word_document(rows)

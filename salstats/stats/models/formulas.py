@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from formulaic.parser import DefaultFormulaParser
-
 from salstats.errors import FormulaError
 
 #: Transforms of one argument that a formula may call.
@@ -191,6 +189,9 @@ def _summand_spans(right_side: str, offset: int) -> list[tuple[int, int]]:
 
 def _parse_tree(formula: str, formula_excerpt: str) -> Any:
     """Return the tree that formulaic builds from a formula, checked to have two sides."""
+    # imported late: it takes as long as pandas, and few calls have a formula
+    from formulaic.parser import DefaultFormulaParser
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
