@@ -133,6 +133,13 @@ class PairsData:
         """Return whether differences stand beside the scores, as those of a single method do."""
         return len(self.methods) == 2
 
+    @property
+    def has_cloud(self) -> pd.Series:
+        """Mask of the pairs whose differences have a cloud: neither few, nor all equal, nor of 0/1 scores."""
+        differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
+        is_varied = differences.transform("nunique") > 1
+        return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _CLOUD_PAIRS)
+
 
 @plot_function
 def plot_pairs(
@@ -600,8 +607,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.is_beside:
         from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    clouds = _clouds(pairs, room)
-    if len(clouds):
+    if drawing.has_cloud.any():
+        clouds = _clouds(pairs[drawing.has_cloud], room)
         cloud = p9.aes("x", "value", fill="mark", group="mark")
         layers.append(p9.geom_polygon(cloud, clouds, alpha=0.4, size=0))
     return [
@@ -615,14 +622,9 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
 def _clouds(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
     """Return the outlines of the densities of differences, in order: columns `x`, `value`, `panel`, `mark`.
 
-    They begin at the right of the place of a method, whose width is `room`. There are none of few pairs and
-    of differences of 0/1 scores.
+    They begin at the right of the place of a method, whose width is `room`.
     """
-    n_pairs = pairs.groupby(["panel", "mark"], observed=True)["difference"].transform("size")
-    has_cloud = ~pairs["binary"] & (n_pairs >= _CLOUD_PAIRS)
-    curves = density_curves(pairs[has_cloud], "difference", ["panel", "mark", "place"])
-    if curves.empty:
-        return curves
+    curves = density_curves(pairs, "difference", ["panel", "mark", "place"])
     # clouds of a panel have the same area
     densest = curves.groupby("panel", observed=True)["density"].transform("max")
     base = curves["place"] + room * _CLOUD_START
@@ -635,7 +637,7 @@ def _clouds(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
 
 
 def _notes(drawing: PairsData, names: Labels) -> list[str]:
-    """Return the sentences of the caption on lines, dots, clouds, means and intervals."""
+    """Return the sentences of the caption on the difference, its marks and the number of pairs."""
     differences = drawing.differences
     reference = names.value("method", drawing.reference)
     method = "method"
@@ -647,12 +649,14 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
         lines = f"Lines: means of each {unit}; pale lines: its pairs"
     elif unit == "case":
         lines = "Lines: cases"
-    parts = [lines, "short bars: means"]
-    if not drawing.pairs["binary"].all():
-        parts.append("dots at the left and clouds: differences and their density")
+    parts = [lines, "short bars: means", "dots at the left: differences"]
+    if drawing.has_cloud.any():
+        parts.append("clouds: densities of differences")
     notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(parts)}."]
     if drawing.pairs["binary"].any():
-        notes.append("Of scores that are 0 or 1, width of lines and area of dots: number of pairs.")
+        # lines of 0/1 scores are never means of units
+        lines = "lines: pairs; " if drawing.has_repeated_units else ""
+        notes.append(f"Of scores that are 0 or 1, {lines}width of lines and area of dots: number of pairs.")
     notes.append(interval_caption(differences, mark="Black dots: mean differences; bars"))
     notes.append(count_sentence(differences, "pair", "incomplete"))
     return notes

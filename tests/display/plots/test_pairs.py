@@ -120,11 +120,36 @@ def test_widths_of_lines_of_hits_show_how_many_pairs_they_are():
     assert "number of pairs" in caption(figure)
 
 
-def test_few_pairs_have_no_cloud():
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda scores: scores[scores["case"] < "case009"],
+        lambda scores: scores.assign(score=scores["score"].round()),
+        lambda scores: scores.assign(score=np.where(scores["method"] == "gradcam", 0.5, 0.25)),
+    ],
+    ids=["few pairs", "0/1 scores", "equal differences"],
+)
+def test_clouds_are_captioned_only_where_they_are_drawn(select):
     scores, differences = small()
-    assert len(layers(ss.plot_pairs(scores, differences), "geom_polygon")) == 1
-    few = scores[scores["case"] < "case009"]
-    assert not layers(ss.plot_pairs(few, ss.difference(few, reference="gradcam")), "geom_polygon")
+    with_cloud = ss.plot_pairs(scores, differences)
+    assert len(layers(with_cloud, "geom_polygon")) == 1
+    assert "clouds" in caption(with_cloud)
+    scores = select(scores)
+    without_cloud = ss.plot_pairs(scores, ss.difference(scores, reference="gradcam", interval="t"))
+    assert not layers(without_cloud, "geom_polygon")
+    assert "clouds" not in caption(without_cloud)
+    assert "dots" in caption(without_cloud)
+
+
+def test_lines_of_hits_are_pairs_also_beside_means_of_patients():
+    scores, _ = clustered()
+    hits = scores.assign(metric="hit", score=(scores["score"] > 0.4).astype(float))
+    scores = pd.concat([scores, hits], ignore_index=True)
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human", interval="t"))
+    lines = layer_data(figure, "geom_segment", 1)
+    lines_of_hits = lines[lines["binary"]]
+    assert lines_of_hits["n"].sum() == 3
+    assert "Of scores that are 0 or 1, lines: pairs" in caption(figure).replace("\n", " ")
 
 
 def test_many_lines_are_thinner_ink_than_few():
