@@ -33,29 +33,31 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     from the variance that each sample contributes and the units that samples share.
     """
     slopes = estimand.gradient(cells.means())
-    per_sum, per_count = _scaled_influence_weights(cells, slopes, cells.count_sample_units())
+    n_units = cells.count_sample_units()
+    per_sum, per_count = _scaled_influence_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
     for row in range(len(variance)):
         row_cells = np.flatnonzero(slopes[row] != 0)
         if len(row_cells) and not np.isnan(variance[row]):
-            df[row] = _degrees_of_freedom(cells, row_cells, per_sum[row], per_count[row])
+            df[row] = _degrees_of_freedom(cells, n_units, row_cells, per_sum[row], per_count[row])
     return VarianceWithDf(variance, df)
 
 
 def _degrees_of_freedom(
-    cells: Cells, row_cells: np.ndarray, per_sum: np.ndarray, per_count: np.ndarray
+    cells: Cells, n_units: np.ndarray, row_cells: np.ndarray, per_sum: np.ndarray, per_count: np.ndarray
 ) -> float:
     """Compute the degrees of freedom of the variance of one estimate.
 
+    `n_units` (n_cells,) are the sizes of the cells' samples, as `Cells.count_sample_units` gives them;
     `row_cells` are the cells that enter the estimate; `per_sum` and `per_count` (n_cells,) are the weights of
     `influence_weights` of this estimate.
     """
     samples, first_positions = np.unique(cells.sample[row_cells], return_index=True)
     # cells of one sample have the same units, so that one cell stands for the sample
     first_cells = row_cells[first_positions]
-    sizes = cells.count_sample_units()[first_cells]
+    sizes = n_units[first_cells]
     if len(samples) == 1:
         return float(sizes[0] - 1)
     variances = np.empty(len(samples))
