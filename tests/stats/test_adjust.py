@@ -46,6 +46,11 @@ def test_case_of_the_procedure_does_not_matter():
         assert adjust(table, procedure=spelled)["p_adjusted"].notna().all()
 
 
+def test_fdr_is_a_name_of_BH_as_in_R():
+    p_values = np.array([0.01, 0.02, 0.02, 0.2])
+    np.testing.assert_array_equal(adjust_p_values(p_values, "fdr"), adjust_p_values(p_values, "BH"))
+
+
 def test_intercepts_are_not_part_of_the_family():
     table = pd.DataFrame(
         {"term": ["(Intercept)", "size", "(Intercept)", "shape"], "p_value": [0.5, 0.01, 0.2, 0.02]}

@@ -149,6 +149,30 @@ def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
     np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
 
 
+@pytest.mark.parametrize(
+    ("kind", "kernel"),
+    [
+        ("fleiss", kappas.fleiss_kappa),
+        ("conger", kappas.conger_kappa),
+        ("light", kappas.light_kappa),
+        ("ac1", kappas.ac1),
+    ],
+)
+def test_kappas_of_a_frame_are_those_of_their_kernels(ratings, kind, kernel):
+    own = alone(ratings.pivot(index="case", columns="reader", values="score").to_numpy(float))
+    (expected,) = kernel(own, equal_weights(own))[0]
+    assert ss.agreement(ratings, kind=kind)["estimate"].iloc[0] == pytest.approx(expected, rel=ROUNDING)
+
+
+def test_normal_limits_of_cohens_kappa_in_a_frame_are_those_of_its_kernel(ratings):
+    two = ratings.query("reader != 'r2'")
+    own = alone(two.pivot(index="case", columns="reader", values="score").to_numpy(float))
+    expected = kappas.cohen_by_normal(own, 0.95)
+    found = ss.agreement(two, kind="cohen", interval="fleiss-cohen-everitt").iloc[0]
+    limits = [found["conf_low"], found["conf_high"]]
+    np.testing.assert_allclose(limits, [expected.conf_low[0], expected.conf_high[0]], rtol=ROUNDING)
+
+
 def test_a_rare_category_warns_of_short_limits(ratings):
     rare = ratings.assign(score=0.0)
     rare.loc[rare["case"].isin(["c001", "c002"]), "score"] = 1
