@@ -1,6 +1,6 @@
 """Tests of terms in interactions are type III on sum contrasts, as car and lmerTest have them."""
 
-from itertools import permutations
+from itertools import cycle, permutations
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +74,12 @@ def test_each_term_has_the_type_3_test_of_r(scores, expected, model):
 def test_no_order_of_levels_changes_a_test(scores, errors):
     formula = "score ~ method * site + method * size"
     usual = ss.joint_test(scores, formula, by=(), errors=errors, unit=_unit(errors), each=True)
-    for methods in permutations(METHODS):
-        for sites in permutations(SITES):
-            rows = _reordered(scores, methods, sites)
-            found = ss.joint_test(rows, formula, by=(), errors=errors, unit=_unit(errors), each=True)
-            assert found["term"].tolist() == usual["term"].tolist()
-            np.testing.assert_allclose(found[NUMBERS], usual[NUMBERS], rtol=1e-8)
+    # every order of the sites, and each order of the methods with four of them
+    for sites, methods in zip(permutations(SITES), cycle(permutations(METHODS)), strict=False):
+        rows = _reordered(scores, methods, sites)
+        found = ss.joint_test(rows, formula, by=(), errors=errors, unit=_unit(errors), each=True)
+        assert found["term"].tolist() == usual["term"].tolist()
+        np.testing.assert_allclose(found[NUMBERS], usual[NUMBERS], rtol=1e-8)
 
 
 def _unit(errors):
