@@ -157,6 +157,7 @@ def designs():
         "ss": ss,
         "scores": scores,
         "readings": readings,
+        "distances": ious.assign(metric="hd95", score=60 * (1 - ious["score"])),
         "trainings": readings.rename(columns={"reader": "seed"}),
         "hits": readings.assign(score=(readings["score"] > 0.3).astype(float), metric="hit"),
         "ratings": readings.assign(metric="rating", truth=(readings["prob"] > 0.5).astype(int)),

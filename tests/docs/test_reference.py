@@ -1,7 +1,7 @@
 """The reference has a page for every public name, and says every column.
 
 `docs/reference/functions.md` declares the shelves: the names of the first, and the named shelf of each other.
-The package's docstring and the front page follow it.
+The package's docstring follows it.
 """
 
 import inspect
@@ -57,14 +57,6 @@ def shelves_of_docstring():
 
 def test_the_docstring_of_the_package_has_the_shelves_of_the_reference():
     assert shelves_of_docstring() == shelves_of_page("###") | shelves_of_page("##")
-
-
-def test_the_front_page_shows_the_first_shelf():
-    rows = re.findall(
-        r"^\| \[(.+?)\]\(reference/functions\.md.*?\) \| (.+) \|$", (DOCS / "index.md").read_text(), re.M
-    )
-    shown = {title: re.findall(r"<salstats\.(\w+)>", cells) for title, cells in rows}
-    assert {title: names for title, names in shown.items() if names} == shelves_of_page("###")
 
 
 def test_the_first_shelf_is_short_and_its_parts_are_the_groups_of_the_commands():

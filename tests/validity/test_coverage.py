@@ -30,6 +30,7 @@ AGAIN = [(10, "1", 0.0), (30, "1-5", 0.3), (50, "few huge", 0.8)]
 SETTING = ["statistic", "source", "scenario", "n_units", "cluster", "icc"]
 DESIGNS = "docs/explanation/designs.md"
 #: Settings whose coverage pages quote.
+MEANS = "statistic == 'mean' and not scenario.str.contains('sparse|failures')"
 SPARSE_MEANS = "statistic == 'mean' and scenario.str.startswith('sparse')"
 WEIGHTED_HITS = "statistic == 'weighted mean' and scenario.str.contains('hit')"
 THREE_READERS = "statistic == 'difference of readers' and scenario.str.contains('3 readers')"
@@ -179,6 +180,7 @@ def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
 @pytest.mark.parametrize(
     ("page", "where", "quoted"),
     [
+        (DESIGNS, f"{MEANS} and cluster == 'few huge' and n_units in (20, 30)", "hold in {} %"),
         (DESIGNS, f"{SPARSE_MEANS} and n_units <= 30", "hold in {} %"),
         (DESIGNS, f"{WEIGHTED_HITS} and n_units == 10", "hold in {} %"),
         (DESIGNS, THREE_READERS, "hold in {} %"),
