@@ -17,6 +17,7 @@ from salstats.stats.models import error_kinds, families
 sys.path.insert(0, str(Path(__file__).parent))
 import commands
 import gallery
+import page_texts
 
 project = "salstats"
 author = "The salstats developers"
@@ -136,9 +137,19 @@ def with_choices(text: str) -> str:
 
 
 def setup(app: Any) -> None:
-    """Let docstrings list the choices of a record."""
+    """Let docstrings list the choices of a record, and the search show excerpts without a server."""
 
     def list_choices(*event: Any) -> None:
         event[-1][:] = with_choices("\n".join(event[-1])).split("\n")
 
+    def load_texts(app: Any, page: str, *event: Any) -> None:
+        if page == "search":
+            app.add_js_file("search.js")
+
+    def write_texts(app: Any, error: Exception | None) -> None:
+        if error is None and app.builder.format == "html":
+            page_texts.write_texts(sorted(app.env.found_docs), Path(app.outdir))
+
     app.connect("autodoc-process-docstring", list_choices)
+    app.connect("html-page-context", load_texts)
+    app.connect("build-finished", write_texts)

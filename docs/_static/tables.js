@@ -3,10 +3,13 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const table of document.querySelectorAll(".bd-content .pst-scrollable-table-container > table")) {
     if (table.closest(".cell_output")) continue;
     const headings = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
-    if (headings.length < 3) continue;
+    if (headings.length < 2) continue;
     table.classList.add("stacked");
     for (const row of table.tBodies[0].rows) {
-      [...row.cells].forEach((cell, i) => (cell.dataset.heading = cell.textContent.trim() && headings[i]));
+      [...row.cells].forEach((cell, i) => {
+        cell.dataset.heading = headings[i];
+        cell.classList.toggle("empty", !cell.textContent.trim());
+      });
     }
   }
 });

@@ -3,9 +3,11 @@
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -44,6 +46,16 @@ def pages(site) -> list[Path]:
     """Every page but the listings of source code."""
     apart = {"_modules", "_static"}
     return [p for p in sorted(site.rglob("*.html")) if apart.isdisjoint(p.relative_to(site).parts)]
+
+
+@pytest.fixture(scope="session")
+def served(site) -> Iterator[str]:
+    """The address of the site where a server of this machine serves it."""
+    handler = partial(SimpleHTTPRequestHandler, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +136,43 @@ def test_the_search_works_without_a_server(site, browser):
             })"""
         )
     assert any("salstats.percent_decrease.html" in link for link in found)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("opened", ["from a disk", "from a server"])
+def test_the_search_shows_where_the_word_stands_on_each_page(site, served, browser, opened):
+    start = site.as_uri() if opened == "from a disk" else served
+    with Page(browser, f"{start}/search.html?q=clustered") as page:
+        results = page.run(
+            """() => new Promise((done) => {
+              const results = () => [...document.querySelectorAll("#search-results li:not(.kind-object)")]
+                .map((li) => [li.querySelector("a").href, li.querySelector(".context")?.textContent]);
+              const isComplete = () =>
+                document.querySelector("#search-results .search-summary")?.textContent &&
+                results().every(([address, excerpt]) => excerpt);
+              const look = (left) =>
+                isComplete() || !left ? done(results()) : setTimeout(look, 100, left - 1);
+              look(200);
+            })"""
+        )
+    assert f"{start}/howto/unit.html" in [address.split("#")[0] for address, _ in results]
+    assert [address for address, excerpt in results if "cluster" not in (excerpt or "").lower()] == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "height"), [(SCREEN, 800), (PHONE, 844)])
+def test_the_front_page_begins_with_what_it_is_for_whom_and_how_to_start(site, browser, width, height):
+    links = ('a[href="start/index.html"]', 'a[href="start/choosing.html"]')
+    first = ["h1", "h1 ~ p", "h1 ~ .highlight-bash", "h1 ~ ul", *links]
+    with Page(browser, (site / "index.html").as_uri(), width=width, height=height) as page:
+        page.settle()
+        bottoms = page.run(
+            """(selectors) => selectors.map(
+              (selector) => document.querySelector(`article :is(${selector})`).getBoundingClientRect().bottom
+            )""",
+            first,
+        )
+    assert [selector for selector, bottom in zip(first, bottoms, strict=True) if bottom > height] == []
 
 
 @pytest.mark.browser

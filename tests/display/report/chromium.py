@@ -27,8 +27,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
-    # no name is ever resolved, so that nothing can be loaded from a network
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    # only this machine is found, so that nothing can be loaded from a network
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )
 #: Seconds a slow machine may take to start the browser, or to answer one command.
