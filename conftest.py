@@ -1,7 +1,9 @@
-"""Without the extra `explain` its modules cannot be imported, and their examples are not run."""
+"""Without the extra `explain` its examples are not run; a file's tests run in one worker."""
 
 import os
 from importlib.util import find_spec
+
+import pytest
 
 # one worker per core is enough for a core
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -14,7 +16,15 @@ collect_ignore_glob = ["tests/reference/*", *([] if _IS_THERE else ["salstats/ex
 
 def pytest_collection_modifyitems(items):
     """Under CI a missing extra is a failure."""
-    import pytest
-
     if not _IS_THERE and os.environ.get("CI"):
         raise pytest.UsageError("the extra 'explain' is not installed; pip install '.[test]' brings it")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give the tests of a file to one worker, so that what they share is made once."""
+    if config.getoption("dist") != "load":
+        return None  # another way was asked for
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
