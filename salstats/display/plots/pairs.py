@@ -37,11 +37,12 @@ from salstats.display.plots.layout.text_fit import (
     chars_in,
     crossed_labels,
     names_below,
+    short_labels,
     text_width_mm,
     wrapped_texts,
 )
-from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, REFERENCE
-from salstats.display.text.format import noun
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.text.format import noun, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS, check_scores
@@ -92,8 +93,15 @@ _BINARY_ALPHA = 0.6
 #: Opacity of the dots of few pairs, and of those of many; number of pairs of a panel that are few.
 _DOT_ALPHAS = (0.3, 0.8)
 _OPAQUE_DOTS = 40
-#: Opacity of pale lines over that of other lines.
+#: Opacity of pale lines over that of other lines, of grey lines and of those in the colours of units.
 _PALE_SHARE = 0.35
+_PALE_COLOUR_SHARE = 0.7
+#: Most units that have a colour each: as many as the palette has.
+_MAX_COLOURED_UNITS = len(PALETTE)
+#: Longest name of a unit in the legend: characters of a line.
+_UNIT_CHARS = 24
+#: Fill of clouds where colours are those of units.
+_CLOUD_FILL = "#AAAAAA"
 #: Relative difference between an estimate and the mean of the drawn differences that rounding explains.
 _ROUNDING_TOLERANCE = 1e-6
 
@@ -109,16 +117,19 @@ class PairsData:
         horizontal axis), `score_panel` and `panel` (those of scores and of differences).
     pairs : DataFrame
         A row for each method's score with the reference's, with the same four columns, `line` and `unit`, the
-        numbers of the line and of the unit that the pair belongs to, and `binary`: whether all scores of its
-        panel are 0 or 1.
+        numbers of the line and of the unit that the pair belongs to, `unit_label`, the text of a unit that
+        has a colour of its own, and `binary`: whether all scores of its panel are 0 or 1.
     ends : DataFrame
-        A row for each end of a line: `panel`, `line`, `unit`, `mark`, `place`, `score` and `binary`.
+        A row for each end of a line: `panel`, `line`, `unit`, `unit_label`, `mark`, `place`, `score` and
+        `binary`.
     methods : dict
         Text of each method, the reference first.
     reference : str
         The reference.
     has_repeated_units : bool
         Whether a unit has several lines in a panel.
+    unit_labels : list of str
+        The texts of the units, in order, if they have colours of their own; else methods have them.
     """
 
     differences: Estimates
@@ -127,6 +138,7 @@ class PairsData:
     methods: dict[Any, str]
     reference: str
     has_repeated_units: bool
+    unit_labels: list[str]
 
     @property
     def is_beside(self) -> bool:
@@ -177,8 +189,10 @@ def plot_pairs(
         The figure, or its first page. Its `data` are the pairs: the rows of methods with `reference_score`,
         `difference` and `panel`. Panels of one metric have the same axes, and those of scores and of
         differences are to the same scale where they stand side by side. Where a unit has several lines, such
-        as a patient with several cases, lines are the means of units and those of pairs are pale. Lines and
-        dots of 0/1 scores are as wide as pairs are many.
+        as a patient with several cases, lines are the means of units and those of pairs are pale; up to eight
+        units, such as hospitals, have a colour each. A panel for each of them is drawn of differences by
+        their column, as in `difference(scores, reference="human", by=["metric", "hospital"])`. Lines and dots
+        of 0/1 scores are as wide as pairs are many.
 
     Raises
     ------
@@ -249,9 +263,7 @@ def plot_pairs(
         )
         + p9.scale_size_identity()
         + p9.scale_alpha_identity()
-        + group_scales(
-            drawing.methods, [reference], ("color", "fill", "shape"), grid.width, labels=names, solid=True
-        )
+        + _colour_scales(drawing, names, grid.width)
         + grid.elements(
             block_height,
             y=y_title,
@@ -261,16 +273,32 @@ def plot_pairs(
                 *margin_notes(drawn, names, "nature", marked=False),
                 not_drawn_sentence(missing, names, missing.keys),
             ],
+            legend=drawing.unit_labels,
             further_mm=place_names.height - BOTTOM_MM + LINE_MM,
         )
         + p9.theme(
             axis_title_x=p9.element_blank(),
             axis_text_x=p9.element_text(va="top", **place_names.text_options),
-            legend_position="none",
         )
     )
+    if not drawing.unit_labels:
+        figure = figure + p9.theme(legend_position="none")
     pages = grid.pages(figure, block_height).pages
     return paged_figure([_with_facets(page, grid, is_beside=drawing.is_beside) for page in pages])
+
+
+def _colour_scales(drawing: PairsData, names: Labels, width: float) -> list[Any]:
+    """Return the scales of colours, fills and shapes: methods have them all, unless colours are of units."""
+    if not drawing.unit_labels:
+        aesthetics = ("color", "fill", "shape")
+        return group_scales(drawing.methods, [drawing.reference], aesthetics, width, labels=names, solid=True)
+    unit_texts = {label: label for label in drawing.unit_labels}
+    return [
+        *group_scales(drawing.methods, [drawing.reference], ("shape",), width, labels=names),
+        *group_scales(unit_texts, (), ("color",), width, solid=True),
+        # names below the panels tell methods
+        p9.guides(shape="none"),
+    ]
 
 
 def _names_of_places(drawing: PairsData, place_width: float) -> TileNames:
@@ -357,19 +385,28 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, name
     are_outcomes = pairs[["score", "reference_score"]].isin([0, 1]).all(axis=1)
     pairs["binary"] = are_outcomes.groupby(pairs["panel"], observed=True).transform("all")
     pairs["unit"] = pairs["line"]
+    pairs["unit_label"] = ""
+    unit_labels: list[str] = []
     unit = drawn.only_value("unit")
     if unit in pairs.columns:
         unit_numbers = pairs.groupby(unit, dropna=False, sort=False).ngroup()
         # the share of hits of a few cases is no hit: lines of 0/1 scores are those of pairs
         pairs["unit"] = unit_numbers.where(~pairs["binary"], pairs["line"])
     n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
+    has_repeated_units = bool(n_lines.max() > 1)
+    if has_repeated_units and pairs[unit].nunique() <= _MAX_COLOURED_UNITS:
+        texts = short_labels(names, str(unit), pairs[unit], width=_UNIT_CHARS, lines=1)
+        unit_labels = list(texts.values())
+        # equal lines of 0/1 scores are one line, which is of no unit
+        pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")
     return PairsData(
         differences=drawn.with_frame(frame),
         pairs=pairs,
         ends=_line_ends(pairs, methods[reference]),
         methods=methods,
         reference=reference,
-        has_repeated_units=bool(n_lines.max() > 1),
+        has_repeated_units=has_repeated_units,
+        unit_labels=unit_labels,
     )
 
 
@@ -431,7 +468,7 @@ def _line_ends(pairs: pd.DataFrame, reference_text: str) -> pd.DataFrame:
     ends = pd.concat([of_reference, pairs], ignore_index=True)
     ends["mark"] = pd.Categorical(ends["mark"], pairs["mark"].cat.categories, ordered=True)
     ends["panel"] = ends["score_panel"]
-    return ends[["panel", "line", "unit", "mark", "place", "score", "binary"]]
+    return ends[["panel", "line", "unit", "unit_label", "mark", "place", "score", "binary"]]
 
 
 def _axis_ends(drawing: PairsData) -> pd.DataFrame:
@@ -510,13 +547,11 @@ def _score_layers(drawing: PairsData) -> list[Any]:
     ends = drawing.ends
     layers = []
     if drawing.has_repeated_units:
-        layers.append(_line_layer(ends[~ends["binary"]], "line", pale=True))
-        unit_columns = ["panel", "unit", "mark", "place", "binary"]
+        layers.append(_line_layer(ends[~ends["binary"]], "line", drawing, pale=True))
+        unit_columns = ["panel", "unit", "unit_label", "mark", "place", "binary"]
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
-    layers.append(_line_layer(ends, "unit", pale=False))
-    dots = _with_dot_sizes(ends)
-    dot = p9.aes("place", "score", color="mark", shape="mark", size="size", alpha="alpha")
-    layers.append(p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS))
+    layers.append(_line_layer(ends, "unit", drawing, pale=False))
+    layers.append(_dot_layer(_with_dot_sizes(ends), "place", drawing))
     means = _means(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.is_beside:
@@ -526,11 +561,11 @@ def _score_layers(drawing: PairsData) -> list[Any]:
     return layers
 
 
-def _line_layer(ends: pd.DataFrame, line: str, *, pale: bool) -> p9.geom_segment:
+def _line_layer(ends: pd.DataFrame, line: str, drawing: PairsData, *, pale: bool) -> p9.geom_segment:
     """Return a layer of lines between the ends of each value of the column `line`.
 
-    A line connects neighbouring methods that both have an end. Equal lines of 0/1 scores are one line, the
-    wider the more they are.
+    Lines are grey unless units have colours. A line connects neighbouring methods that both have an end.
+    Equal lines of 0/1 scores are one line, the wider the more they are.
     """
     key = ["panel", line]
     ordered = ends.sort_values([*key, "place"], kind="stable").reset_index(drop=True)
@@ -539,18 +574,26 @@ def _line_layer(ends: pd.DataFrame, line: str, *, pale: bool) -> p9.geom_segment
     lines = lines[lines["next_place"] == lines["place"] + 1]
     n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
     lines = lines.assign(n_lines=n_lines)
-    line_columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary"]
+    line_columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary", "unit_label"]
     lines = lines.groupby(line_columns, observed=True).size().rename("n").reset_index()
     share = np.where(lines["binary"], lines["n"] / lines["n_lines"], 0.0)
     alpha = np.clip(_OPAQUE_LINES / lines["n_lines"], *_LINE_ALPHAS)
     alpha = np.where(lines["binary"], _BINARY_ALPHA, alpha)
     if pale:
-        alpha = alpha * _PALE_SHARE
+        alpha = alpha * (_PALE_COLOUR_SHARE if drawing.unit_labels else _PALE_SHARE)
     lines = lines.assign(size=_LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share, alpha=alpha)
     segment = p9.aes("place", "score", xend="next_place", yend="next_score", size="size", alpha="alpha")
-    return p9.geom_segment(
-        segment, lines, color=_LINE_COLOUR, lineend="round", raster=len(lines) > RASTER_POINTS
-    )
+    style: dict[str, Any] = {"lineend": "round", "raster": len(lines) > RASTER_POINTS, "show_legend": False}
+    if drawing.unit_labels:
+        return p9.geom_segment(p9.aes(color="unit_label", **segment), lines, **style)
+    return p9.geom_segment(segment, lines, color=_LINE_COLOUR, **style)
+
+
+def _dot_layer(dots: pd.DataFrame, x: str, drawing: PairsData) -> p9.geom_point:
+    """Return a layer of dots at the column `x` and `score`, in the colours of units if these have any."""
+    colour = "unit_label" if drawing.unit_labels else "mark"
+    dot = p9.aes(x, "score", color=colour, shape="mark", size="size", alpha="alpha")
+    return p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS)
 
 
 def _with_dot_sizes(dots: pd.DataFrame) -> pd.DataFrame:
@@ -559,7 +602,7 @@ def _with_dot_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     The area of a dot of 0/1 scores, or of differences of these, shows how many pairs have it.
     """
     n_dots = dots.groupby(["panel", "mark"], observed=True)["score"].transform("size")
-    columns = ["panel", "mark", "place", "score", "binary", "n_dots"]
+    columns = ["panel", "mark", "unit_label", "place", "score", "binary", "n_dots"]
     distinct = dots.assign(n_dots=n_dots).groupby(columns, observed=True).size().rename("n").reset_index()
     share = np.where(distinct["binary"], distinct["n"] / distinct["n_dots"], 0.0)
     smallest = np.where(distinct["n_dots"] <= _OPAQUE_DOTS, _FEW_DOT_SIZE, _DOT_SIZE)
@@ -597,7 +640,6 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     spread = evenly_spread_fractions([dots["panel"], dots["mark"]])
     spread = np.where(dots["binary"], 0.5, spread)
     dots["x"] = dots["place"] - room * (_DOTS_START + _DOTS_WIDTH * spread)
-    dot = p9.aes("x", "score", color="mark", shape="mark", size="size", alpha="alpha")
     layers: list[Any] = [
         p9.geom_hline(p9.aes(yintercept="zero"), frame[["panel"]].assign(zero=0.0), color=GUIDE, size=0.4)
     ]
@@ -609,11 +651,15 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.has_cloud.any():
         clouds = _clouds(pairs[drawing.has_cloud], room)
-        cloud = p9.aes("x", "value", fill="mark", group="mark")
-        layers.append(p9.geom_polygon(cloud, clouds, alpha=0.4, size=0))
+        cloud = p9.aes("x", "value", group="mark")
+        style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
+        if drawing.unit_labels:
+            layers.append(p9.geom_polygon(cloud, clouds, fill=_CLOUD_FILL, **style))
+        else:
+            layers.append(p9.geom_polygon(p9.aes(fill="mark", **cloud), clouds, **style))
     return [
         *layers,
-        p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS),
+        _dot_layer(dots, "x", drawing),
         p9.geom_linerange(p9.aes("place", ymin="conf_low", ymax="conf_high"), barred_rows(frame), size=0.7),
         p9.geom_point(p9.aes("place", "estimate"), frame, size=1.2, color=REFERENCE),
     ]
@@ -647,6 +693,8 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
     lines = "Lines: pairs"
     if drawing.has_repeated_units:
         lines = f"Lines: means of each {unit}; pale lines: its pairs"
+        if drawing.unit_labels:
+            lines += f"; colours: {plural(unit)}"
     elif unit == "case":
         lines = "Lines: cases"
     parts = [lines, "short bars: means", "dots at the left: differences"]

@@ -1,13 +1,17 @@
 """Estimation plots: the lines of pairs, their differences, and means and intervals of the frame given."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from display.frames import large_study, small_study
 from display.plots.estimate_figures import caption, layer_data, layers, scale
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.plots.pairs import _breaks
 from salstats.errors import SalstatsError
 
@@ -96,6 +100,45 @@ def test_lines_of_patients_with_several_cases_are_their_means_and_cases_are_pale
     pale, dark = (layer_data(figure, "geom_segment", number)["alpha"] for number in (0, 1))
     assert pale.max() < dark.min()
     assert "means of each patient" in caption(figure)
+
+
+def of_hospitals(n_hospitals):
+    """Scores and hits of 24 cases of some hospitals, and differences whose unit is the hospital."""
+    scores = large_study(24, 24).query(
+        "task == 'Edema' and method in ['human', 'ig', 'lime'] and reader != 'r2'"
+    )
+    hospital = scores["case"].str[-3:].astype(int) % n_hospitals
+    scores = scores.assign(hospital=hospital.map("H{}".format)).drop(columns=["patient", "reader", "task"])
+    scores = scores.query("metric in ['iou', 'hit']")
+    return scores, ss.difference(scores, reference="human", unit="hospital", n_replicates=99)
+
+
+def test_few_units_of_several_cases_have_a_colour_each_and_hits_none():
+    scores, differences = of_hospitals(8)
+    figure = ss.plot_pairs(scores, differences)
+    assert scale(figure, "color").limits == [f"H{i}" for i in range(8)]
+    hospitals = scores.drop_duplicates("case").set_index("case")["hospital"]
+    of_unit = figure.data["case"].map(hospitals).where(figure.data["metric"] == "iou", "")
+    assert (figure.data["unit_label"] == of_unit).all()
+    drawn = figure.draw(show=False)
+    lines = [lines for axes in drawn.axes for lines in axes.collections if isinstance(lines, LineCollection)]
+    colours = {to_hex(colour).upper() for collection in lines for colour in collection.get_edgecolor()}
+    plt.close(drawn)
+    assert set(PALETTE) <= colours
+
+
+def test_many_units_have_no_colours():
+    scores, differences = of_hospitals(9)
+    figure = ss.plot_pairs(scores, differences)
+    assert "Human benchmark" in scale(figure, "color").limits
+    assert set(figure.data["unit_label"]) == {""}
+
+
+def test_differences_by_a_cluster_have_a_panel_for_each():
+    scores, _ = of_hospitals(3)
+    differences = ss.difference(scores, reference="human", by=["metric", "hospital"], n_replicates=99)
+    panels = ss.plot_pairs(scores, differences.query("metric == 'iou'")).data["panel"].cat.categories
+    assert list(panels[::2]) == ["H0", "H1", "H2"]
 
 
 def test_a_pair_for_each_reading_of_the_reference():
