@@ -431,6 +431,20 @@ def test_a_covariate_too_large_for_a_float_is_text(text_file, workbook_file, num
             assert ss.read_data(file)["size"].tolist() == [number, "2.5"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["02139", "10115"], ["02139", "10115"]),
+        (["9007199254740993", "2"], ["9007199254740993", "2"]),
+        (["0.5", "0"], [0.5, 0.0]),
+        (["12", "0"], [12.0, 0.0]),
+    ],
+)
+def test_digits_with_a_leading_zero_or_beyond_a_float_are_names(text_file, cells, expected):
+    file = text_file(f"case,code\na,{cells[0]}\nb,{cells[1]}\n")
+    assert ss.read_data(file)["code"].tolist() == expected
+
+
 @pytest.mark.parametrize("number", ["9007199254740993", "-9007199254740993"])
 def test_a_covariate_that_loses_digits_beside_a_fraction_is_named(text_file, parquet_file, number):
     text = text_file(f"case,size\na,2.5\nb,{number}\n")

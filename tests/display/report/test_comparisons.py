@@ -157,6 +157,16 @@ def test_more_methods_than_can_be_told_one_by_one_share_a_sentence():
     assert re.search(r"for m0 and 16\.0% \[.*?\] for m6; m7 did not show a difference", text)
 
 
+@pytest.mark.parametrize(("n_methods", "all_named"), [(6, True), (7, False)])
+def test_six_methods_are_named_and_seven_are_counted(n_methods, all_named):
+    names = [f"m{i}" for i in range(n_methods)]
+    rows = [contrast_row(name, 10.0 + i, 5.0, 20.0, "lower", task="Average") for i, name in enumerate(names)]
+    text = said("decrease", frame(*rows, *(row | {"task": task} for row in rows for task in "AB")))
+    first_sentence = text.split("scored worse")[0]
+    assert all(name in first_sentence for name in names) is all_named
+    assert (f"all {n_methods} methods" in first_sentence) is not all_named
+
+
 def test_labels_that_a_user_gave_stand_as_they_were_given():
     labels = {"human": "Radiologist", "gradcam": "our CAM", "iou": "mIoU", "task": {"A": "Atelectasis"}}
     text = said("decrease", five_tasks(A=OPEN), labels=labels)
