@@ -19,6 +19,12 @@ from salstats.stats.engine.score_reasons import absent_pairs, count_missing_with
 #: Smallest and largest score.
 Range = tuple[float, float]
 _TERMS = ("mean", "difference", "percent_decrease")
+#: Relative difference between an average decrease and one of its two definitions that floating-point
+#: arithmetic explains.
+_DECREASE_TOLERANCE = 1e-9
+#: A definition of an average decrease is excluded where its difference from the estimate is this many times
+#: that of the other definition, which shows how far the numbers of a frame are rounded.
+_EXCLUDING_RATIO = 10
 
 
 def missing_bounds(
@@ -63,15 +69,18 @@ def missing_bounds(
     Warns
     -----
     SalstatsWarning
-        The range of a metric with undefined scores is unknown; the members of an average are not in the
+        The range of a metric with undefined scores is unknown; not all members of an average are in the
         frame.
 
     Notes
     -----
     The bounds of a mean of n scores with m more undefined ones are (n mean + m limit) / (n + m). The bounds
     of an average are averages of those of its members; a task without any defined score is not a member, as
-    it is not in the estimate. The bounds are for the cases of the sample: they do not include sampling
-    error, and `conf_low` and `conf_high` do not include them.
+    it is not in the estimate. An average percentage decrease is the decrease of the averages or, with
+    `average="task_mean"`, the mean of the decreases. A frame does not say which; it is known from the
+    estimate. If both definitions give the estimate, or nearly do so in a frame of rounded numbers, the bounds
+    are the lowest and the highest of those of both. The bounds are for the cases of the sample: they do not
+    include sampling error, and `conf_low` and `conf_high` do not include them.
 
     References
     ----------
@@ -141,11 +150,11 @@ def missing_bounds(
     members_of_averages = _members_of_averages(frame, keys)
     for row, members in members_of_averages.items():
         means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan
+        n_undefined[row] = n_undefined[members].sum() if members else np.nan
     bounds = _bounds_of_estimates(frame, means)
     for row, members in members_of_averages.items():
-        n_undefined[row] = n_undefined[members].sum() if members else np.nan
-        if _is_mean_of_decreases(frame.iloc[row]):
-            bounds.loc[row] = bounds.loc[members].mean(axis=0, skipna=False)
+        if frame["term"].iloc[row] == "percent_decrease":
+            bounds.loc[row] = _bounds_of_average_decrease(frame, row, members, bounds)
     # Where every score is defined the bounds are the estimate, without rounding errors.
     all_defined = n_undefined == 0
     return frame.assign(
@@ -263,34 +272,75 @@ def _is_average(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list[int]]:
-    """Return for each row that is an average the rows that it averages; warn where there are none."""
+    """Return for each row that is an average the rows that it averages: its members.
+
+    Their numbers of scores add up to that of the average. Where they do not, the frame lacks some of them: a
+    warning says so, and the average has no members.
+    """
     averages = _is_average(frame, keys)
     is_average_row = averages.any(axis=1)
+    has_means = frame[_mean_columns(frame)].notna().all(axis=1)
     members_of_averages = {}
+    n_incomplete = 0
     for row in np.flatnonzero(is_average_row):
         averaged_column = str(averages.columns[int(averages.loc[row].to_numpy().argmax())])
         is_overall = frame[averaged_column].astype("object") == OVERALL
-        is_member = ~is_average_row & ~is_overall & frame["estimate"].notna()
-        for column in keys:
+        is_member = ~is_average_row & ~is_overall & has_means
+        for column in [*keys, "term"]:
             if column != averaged_column:
                 is_member &= frame[column] == frame[column].iloc[row]
+        n_of_average = frame["n"].iloc[row]
+        if frame.loc[is_member, "n"].sum() != n_of_average:
+            # a mean of decreases leaves out those from a reference of 0, which are undefined
+            is_member &= frame["estimate"].notna()
+        if frame.loc[is_member, "n"].sum() != n_of_average:
+            is_member[:] = False
+            n_incomplete += 1
         members_of_averages[int(row)] = [int(member) for member in np.flatnonzero(is_member)]
-    n_without_members = sum(not members for members in members_of_averages.values())
-    if n_without_members:
+    if n_incomplete:
         warn(
-            f"{n_without_members} averages have no bounds: the estimates lack the rows that they are of",
+            f"{n_incomplete} averages have no bounds: the estimates lack rows that they are of",
             option="estimates",
-            value=n_without_members,
+            value=n_incomplete,
         )
     return members_of_averages
 
 
-def _is_mean_of_decreases(row: pd.Series) -> bool:
-    """Return whether an average row is the mean of decreases and not the decrease of the mean scores."""
-    if row["term"] != "percent_decrease":
-        return False
-    decrease_of_means = 100 * (1 - row["method_mean"] / row["reference_mean"])
-    return not np.isclose(decrease_of_means, row["estimate"], rtol=1e-9, atol=0, equal_nan=True)
+def _mean_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of mean scores."""
+    if "n_pairs" in frame.columns:
+        return ["method_mean", "reference_mean"]
+    return ["estimate"]
+
+
+def _bounds_of_average_decrease(
+    frame: pd.DataFrame, row: int, members: list[int], bounds: pd.DataFrame
+) -> pd.Series:
+    """Return the bounds `low` and `high` of an average percentage decrease.
+
+    Those in `bounds` are of the decrease of the averages. Where the estimate is the mean of the members'
+    decreases, the bounds are the means of theirs; where it may be either, they are the outer ones of both.
+    """
+    bounds_of_means = bounds.iloc[row]
+    bounds_of_decreases = bounds.iloc[members].mean(axis=0, skipna=False)
+    estimate = float(frame["estimate"].iloc[row])
+    method_mean = float(frame["method_mean"].iloc[row])
+    reference_mean = float(frame["reference_mean"].iloc[row])
+    if np.isnan(estimate) or reference_mean == 0:
+        return bounds_of_means
+    decrease_of_means = 100 * (1 - method_mean / reference_mean)
+    mean_of_decreases = float(frame["estimate"].iloc[members].mean(skipna=False))
+    error_of_means = abs(decrease_of_means - estimate)
+    error_of_decreases = abs(mean_of_decreases - estimate)
+    tolerance = _DECREASE_TOLERANCE * max(100.0, abs(estimate))
+    may_be_of_means = error_of_means <= max(tolerance, _EXCLUDING_RATIO * error_of_decreases)
+    may_be_of_decreases = error_of_decreases <= max(tolerance, _EXCLUDING_RATIO * error_of_means)
+    if not may_be_of_decreases:
+        return bounds_of_means
+    if not may_be_of_means:
+        return bounds_of_decreases
+    both = pd.DataFrame([bounds_of_means, bounds_of_decreases])
+    return pd.Series({"low": both["low"].min(skipna=False), "high": both["high"].max(skipna=False)})
 
 
 def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
@@ -301,8 +351,7 @@ def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
         return pd.DataFrame({"low": low, "high": high})
     reference_low = means["reference_low"]
     reference_high = means["reference_high"]
-    if not (frame["term"] == "percent_decrease").all():
-        return pd.DataFrame({"low": low - reference_high, "high": high - reference_low})
+    is_difference = frame["term"] == "difference"
     with np.errstate(divide="ignore", invalid="ignore"):
         smallest_decrease = 100 * (1 - high / reference_low.where(reference_low > 0))
         largest_decrease = 100 * (1 - low / reference_high)
@@ -310,9 +359,9 @@ def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
     is_unbounded = (reference_low <= 0) & high.notna()
     return pd.DataFrame(
         {
-            "low": smallest_decrease.mask(is_unbounded, -np.inf),
+            "low": smallest_decrease.mask(is_unbounded, -np.inf).mask(is_difference, low - reference_high),
             # With a method's mean below 0 a smaller reference mean would give a larger decrease.
-            "high": largest_decrease.mask(low < 0),
+            "high": largest_decrease.mask(low < 0).mask(is_difference, high - reference_low),
         }
     )
 
@@ -324,8 +373,7 @@ def _score_ranges(
     metrics = pd.Series([""] * len(frame))
     if "metric" in frame.columns:
         metrics = frame["metric"].astype(TEXT)
-    mean_columns = ["method_mean", "reference_mean"] if "n_pairs" in frame.columns else ["estimate"]
-    means = frame[mean_columns]
+    means = frame[_mean_columns(frame)]
     limits_of_metrics = _limits_of_metrics(limits, metrics)
     lows = {}
     highs = {}

@@ -84,14 +84,83 @@ def test_a_table_alone_takes_both_scores_of_a_pair_for_undefined(scores) -> None
         assert (closer["bound_high"].to_numpy() <= found["bound_high"] + 1e-12).all()
 
 
+def _decreases(scores: pd.DataFrame, average: str) -> pd.DataFrame:
+    return ss.percent_decrease(scores, reference="human", by=BY, average=average, interval="delta")
+
+
 @pytest.mark.parametrize("average", ["task", "task_mean"])
 def test_bounds_of_decreases_are_those_of_scores_filled_in(scores, average) -> None:
-    def decreases(of: pd.DataFrame) -> pd.DataFrame:
-        options = {"by": BY, "average": average, "interval": "delta"}
-        return ss.percent_decrease(of, reference="human", **options)
+    found = ss.missing_bounds(_decreases(scores, average), scores=scores)
+    low, high = (_decreases(_filled(scores, *fill), average) for fill in ((1, 0), (0, 1)))
+    _assert_bounds(found, low, high)
 
-    found = ss.missing_bounds(decreases(scores), scores=scores)
-    _assert_bounds(found, decreases(_filled(scores, 1, 0)), decreases(_filled(scores, 0, 1)))
+
+def _scores_of_tasks(human: dict[str, list[float]], cam: dict[str, list[float]]) -> pd.DataFrame:
+    """Scores of findings that are there, in the order of the cases, each in four cases."""
+    frames = []
+    for method, scores_of_tasks in {"human": human, "cam": cam}.items():
+        wide = pd.concat(4 * [pd.DataFrame(scores_of_tasks)], ignore_index=True)
+        wide = wide.assign(case=[f"c{i}" for i in wide.index])
+        frames.append(wide.melt("case", var_name="task", value_name="score").assign(method=method))
+    return pd.concat(frames, ignore_index=True).assign(metric="iou", label=1)
+
+
+@pytest.mark.parametrize("average", ["task", "task_mean"])
+def test_decreases_that_may_be_of_means_or_means_have_the_outer_bounds(average) -> None:
+    # equal means of the reference: the mean of the decreases is the decrease of the means
+    scores = _scores_of_tasks(
+        {"A": [np.nan, 0.8, 0.8, 0.8], "B": [0.8, 0.8, 0.8, 0.8]},
+        {"A": [np.nan, 0.2, 0.6, 0.7], "B": [0.6, 0.1, 0.3, 0.4]},
+    )
+    low = [_decreases(_filled(scores, 1, 0), definition)["estimate"] for definition in ("task", "task_mean")]
+    high = [_decreases(_filled(scores, 0, 1), definition)["estimate"] for definition in ("task", "task_mean")]
+    found = ss.missing_bounds(_decreases(scores, average), scores=scores)
+    np.testing.assert_allclose(found["bound_low"], np.minimum(*low), rtol=1e-11)
+    np.testing.assert_allclose(found["bound_high"], np.maximum(*high), rtol=1e-11)
+
+
+def test_bounds_of_no_decrease_of_the_averages_are_those_of_scores_filled_in() -> None:
+    # both sides' scores are exchanged in the second task
+    scores = _scores_of_tasks(
+        {"A": [np.nan, 0.8, 0.8, 0.8], "B": [0.7, 0.2, 0.6, 0.8]},
+        {"A": [np.nan, 0.2, 0.6, 0.7], "B": [0.8, 0.8, 0.8, np.nan]},
+    )
+    decreases = _decreases(scores, "task")
+    assert decreases["estimate"].iloc[-1] == pytest.approx(0, abs=1e-12)
+    low, high = (_decreases(_filled(scores, *fill), "task") for fill in ((1, 0), (0, 1)))
+    _assert_bounds(ss.missing_bounds(decreases, scores=scores), low, high)
+
+
+def test_average_decreases_of_a_rounded_frame_keep_their_bounds(scores) -> None:
+    decreases = _decreases(scores, "task")
+    found = ss.missing_bounds(decreases.round(5), scores=scores)
+    expected = ss.missing_bounds(decreases, scores=scores)
+    np.testing.assert_allclose(found["bound_low"], expected["bound_low"], atol=0.01)
+    np.testing.assert_allclose(found["bound_high"], expected["bound_high"], atol=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+def test_a_task_whose_reference_is_0_counts_in_the_decrease_of_the_averages() -> None:
+    scores = _scores_of_tasks(
+        {"A": [0.0, 0.0, 0.0], "B": [0.5, 0.9, np.nan], "C": [0.8, 0.6, 0.4]},
+        {"A": [0.2, 0.1, 0.3], "B": [0.4, 0.6, np.nan], "C": [0.1, 0.1, 0.2]},
+    )
+    for average in ("task", "task_mean"):
+        found = ss.missing_bounds(_decreases(scores, average), scores=scores).query("task == 'Average'")
+        for bound, fill in (("bound_low", (1, 0)), ("bound_high", (0, 1))):
+            filled = _decreases(_filled(scores, *fill), average).query("task == 'Average'")
+            np.testing.assert_allclose(found[bound], filled["estimate"], rtol=1e-11)
+
+
+def test_differences_and_decreases_in_one_frame_keep_their_bounds(scores) -> None:
+    gaps = ss.difference(scores, reference="human", by=BY, average="task", interval="cr2")
+    decreases = _decreases(scores, "task")
+    found = ss.missing_bounds(pd.concat([gaps, decreases], ignore_index=True), scores=scores)
+    for frame in (gaps, decreases):
+        expected = ss.missing_bounds(frame, scores=scores)
+        rows = found[found["term"] == frame["term"].iloc[0]].reset_index(drop=True)
+        bounds = ["bound_low", "bound_high"]
+        pd.testing.assert_frame_equal(rows[bounds], expected[bounds])
 
 
 def test_every_two_methods_have_bounds(scores) -> None:
@@ -147,11 +216,14 @@ def test_scores_outside_the_range_of_their_metric_have_no_bounds_but_those_given
         np.testing.assert_allclose(given, 100 * ss.missing_bounds(means)[side])
 
 
-def test_averages_without_their_members_have_no_bounds(scores) -> None:
+@pytest.mark.parametrize("left_out", [{"Edema"}, set(ss.datasets.load_simulated()["task"])])
+def test_averages_without_all_their_members_have_no_bounds(scores, left_out) -> None:
     means = ss.summarize(scores, average="task", interval="cr2")
-    alone = means[means["task"] == "Average"]
+    remaining = means[~means["task"].isin(left_out)]
     with warns(option="estimates", value=6):
-        assert ss.missing_bounds(alone)["bound_low"].isna().all()
+        found = ss.missing_bounds(remaining)
+    assert found.loc[found["task"] == "Average", ["bound_low", "bound_high"]].isna().all(axis=None)
+    assert found.loc[found["task"] != "Average", "bound_low"].notna().all()
 
 
 def test_what_has_no_bounds_is_refused(scores) -> None:
