@@ -1,7 +1,7 @@
 """Tables to files: HTML and PNG as great-tables shows them, other formats from a table's record."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from great_tables import GT
@@ -155,17 +155,43 @@ def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
     suffix = target.suffix.lower()
     if rows is None or suffix == ".html":
         return page.encode()
-    if suffix == ".tex":
-        return latex_table(rows, label=target.stem).encode()
-    if suffix == ".csv":
-        # with a byte order mark, or Excel takes a dash for three other signs
-        return csv_text(rows).encode("utf-8-sig")
-    if suffix == ".md":
-        return markdown_text(rows).encode()
-    if suffix == ".json":
-        return json_text(rows).encode()
+    return CONTENTS[suffix](rows, target)
+
+
+def _latex_content(rows: TableRows, target: Path) -> bytes:
+    """Return the LaTeX of a table, whose label is the name of its file."""
+    return latex_table(rows, label=target.stem).encode()
+
+
+def _word_content(rows: TableRows, target: Path) -> bytes:
+    """Return a Word document of a table."""
     # imported late: python-docx takes a while to load, and few sessions write Word documents
     with needed_for("a Word document"):
         from salstats.display.export.table_word import word_document
 
     return word_document(rows)
+
+
+def _csv_content(rows: TableRows, target: Path) -> bytes:
+    """Return the CSV of a table, with a byte order mark, or Excel takes a dash for three other signs."""
+    return csv_text(rows).encode("utf-8-sig")
+
+
+def _markdown_content(rows: TableRows, target: Path) -> bytes:
+    """Return the Markdown of a table."""
+    return markdown_text(rows).encode()
+
+
+def _json_content(rows: TableRows, target: Path) -> bytes:
+    """Return the JSON of a table."""
+    return json_text(rows).encode()
+
+
+#: Functions that return the content of a file, by the endings of the formats that are written from a record.
+CONTENTS: dict[str, Callable[[TableRows, Path], bytes]] = {
+    ".tex": _latex_content,
+    ".docx": _word_content,
+    ".csv": _csv_content,
+    ".md": _markdown_content,
+    ".json": _json_content,
+}

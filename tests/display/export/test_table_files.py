@@ -13,6 +13,7 @@ import salstats as ss
 from salstats.display.export import table_files
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_html import html_page
+from salstats.display.tables.file_formats import RECORD_SUFFIXES, TABLE_SUFFIXES
 from salstats.errors import InputFileError, SalstatsError
 
 #: Each ending with what its files begin with.
@@ -21,6 +22,7 @@ STARTS = {
     ".tex": b"% Needs in the preamble:",
     ".docx": b"PK",
     ".csv": b"\xef\xbb\xbf",
+    ".md": b"",
     ".json": b"{\n",
 }
 
@@ -28,6 +30,11 @@ STARTS = {
 @pytest.fixture
 def foreign():
     return GT(pd.DataFrame({"task": ["Edema"], "iou": [0.5]}), rowname_col="task")
+
+
+def test_every_ending_is_written_and_tested():
+    assert set(table_files.CONTENTS) == set(RECORD_SUFFIXES)
+    assert {*STARTS, ".png"} == set(TABLE_SUFFIXES)
 
 
 @pytest.mark.parametrize("suffix", STARTS)
@@ -100,7 +107,7 @@ def test_what_the_record_does_not_hold_is_refused_and_can_be_written_as_html(for
 @pytest.mark.parametrize(
     ("path", "fields"),
     [
-        ("t.pdf", {"choices": (".html", ".tex", ".docx", ".csv", ".md", ".json", ".png")}),
+        ("t.pdf", {"choices": TABLE_SUFFIXES}),
         ("nowhere/t.csv", {"option": None, "choices": ()}),
         ("there.csv", {"option": "overwrite"}),
     ],

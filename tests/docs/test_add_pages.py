@@ -1,0 +1,39 @@
+"""The examples of the pages "Add a ..." run, each page in a process of its own, as they change records."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "developers").glob("add_*.md"))
+#: Pages that only name files: their examples are the package's own.
+WITHOUT_EXAMPLES = {"add_more"}
+
+
+def script_of(page):
+    """Return the cells of a page as one script; cells that write a file write it."""
+    cells = []
+    for cell in re.findall(r"^```\{code-cell\} python\n(.*?)^```", page.read_text(), re.M | re.S):
+        code = re.sub(r"\A(---\n.*?^---\n|:tags:[^\n]*\n\n?)", "", cell, flags=re.M | re.S)
+        written = re.match(r"%%writefile \$(\w+)/(\S+)\n", code)
+        if written:
+            folder, name = written.groups()
+            code = f"({folder} / {name!r}).write_text({code[written.end() :]!r})\n"
+        cells.append(code)
+    return "\n".join(cells)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_without_numpy_warning(page, tmp_path):
+    script = script_of(page)
+    assert bool(script) == (page.stem not in WITHOUT_EXAMPLES)
+    (tmp_path / "page.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "page.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    errors = [line for line in done.stderr.splitlines() if "Traceback" in line]
+    assert errors == []
