@@ -7,6 +7,9 @@ from unittest.mock import patch
 
 import pandas as pd
 
+import salstats as ss
+from salstats.studies.engine import make_items
+
 ANALYSES = Path(__file__).resolve().parents[1] / "analyses"
 
 
@@ -16,6 +19,16 @@ def run_script(key, *arguments):
     with patch.object(sys, "argv", [str(script), *map(str, arguments)]):
         runpy.run_path(str(script), run_name="__main__")
     return Path(arguments[-1])
+
+
+def reproduce_items(key, *items, **options):
+    """The frames of some items as `ss.reproduce` makes them; the others are not made."""
+
+    def make_some(offered, *given):
+        return make_items([item for item in offered if item.key in items], *given)
+
+    with patch("salstats.studies.reproduction.make_items", make_some):
+        return ss.reproduce(key, **options)
 
 
 def assert_same_rows(written, expected, keys):

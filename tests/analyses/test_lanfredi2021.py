@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from study_scripts import reproduce_items
 
 import salstats as ss
 
@@ -20,7 +21,7 @@ TOLERANCE = 1e-12
 
 @pytest.fixture(scope="module")
 def reproduced():
-    return ss.reproduce("lanfredi2021")
+    return reproduce_items("lanfredi2021", *TABLES, "design")
 
 
 @pytest.fixture(params=["embedded", "file"])

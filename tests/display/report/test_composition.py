@@ -114,10 +114,15 @@ def test_the_page_has_no_nan_and_sentences_have_no_raw_names(simulated):
     assert not [s for pair in sentences for s in pair if re.search(r"gradcam|area_ratio|n_instances", s)]
 
 
-def test_the_same_input_gives_the_same_bytes(small, tmp_path):
+def test_the_same_input_gives_the_same_bytes_and_a_bar_on_a_terminal_only(
+    small, tmp_path, capsys, monkeypatch
+):
     edema = small[small["task"] == "Edema"]
-    for name in ("one", "two"):
-        ss.report(edema, tmp_path / name, n_replicates=199, jobs=1)
+    for name, terminal in (("one", False), ("two", True)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal, raising=False)
+        ss.report(edema, tmp_path / name, n_replicates=199, jobs=1, progress=True)
+        said = capsys.readouterr().err
+        assert [word in said for word in ("Statistics", "Tables", "Figures", "Page")] == [terminal] * 4
     digests = [
         {f: hashlib.sha256((tmp_path / name / f).read_bytes()).hexdigest() for f in files(tmp_path / name)}
         for name in ("one", "two")
@@ -168,15 +173,6 @@ def test_what_is_special_about_scores_is_said(small):
     far = sentences_of(small.assign(metric="hausdorff", distance_unit="mm"))
     assert "Hausdorff distance (mm) (0 or more; smaller is better)" in far
     assert "Penalised Dice is a reconstruction" in sentences_of(small.assign(metric="pdc"))
-
-
-def test_a_bar_says_what_is_done_on_a_terminal_only(small, tmp_path, capsys, monkeypatch):
-    edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")]
-    for name, terminal in (("one", False), ("two", True)):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal, raising=False)
-        ss.report(edema, tmp_path / name, n_replicates=199, jobs=1, progress=True)
-        said = capsys.readouterr().err
-        assert [word in said for word in ("Statistics", "Tables", "Figures", "Page")] == [terminal] * 4
 
 
 # the command

@@ -31,7 +31,8 @@ def scores(made_up_study):
 
 @pytest.fixture(scope="module")
 def full(made_up_study):
-    return ss.score(made_up_study, metrics="iou", slice="full")
+    """Scores of the maps, on all images."""
+    return ss.score(made_up_study.select(methods="saliency"), metrics="iou", slice="full")
 
 
 def drawn(truths, **given):
@@ -176,8 +177,10 @@ def test_s1_misses_can_count_as_zero(made_up_study, scores):
 def test_s2_a_slope_on_the_probability_needs_no_cutoff(made_up, made_up_study, full):
     cutoff = made_up / "expected" / "tune" / "probability_tuning_results.csv"
     slopes = []
-    for rows in (full, ss.score(made_up_study, metrics="iou", slice="full", cutoff=cutoff)):
-        positive = rows.query("method == 'saliency' and label == 1")
+    annotated = [case.case for case in made_up_study if case.annotated]
+    maps = made_up_study.select(cases=annotated, methods="saliency")
+    for rows in (full, ss.score(maps, metrics="iou", slice="full", cutoff=cutoff)):
+        positive = rows.query("label == 1")
         slopes.append(ss.regress(positive, "score ~ prob", by=()).set_index("term").loc["prob", "estimate"])
     # the README of the oracle
     assert np.round(slopes, 3).tolist() == [0.348, 0.515]
