@@ -204,7 +204,8 @@ def network_of_function(path: str) -> Any:
     file, _, name = path.partition(":")
     module_name = file.removesuffix(".py")
     # `python -m` finds modules in this folder, an installed program does not
-    sys.path.insert(0, str(Path.cwd()))
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
     try:
         module = import_module(module_name)
         network = getattr(module, name, None)
@@ -219,10 +220,10 @@ def network_of_function(path: str) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
-            reason = f"no file {module_name}.py in {Path.cwd()}, and no installed module {module_name}"
+            reason = f"no file {module_name}.py in {folder}, and no installed module {module_name}"
         raise SalstatsError(f"--network {path}: {reason}") from error
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(folder)
     if not isinstance(network, imported_explain().Network):
         raise SalstatsError(
             f"--network {path} gives a {type(network).__name__}, and should give a salstats.explain.Network"

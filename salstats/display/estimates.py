@@ -123,9 +123,7 @@ class Estimates:
     @cached_property
     def is_exponentiated(self) -> np.ndarray:
         """True for each row whose estimate and limits are exponentiated, such as odds ratios."""
-        # a frame that was read from a file may hold text in the place of True
-        texts = [str(value).lower() for value in self.row_values("exponentiated")]
-        return np.isin(texts, ("true", "1", "1.0"))
+        return np.array([value is True for value in self.row_values("exponentiated")], dtype=bool)
 
     @cached_property
     def has_limits(self) -> np.ndarray:
@@ -227,7 +225,8 @@ def read_estimates(
     Returns
     -------
     Estimates
-        Its numbers are floats, and it has columns of limits, which are NaN where the frame has none.
+        Its numbers are floats, its flag `exponentiated` is True or False, and it has columns of limits, which
+        are NaN where the frame has none.
 
     Raises
     ------
@@ -243,6 +242,8 @@ def read_estimates(
             rows[column] = numbers_of(rows[column], column, name)
         elif column in ("conf_low", "conf_high"):
             rows[column] = np.nan
+    if "exponentiated" in rows.columns:
+        rows["exponentiated"] = _flags_of(rows["exponentiated"])
     return Estimates(rows, name, tuple(grouping_columns(rows)))
 
 
@@ -276,6 +277,11 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     if "reference" in columns and frame["reference"].nunique() > 1:
         keys.append("reference")
     return keys
+
+
+def _flags_of(column: pd.Series) -> pd.Series:
+    """Return a column of True and False; files hold these as 1 and 0 or as text."""
+    return column.astype(str).str.lower().isin(["true", "1", "1.0"])
 
 
 def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:

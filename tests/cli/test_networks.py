@@ -130,13 +130,19 @@ def module(tmp_path, monkeypatch, calls):
         "def make(): return network",
         "def other(): return 3",
         "def broken(): raise KeyError('lost')",
+        "def leaving():",
+        "    import os",
+        "    os.chdir('/')",
+        "    return network",
     ]
     (tmp_path / "own_networks.py").write_text("\n".join(lines))
     yield "own_networks"
     sys.modules.pop("own_networks", None)
 
 
-@pytest.mark.parametrize("path", ["own_networks:make", "own_networks.py:make", "own_networks:network"])
+@pytest.mark.parametrize(
+    "path", ["own_networks:make", "own_networks.py:make", "own_networks:network", "own_networks:leaving"]
+)
 def test_networks_of_a_module_are_made_or_taken(module, path):
     before = list(sys.path)
     assert isinstance(network_of_function(path), Network)

@@ -7,6 +7,8 @@ from tests_support import raises
 
 from salstats.display.estimates import check_distinct, read_estimates
 from salstats.errors import ColumnError, SalstatsError
+from salstats.files.frame_files import write_frame
+from salstats.readers.scores import read_data
 
 FRAME = pd.DataFrame(
     {
@@ -60,6 +62,15 @@ def test_rows_are_described_one_by_one(estimates):
     one_sided = read_estimates(FRAME.assign(conf_high=np.nan))
     assert one_sided.has_limits.tolist() == [True, True, False, False]
     assert not one_sided.has_both_limits.any()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_exponentiated_rows_are_known_after_a_file(tmp_path, suffix):
+    file = tmp_path / f"ratios{suffix}"
+    write_frame(FRAME.drop(columns="task").assign(exponentiated=[True, False, False, True]), file)
+    for frame in (read_data(file), FRAME.assign(exponentiated=["True", "False", "", "true"])):
+        assert read_estimates(frame).is_exponentiated.tolist() == [True, False, False, True]
+    assert not read_estimates(FRAME).is_exponentiated.any()
 
 
 def test_a_method_called_average_is_a_summary_row_but_not_over_tasks():

@@ -244,7 +244,7 @@ def _distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
 
 def _threshold_texts(thresholds: Sequence[str]) -> list[str]:
     """Return thresholds in print: those with a name first, then the range of those that are numbers."""
-    numbers = [text for text in thresholds if _is_number(text)]
+    numbers = sorted((text for text in thresholds if _is_number(text)), key=float)
     texts = [f"{threshold_label(text)} threshold" for text in thresholds if text not in numbers]
     if len(numbers) == 1:
         texts.append(f"a threshold of {numbers[0]}")

@@ -70,10 +70,16 @@ class Wording:
         """Confidence level in percent, without its sign."""
         return level_text(self.settings.level)
 
+    @property
+    def significance_level(self) -> float:
+        """Level of tests, such as 0.05."""
+        # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
+        return round(1 - self.settings.level, 10)
+
     @cached_property
     def alpha(self) -> str:
-        """Level of tests: "0.05", or ".05" where the journal has no leading zeros."""
-        text = f"{1 - self.settings.level:.10g}"
+        """Level of tests in print: "0.05", or ".05" where the journal has no leading zeros."""
+        text = f"{self.significance_level:.10g}"
         if STYLES[self.settings.style].p_zero:
             return text
         return text.replace("0.", ".", 1)
@@ -127,11 +133,11 @@ class Wording:
 
     def is_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value lies below the level."""
-        return np.asarray(estimates.reported_p_values < 1 - self.settings.level)
+        return np.asarray(estimates.reported_p_values < self.significance_level)
 
     def is_not_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value does not lie below the level."""
-        return np.asarray(estimates.reported_p_values >= 1 - self.settings.level)
+        return np.asarray(estimates.reported_p_values >= self.significance_level)
 
     def low_p_phrase(self, estimates: Estimates) -> str:
         """Return the condition for what is taken as shown: "a Holm-adjusted P below 0.05"."""

@@ -271,7 +271,7 @@ def estimate_kind(row: Mapping[Any, Any]) -> str:
     if isinstance(row.get("average"), str):
         return "Average marginal effect"
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
-    if row.get("exponentiated") in (True, 1):
+    if row.get("exponentiated") is True:
         return link.ratio
     return link.effect
 

@@ -308,6 +308,11 @@ def test_slice_and_threshold_are_told_where_the_scores_say_them():
     assert "so an AUROC is of the others only" in text
 
 
+def test_the_range_of_thresholds_is_that_of_their_numbers():
+    text = told(scores=SCORES.assign(threshold=["5.0", "100.0"]))
+    assert "a threshold of 5.0 to 100.0" in text
+
+
 def test_thresholds_by_name_are_told_beside_numbers():
     text = told(scores=SCORES.assign(threshold=["li", "0.4"]))
     assert "became masks at Li's threshold and a threshold of 0.4." in text

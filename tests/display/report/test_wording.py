@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
@@ -75,6 +76,14 @@ def test_each_p_value_says_what_it_is():
     }
     for text, table in expected.items():
         assert WORDS.estimate_texts(read_estimates(table), 1) == [text]
+
+
+def test_a_p_value_at_the_level_is_not_below_it():
+    # 1 - 0.95 is 0.050000000000000044
+    rows = [contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", p=p) for p in (0.0499, 0.05, np.nan)]
+    estimates = read_estimates(frame(*rows))
+    assert WORDS.is_significant(estimates).tolist() == [True, False, False]
+    assert WORDS.is_not_significant(estimates).tolist() == [False, True, False]
 
 
 def test_messages_have_the_labels_of_the_report():

@@ -94,16 +94,15 @@ def distinct_values(frame: pd.DataFrame, column: str) -> list[Any]:
 
 def is_ratio(estimates: Estimates) -> bool:
     """Return whether estimates are exponentiated; raise where only some of them are."""
-    name = estimates.name
-    # a frame that was read from a file may have texts in this column
-    exponentiated = {str(value).lower() == "true" for value in estimates.values("exponentiated")}
-    if len(exponentiated) > 1:
+    is_exponentiated = estimates.is_exponentiated
+    if is_exponentiated.any() and not is_exponentiated.all():
+        name = estimates.name
         raise SalstatsError(
             f"{name} holds exponentiated estimates beside others, which share no axis",
             hint=f'keep one kind, as in {name}.query("exponentiated")',
             column="exponentiated",
         )
-    return exponentiated == {True}
+    return bool(is_exponentiated.any())
 
 
 def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:

@@ -156,15 +156,18 @@ def wrapped_texts(
 ) -> dict[str, str]:
     """Return each text as it is wrapped (see `wrapped`), by the text.
 
-    Texts that would be shortened to the same lines end in numbers.
+    Texts that would have the same lines, as they are shortened or differ in blanks alone, end in numbers.
     """
     wrapped_of: dict[str, str] = {}
-    for text in texts:
+    for text in dict.fromkeys(texts):
         number = 1
         short_text = wrapped(text, width, lines)
         while short_text in wrapped_of.values():
             number += 1
-            short_text = wrapped(text, width, lines, cut=f"… ({number})")
+            ending = f"… ({number})"
+            short_text = wrapped(text, width, lines, cut=ending)
+            if not short_text.endswith(ending):
+                short_text = wrapped(f"{text} ({number})", width, lines, cut=ending)
         wrapped_of[text] = short_text
     return wrapped_of
 

@@ -60,7 +60,7 @@ def test_p_is_written_with_or_without_a_zero_by_style():
 
 
 def test_ratios_are_all_or_none_of_the_estimates():
-    assert is_ratio(ratios(exponentiated="True"))
+    assert is_ratio(ratios(exponentiated=True))
     assert not is_ratio(ratios(exponentiated=False))
     with raises(SalstatsError, column="exponentiated"):
         is_ratio(ratios(exponentiated=[True, False]))

@@ -23,6 +23,7 @@ from salstats.display.plots.layout.text_fit import (
     short_labels,
     text_width_mm,
     wrapped,
+    wrapped_texts,
 )
 from salstats.display.plots.layout.theme import MM_PER_INCH, TEXT_PT, font
 from salstats.display.text.labels import Labels
@@ -58,6 +59,15 @@ def test_labels_that_are_cut_to_the_same_text_are_numbered():
     assert text_width_mm(texts[LONG + "2"]) <= text_width_mm("m" * 24)
     with raises(SalstatsError, option="labels", column="task"):
         short_labels(Labels({"a": "x", "b": "x"}), "task", ["a", "b"])
+
+
+@pytest.mark.parametrize("text", ["Edema", LONG])
+def test_labels_that_differ_in_blanks_alone_are_numbered(text):
+    texts = [text, f"{text}  ", f" {text}"]
+    short_texts = list(wrapped_texts(texts, width=20, lines=2).values())
+    assert short_texts[0] == wrapped(text, 20, 2)
+    assert [short_text[-3:] for short_text in short_texts[1:]] == ["(2)", "(3)"]
+    assert wrapped_texts([text, text], width=20, lines=2) == {text: short_texts[0]}
 
 
 def test_captions_are_as_high_as_their_lines():
