@@ -476,10 +476,12 @@ COMMANDS = (
         STUDY,
         "study --scores scores.csv --metric iou --images images -o examples.pdf",
         flag_words={"labels": "label"},
-        # paths and names are options of one value or of a list here
-        omit=("cases", "images"),
+        # paths and names are options of one value or of a list here; --human is the folder of people's masks,
+        # as in every command that reads a study
+        omit=("cases", "images", "human"),
         run=runs.run_gallery,
         extra_options=(
+            option("with_human", bool, False, "Draw people's masks in the panels of the methods too."),
             option("images", Path | None, None, "Folder of the images (default: grey ground)."),
             option("cases", list[str] | None, None, "Cases to draw (default: those that --at picks)."),
             option(

@@ -224,6 +224,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
     case_names = split(run.options.pop("cases", None))
     picks = split(run.options.pop("at", None)) or ["worst", "median", "best"]
     picked_by = run.options.pop("picked_by", None)
+    run.options["human"] = run.options.pop("with_human")
     scores_file = run.options.pop("scores", None)
     if scores_file is None and not case_names:
         raise typer.BadParameter("--scores or --cases is missing, which say what cases are drawn")

@@ -156,15 +156,9 @@ def _recognised(folder: Path) -> Format:
     maps_folder = "MAPS"
     if any(path.suffix.lower() in MAP_SUFFIXES for path in folder.iterdir()):
         maps_folder = folder_name
-    signs = ", ".join(study_format.signs for study_format in FORMATS.values())
     raise InputFileError(
-        f"the files in {folder_name} have names of no known format (such as {signs})",
-        hint=Message(
-            _smallest_study(maps_folder),
-            "; or name the format with ",
-            Setting("format"),
-            f" ({', '.join(FORMATS)})",
-        ),
+        f"{folder_name} is a study in no known format (page 'Formats')",
+        hint=_smallest_study(maps_folder),
         option="format",
         choices=FORMATS,
         path=folder,
@@ -174,8 +168,7 @@ def _recognised(folder: Path) -> Format:
 def _smallest_study(maps_folder: str = "MAPS") -> Message:
     """Write the layout of the smallest study, the options that name it, and the page that shows it."""
     return Message(
-        "the smallest study is a folder of maps and one of masks with equal names, such as MAPS/img1.npy and "
-        "MASKS/img1.png, without another folder: ",
+        "the smallest study is MAPS/img1.npy and MASKS/img1.png: ",
         Setting("maps", {"METHOD": maps_folder}),
         " and ",
         Setting("truth", "MASKS"),

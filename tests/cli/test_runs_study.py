@@ -412,6 +412,24 @@ def test_a_gallery_shows_the_picked_or_the_named_cases(capsys, folder):
     assert (folder / "picked.txt").read_text(encoding="utf-8").startswith("Threshold")
 
 
+def test_a_gallery_of_folders_draws_the_masks_of_people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mask = np.pad(np.ones((8, 8), bool), 6)
+    for subfolder, content in (("cams", mask * 0.5), ("masks", mask), ("people", np.roll(mask, 2, axis=1))):
+        (tmp_path / subfolder).mkdir()
+        np.save(tmp_path / subfolder / "img1.npy", content)
+    gallery = ["gallery", "--maps", "cams", "--truth", "masks", "--cases", "img1"]
+    legends = {}
+    for name, options in (
+        ("maps", []),
+        ("people", ["--human", "people", "--methods", "cams", "--with-human"]),
+    ):
+        assert run([*gallery, *options, "-o", f"{name}.svg"]) == 0
+        legends[name] = "".join(ElementTree.parse(f"{name}.svg").getroot().itertext())
+    assert "Human benchmark" in legends["people"]
+    assert "Human benchmark" not in legends["maps"]
+
+
 def test_a_gallery_without_cases_or_scores_says_what_chooses_them(capsys, folder):
     assert run(["gallery", "study", "-o", "gallery.png"]) == 2
     line = error_line(capsys)

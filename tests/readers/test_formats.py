@@ -27,12 +27,14 @@ def test_a_study_is_read_by_the_format_that_knows_its_files():
     assert ss.read_study(folder).tasks == ss.read_study(folder, format="maps").tasks
 
 
-def test_a_folder_in_no_format_is_told_the_signs_of_all(tmp_path):
+def test_the_error_of_a_folder_in_no_format_fits_three_lines_and_names_the_options_of_the_smallest_study(
+    tmp_path,
+):
     with pytest.raises(InputFileError) as error:
         ss.read_study(tmp_path)
-    assert all(
-        record.signs in str(error.value) and record.name in str(error.value) for record in FORMATS.values()
-    )
+    assert error.value.choices == tuple(FORMATS)
+    assert [setting.option for setting in error.value.hint.settings()] == ["maps", "truth"]
+    assert len(str(error.value).replace(str(tmp_path), "")) < 3 * 80
 
 
 def test_a_format_or_an_option_that_is_none_is_refused(tmp_path):
