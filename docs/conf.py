@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+# pages are made side by side, and threads of one that wait for those of another use up the processor
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import salstats
 from salstats import metrics
 from salstats.cli.demo import run_demo
