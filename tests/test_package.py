@@ -41,10 +41,9 @@ def test_public_options_are_keyword_only_and_documented(name):
     for parameter in inspect.signature(function).parameters.values():
         if parameter.default is not inspect.Parameter.empty and name != "write_frame":
             # what is read may be left out where options name it: `folder`, and `path` of read_study
-            is_data = parameter.name in ("folder", "n_patients", "terms") or (name, parameter.name) == (
-                "read_study",
-                "path",
-            )
+            may_be_left_out = {("read_study", "path"), ("plot_overlay", "task")}
+            is_data = parameter.name in ("folder", "n_patients", "terms")
+            is_data = is_data or (name, parameter.name) in may_be_left_out
             assert is_data or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
         assert parameter.name in text, f"{name} does not document {parameter.name}"
 

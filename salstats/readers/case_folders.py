@@ -332,36 +332,46 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
     truth = files.truth
     for case_file in files.case_files():
         _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
+    missing_by_source: dict[str, list[str]] = {}
     for masks in files.masks.values():
         cases_of_task: dict[str, set[str]] = {}
         for case, mask_of_task in masks.values.items():
             for task in mask_of_task:
                 cases_of_task.setdefault(task, set()).add(case)
-        _warn_of_missing_files(cases_of_task, masks.file, truth)
+        missing_by_source[str(masks.file)] = _missing_files(cases_of_task, truth)
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
         _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
-        _warn_of_missing_files(files_of_task, folder, truth)
+        missing_by_source[str(folder)] = _missing_files(files_of_task, truth)
+    _warn_of_missing_files(missing_by_source, truth)
 
 
-def _warn_of_missing_files(
-    cases_of_task: Mapping[str, Collection[str]], source: PathLike, truth: CaseFile
-) -> None:
-    """Warn of masks of the truth whose case and task a method has no map or mask of."""
-    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
+def _missing_files(cases_of_task: Mapping[str, Collection[str]], truth: CaseFile) -> list[str]:
+    """List the masks of the truth whose case and task a method has no map or mask of."""
     has_tasks = len(truth.tasks()) > 1
     missing = []
     for case, mask_of_task in sorted(truth.values.items()):
         for task in mask_of_task:
             if case not in cases_of_task.get(task, ()):
                 missing.append(f"{task}/{case}" if has_tasks else case)
-    if missing:
+    return missing
+
+
+def _warn_of_missing_files(missing_by_source: Mapping[str, list[str]], truth: CaseFile) -> None:
+    """Warn of masks of the truth that methods have no file for, once for all methods that lack the same."""
+    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
+    sources_by_missing: dict[tuple[str, ...], list[str]] = {}
+    for source, missing in missing_by_source.items():
+        if missing:
+            sources_by_missing.setdefault(tuple(missing), []).append(source)
+    for missing_masks, sources in sources_by_missing.items():
+        names = ", ".join(sources)
         warn(
-            f"{source}: {len(missing)} of {n_masks} masks in {truth.file} have no counterpart "
-            f"({quoted(missing)}), so that their scores are undefined",
+            f"{names}: {len(missing_masks)} of {n_masks} masks in {truth.file} have no counterpart "
+            f"({quoted(missing_masks)}), so that their scores are undefined",
             column="case",
-            value=missing,
-            path=str(source),
+            value=list(missing_masks),
+            path=sources[0],
         )
 
 

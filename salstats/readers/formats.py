@@ -157,8 +157,10 @@ def _recognised(folder: Path) -> Format:
     if any(path.suffix.lower() in MAP_SUFFIXES for path in folder.iterdir()):
         maps_folder = folder_name
     raise InputFileError(
-        f"{folder_name} is a study in no known format (page 'Formats')",
-        hint=_smallest_study(maps_folder),
+        f"{folder_name} is a study in no known format",
+        hint=Message(
+            _smallest_study(maps_folder), "; ", Setting("format"), " names another (page 'Formats')"
+        ),
         option="format",
         choices=FORMATS,
         path=folder,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import check_choice
+from salstats.checks import check_choice, quoted
 from salstats.display.plots.gallery import (
     IMAGE,
     gallery,
@@ -23,7 +23,7 @@ from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message, SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
@@ -45,7 +45,7 @@ _SCALES = ("each", "shared")
 def plot_overlay(
     study: Study,
     case: str,
-    task: str,
+    task: str | None = None,
     *,
     method: str | None = None,
     threshold: MaskOption = OTSU,
@@ -70,8 +70,10 @@ def plot_overlay(
     ----------
     study : Study
         From a reader, such as `read_chexlocalize`.
-    case, task : str
-        What to show.
+    case : str
+        The case to show.
+    task : str, optional
+        The task to show; by default the only one there is.
     method : str, optional
         The saliency method, or `human`; by default the only one there is. Where a method has several models
         or seeds the name is that of one series, as "gradcam:densenet:1".
@@ -105,8 +107,8 @@ def plot_overlay(
     Raises
     ------
     SalstatsError
-        No such case, task or method; several series of the method; a size that nothing says, or that image
-        and masks disagree on.
+        No such case, task or method; several tasks and none named; several series of the method; a size that
+        nothing says, or that image and masks disagree on.
     InputFileError
         An image that is missing in the folder or cannot be read.
 
@@ -129,6 +131,8 @@ def plot_overlay(
     names = Labels(labels)
     style = map_style(cmap, alpha)
     _check_study_has_tasks(study)
+    if task is None:
+        task = _only_task(study)
     selected = study.select(cases=[case], tasks=[task])
     method = method or check_at_most_one_method(selected)
     series = () if method is None else series_of(selected, method)
@@ -303,6 +307,18 @@ def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
         return replace(rule, smooth={})
     # one colormap for all masks that were smoothed
     return replace(rule, colormap=scored["colormap"].dropna().iloc[0])
+
+
+def _only_task(study: Study) -> str:
+    """Return the task of a study that has one; SalstatsError where it has several."""
+    if len(study.tasks) > 1:
+        raise SalstatsError(
+            f"the study has {len(study.tasks)} tasks ({quoted(study.tasks)})",
+            hint=Message("choose one with ", Setting("task")),
+            option="task",
+            choices=study.tasks,
+        )
+    return study.tasks[0]
 
 
 def _check_study_has_tasks(study: Study) -> None:

@@ -138,7 +138,8 @@ def describe_patients(
     data = data.assign(**{name: numeric_if_numbers(data[name]) for name in names})
     if unit is None and "patient" in data.columns:
         unit = "patient"
-    units = resolve_unit(codes, unit, "data")
+    # counts of units are no estimates, which several cases of a patient would make too exact
+    units = resolve_unit(codes, unit, "data", independent=False)
     keys, members = _groups(data, by, units)
     rows = []
     for name in names:

@@ -103,6 +103,17 @@ class TestCounterparts:
         scores = ss.score(study, metrics="iou").query("method == 'cams'")
         assert scores["reason"].fillna("").tolist() == ["", "no map", ""]
 
+    def test_methods_that_lack_the_same_files_have_one_warning(self, folders):
+        for method in ("cams", "ig"):
+            for file in (folders / method).glob("c.1.*"):
+                file.unlink()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read(folders, "cams", "ig")
+        [warning] = [record.message for record in caught]
+        assert str(folders / "cams") in str(warning)
+        assert str(folders / "ig") in str(warning)
+
     def test_a_mask_that_a_tool_lacks_is_counted(self, folders):
         save_mask(folders / "lime" / "c.1.png", mask_of("c.1"))
         with warns(column="case", value=["a b", "图像"], path=folders / "lime"):

@@ -33,7 +33,7 @@ def test_the_error_of_a_folder_in_no_format_fits_three_lines_and_names_the_optio
     with pytest.raises(InputFileError) as error:
         ss.read_study(tmp_path)
     assert error.value.choices == tuple(FORMATS)
-    assert [setting.option for setting in error.value.hint.settings()] == ["maps", "truth"]
+    assert [setting.option for setting in error.value.hint.settings()] == ["maps", "truth", "format"]
     assert len(str(error.value).replace(str(tmp_path), "")) < 3 * 80
 
 

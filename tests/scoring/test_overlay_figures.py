@@ -146,6 +146,14 @@ def test_an_overlay_shows_the_only_method_or_the_one_that_is_named():
     assert plot_overlay(STUDY, "a", "Edema", method="human").data["method"].item() == "human"
 
 
+def test_an_overlay_shows_the_only_task_or_the_one_that_is_named():
+    with raises(SalstatsError, option="task", choices=STUDY.tasks):
+        plot_overlay(STUDY, STUDY.cases[0].case)
+    only = STUDY.select(tasks=["Edema"])
+    figure = plot_overlay(only, STUDY.cases[0].case, method="gradcam")
+    assert figure.data["task"].tolist() == ["Edema"]
+
+
 def test_scores_of_a_probability_cutoff_show_masks_above_it():
     """The maps have no probability, so that nothing says that their masks are to be shown."""
     scored = SCORES.assign(cutoff=np.where(SCORES["method"].eq("gradcam"), 0.5, np.nan))

@@ -1,5 +1,7 @@
 """Characteristics of patients against values worked by hand, NumPy, and a published count."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -156,6 +158,13 @@ def test_units_are_cases_where_there_are_no_patients():
     assert set(result["unit"]) == {"case"}
     cases = scores.drop_duplicates("case")
     assert result["n_level"].tolist() == cases["site"].value_counts().sort_index().tolist()
+
+
+def test_cases_of_patients_with_several_are_counted_without_a_warning_of_dependence():
+    rows = pd.DataFrame({"case": list("abc"), "patient": ["p", "p", "q"], "age": [1.5, 2.5, 3.5]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert describe_patients(rows, ["age"], unit="case")["n_units"].tolist() == [3]
 
 
 def test_numbers_of_patients_are_those_that_were_published(shared):

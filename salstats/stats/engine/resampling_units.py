@@ -67,7 +67,7 @@ class _Grouping(NamedTuple):
     column: str
 
 
-def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
+def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, independent: bool = True) -> Units:
     """Find the units of a frame: those of the columns `unit`, or by default patients or else cases.
 
     By default units are the values of `patient`, or else of a column with another common name of patients or
@@ -77,8 +77,8 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
 
     Without any of these the units are the cases; if they look like those of fewer patients, a warning says
     how to group them. If `unit` is "case" although patients have several cases, a warning gives the number of
-    these patients. If there is a column `dataset`, the same id in two data sets is two units; a warning names
-    sites that share ids.
+    these patients, unless units need not be independent (`independent=False`). If there is a column
+    `dataset`, the same id in two data sets is two units; a warning names sites that share ids.
 
     ColumnError where a column of `unit` is missing or has an empty cell, or the frame has neither cases nor
     patients; `name` is the frame's name in messages.
@@ -89,7 +89,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     columns = [unit] if isinstance(unit, str) else list(unit)
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ColumnError(Setting("unit", unit), " must name a column, or several that name a unit together")
-    if columns == ["case"]:
+    if columns == ["case"] and independent:
         _warn_of_patients_with_several_cases(codes)
     check_columns(frame, columns, name)
     for column in columns:

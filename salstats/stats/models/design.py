@@ -402,6 +402,8 @@ def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_model_row
 _TRANSFORMS: dict[str, Any] = {
     "I": lambda x: x,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
     "log1p": np.log1p,
     "sqrt": np.sqrt,
     "exp": np.exp,

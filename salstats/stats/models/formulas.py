@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from salstats.errors import FormulaError
 
 #: Transforms of one argument that a formula may call.
-TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
+TRANSFORMS = ("I", "log", "log2", "log10", "log1p", "sqrt", "exp", "logit", "scale", "center")
 #: `Q("max width")` is a column by its name, `C(site)` a column as categories.
 QUOTE = "Q"
 CATEGORY = "C"

@@ -59,9 +59,9 @@ def regress(
     formula : str or sequence of str
         Such as `"iou ~ area_ratio"`. It is data, not code: column names, the operators
         `+ - * / : ^ ** %in%`, numbers, and `C(x)`, `C(x, Treatment("level"))`, `Q("any name")`, `I(...)`,
-        `log`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`. Random effects make it a mixed model:
-        `(1|reader)`, nested `(1|patient/case)`, slopes `(1 + method|reader)`, without correlations
-        `(x||reader)`.
+        `log`, `log2`, `log10`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`. Random effects make it a
+        mixed model: `(1|reader)`, nested `(1|patient/case)`, slopes `(1 + method|reader)`, without
+        correlations `(x||reader)`.
     by : str or sequence of str, optional
         Columns whose groups have a model each. By default `method`, if it is a column that the formula does
         not use.

@@ -68,12 +68,16 @@ def test_numbers_become_categories_in_c_with_levels_as_r_prints_them():
 
 
 def test_transforms_give_what_their_names_say():
-    formula = parse_formula("y ~ log(a) + log1p(a) + sqrt(a) + exp(a) + logit(y / 2) + scale(a) + center(a)")
+    formula = parse_formula(
+        "y ~ log(a) + log2(a) + log10(a) + log1p(a) + sqrt(a) + exp(a) + logit(y / 2) + scale(a) + center(a)"
+    )
     variables = {c: coded_variable(ROWS, c) for c in formula.columns}
     matrix = build_design(formula, variables, np.arange(6)).matrix
     a, half = ROWS["a"].to_numpy(), ROWS["y"].to_numpy() / 2
     expected = [
         np.log(a),
+        np.log(a) / np.log(2),
+        np.log(a) / np.log(10),
         np.log1p(a),
         np.sqrt(a),
         np.exp(a),
