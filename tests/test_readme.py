@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import inspect
 import io
 import os
@@ -209,18 +210,24 @@ def test_what_is_not_run_stands_on_a_page():
     assert [says for says in NOT_RUN if says not in text] == []
 
 
+@functools.cache
+def options_of(command):
+    """The options of a command, whose help is shown."""
+    assert run([command, "--help"]) == 0
+    made = typer.main.get_command(make_app(command)).commands[command]
+    return {spelled for p in made.params for spelled in (*p.opts, *p.secondary_opts)}
+
+
 @pytest.mark.parametrize(
     ("page", "words"),
     [pytest.param(p, c, id=f"{name(p)}: {' '.join(c)[:50]}") for p in PAGES for c in commands_of(p)],
 )
 def test_commands_and_their_options_exist(page, words):
-    assert run([words[0], "--help"]) == 0
     if words[0] == "reproduce" and words[1:2] not in ([], ["list"], ["KEY"]):
         # a study has options of its own
         known = {"-o", *engine.parser_of(declarations.study(words[1])).flags.values()}
     else:
-        command = typer.main.get_command(make_app(words[0])).commands[words[0]]
-        known = {spelled for p in command.params for spelled in (*p.opts, *p.secondary_opts)}
+        known = options_of(words[0])
     assert {w.split("=")[0] for w in words[1:] if re.match(r"--?[a-z]", w)} <= known | {"--help"}
 
 

@@ -81,6 +81,10 @@ GRID = {
 }
 
 
+#: Parts of a study of which tests/studies/saporta2022/test_file_scoring.py makes the main items.
+MARKS = dict.fromkeys(
+    [("saporta2022", "maps of the release"), ("saporta2022", "people of the release")], pytest.mark.slow
+)
 #: Items of saporta2022 that hold both inferences in either mode; test_choices.py makes them with people.
 OF_BOTH_MODES = ("as_published_and_clustered", "sensitivity")
 
@@ -156,7 +160,7 @@ def arguments(tmp_path_factory, digits):
 
 
 @pytest.mark.parametrize("mode", [[], ["--as-published"]], ids=["package", "published"])
-@pytest.mark.parametrize("cell", GRID, ids=" of ".join)
+@pytest.mark.parametrize("cell", [pytest.param(c, id=" of ".join(c), marks=MARKS.get(c, ())) for c in GRID])
 def test_every_study_is_made_of_all_its_data_in_both_modes(results, arguments, cell, mode):
     only = ()
     if cell[0] == "saporta2022" and (mode or cell[1] == "maps and people"):

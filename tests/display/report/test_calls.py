@@ -43,6 +43,10 @@ ODD_OPTIONS = {
 }
 
 
+#: Studies whose kinds of calls the others have as well.
+MARKS = dict.fromkeys(("large", "named"), pytest.mark.slow)
+
+
 def reported(study):
     """Scores of a study as a report takes them: one reader."""
     scores = STUDIES[study]()
@@ -52,8 +56,10 @@ def reported(study):
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("scores", "options"),
-    [*((reported(study), {}) for study in STUDIES), (odd_scores(), ODD_OPTIONS)],
-    ids=[*STUDIES, "odd"],
+    [
+        *(pytest.param(reported(study), {}, id=study, marks=MARKS.get(study, ())) for study in STUDIES),
+        pytest.param(odd_scores(), ODD_OPTIONS, id="odd"),
+    ],
 )
 def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.browser
 DESKTOP, PHONE = (1280, 900), (360, 740)
 #: Width and height of sheets in inches, and their margins above and below in mm.
 A4, LETTER = (8.27, 11.69), (8.5, 11)
+SHEETS = [pytest.param(A4, id="A4"), pytest.param(LETTER, id="letter", marks=pytest.mark.slow)]
 MARGINS_MM = (18, 20)
 #: Least share of a sheet's height that is printed, on each but the last.
 LEAST_FILLED = 0.6
@@ -246,7 +247,7 @@ def test_print_is_plain_and_has_every_part_folded_or_not(opened, folder, unfold)
         assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2 + height / 400
 
 
-@pytest.mark.parametrize("sheet", [A4, LETTER], ids=["A4", "letter"])
+@pytest.mark.parametrize("sheet", SHEETS)
 def test_the_demo_like_report_prints_with_its_tables_on_fourteen_sheets(opened, simulated, sheet):
     with opened(simulated[0], unfold=False) as page:
         printed = page.pdf(paperWidth=sheet[0], paperHeight=sheet[1])
@@ -299,7 +300,7 @@ def headings_that_end_a_sheet(pdf, folder):
     return found
 
 
-@pytest.mark.parametrize("sheet", [A4, LETTER], ids=["A4", "letter"])
+@pytest.mark.parametrize("sheet", SHEETS)
 def test_no_sheet_but_the_last_is_half_empty_and_none_ends_with_a_heading(printed, simulated, sheet):
     pdf = printed(simulated[0], sheet)
     shares = filled_shares(pdf)

@@ -259,11 +259,10 @@ def same_tables(found, expected, keys):
 
 
 @pytest.mark.filterwarnings("ignore:Appendix A")
-def test_scores_give_the_same_tables_from_workbooks_a_csv_or_a_frame(embedded, data, tmp_path):
-    scores = ss.datasets.load_lanfredi2021(sheet=None)
-    scores.to_parquet(tmp_path / "scores.parquet")
+def test_scores_give_the_same_tables_from_workbooks_or_a_file(embedded, data, tmp_path):
+    ss.datasets.load_lanfredi2021(sheet=None).to_parquet(tmp_path / "scores.parquet")
     keys = ("table1", "table2", "table3", "table4", "design", "readers")
-    for given in (scores, tmp_path / "scores.parquet", [data / name for name in WORKBOOKS[:2]]):
+    for given in (tmp_path / "scores.parquet", [data / name for name in WORKBOOKS[:2]]):
         found = ss.reproduce("lanfredi2021", scores=given)
         same_tables(found, embedded, keys)
         assert len(found["printed"]) == 34
