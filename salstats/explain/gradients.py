@@ -21,8 +21,8 @@ from salstats.explain.multipliers import (
     Relevance,
     Rescale,
     multipliers_and_outputs,
-    sums_agree,
     target_outputs,
+    wrong_sums,
 )
 from salstats.explain.request import RawAttributions, Request
 
@@ -45,7 +45,7 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
 
     The integral is over the straight line from the baseline to the image. The values sum to the target's
     output for the image minus that for the baseline, up to the error of the quadrature (Sundararajan et al.
-    2017, doi:10.48550/arXiv.1703.01365); a warning says if the sums are more than 10 % off.
+    2017, doi:10.48550/arXiv.1703.01365); a warning says if the sum of an image is more than 10 % off.
     Options: `baseline` ("zero"); `n_steps` (50), points of Gauss-Legendre quadrature.
     """
     from captum.attr import IntegratedGradients
@@ -63,7 +63,7 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
         outputs = target_outputs(request.model(request.images.clone()), request.targets)
         baseline_outputs = target_outputs(request.model(baselines.clone()), request.targets)
     sums = attributions.flatten(1).sum(dim=1)
-    if not sums_agree(sums, outputs - baseline_outputs, outputs, APPROXIMATE):
+    if wrong_sums(sums, outputs - baseline_outputs, outputs, APPROXIMATE).any():
         warn(
             "Integrated Gradients: with ",
             Setting("n_steps", n_steps),
@@ -74,25 +74,27 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
 
 
 def run_deeplift(request: Request) -> RawAttributions:
-    """Return the contribution of each pixel to the target's difference from its output for the baseline.
+    """Return the contribution of each channel of a pixel to the change of the target's output.
 
-    The rescale rule of DeepLIFT (Shrikumar et al. 2017), exact at each step (see `Rescale`), also for pooled
-    maxima of windows that overlap, for products such as those of squeeze-and-excitation or attention, softmax
-    and normalisation by layers or groups. One pass is made of the baselines and one of the images, for a
-    whole batch. Contributions sum to the target's output for the image minus that for the baseline; if they
-    do not, because the network calls functions that are not linear and have no rule, an error names these.
+    The change is from the baseline to the image, and the rule DeepLIFT's rescale rule (Shrikumar et al.
+    2017). At each step of the network the contributions of the arguments add up to the change of the result
+    (see `Rescale`): also for pooled maxima of windows that overlap, products such as those of
+    squeeze-and-excitation or attention, softmax, and normalisation by layers or groups. The contributions of
+    an image therefore add up to the change of the output. Functions that are not linear and have no rule
+    break this: if the sum of an image is off by more than 1 %, an error names such functions.
     Option: `baseline` ("zero").
     """
+    # the network may change its images in place: it gets copies
     baselines = baselines_of(request.images, request.options["baseline"])
     rescale = Rescale()
     with torch.no_grad(), rescale:
-        baseline_pass = request.model(baselines.clone())
-    baseline_outputs = target_outputs(baseline_pass, request.targets)
+        model_outputs = request.model(baselines.clone())
+    baseline_outputs = target_outputs(model_outputs, request.targets)
     rescale.records_baselines = False
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rescale)
     contributions = multipliers * (request.images - baselines)
     sums = contributions.flatten(1).sum(dim=1)
-    if not sums_agree(sums, outputs - baseline_outputs, outputs, EXACT):
+    if wrong_sums(sums, outputs - baseline_outputs, outputs, EXACT).any():
         raise SalstatsError(
             "DeepLIFT: contributions do not add up to the differences of outputs"
             + rescale.unknown_functions_text()
@@ -166,14 +168,16 @@ def run_lrp(request: Request) -> RawAttributions:
     get, and so do steps that only rearrange numbers. The method takes networks of these steps (VGG, ResNet,
     DenseNet, Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt,
     EfficientNet): an error names a step without a rule. With the share of the biases relevance sums to the
-    target's output, up to the part that epsilon absorbs; a warning says if the sums are more than 10 % off.
+    target's output, up to the part that epsilon absorbs; a warning says if that of an image is more than
+    10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
     epsilon = check_number(request.options["epsilon"], "epsilon", exclude_low=True)
-    relevance = Relevance(epsilon)
+    relevance = Relevance(epsilon, len(request.images))
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images
-    if not sums_agree(pixel_relevance.sum() + relevance.of_biases, outputs.sum(), outputs, APPROXIMATE):
+    sums = pixel_relevance.flatten(1).sum(dim=1).double() + relevance.of_biases.to(outputs.device)
+    if wrong_sums(sums, outputs, outputs, APPROXIMATE).any():
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),

@@ -3,7 +3,7 @@
 A multiplier is the factor by which a change of a function's argument counts in the change of its result;
 `torch.autograd` chains multipliers as it chains gradients. Functions are replaced as the network calls them:
 by a module or not, once or several times, in place or not. One that is not named here keeps its gradient,
-which is its multiplier if it is linear in the image; `sums_agree` detects networks where it is not.
+which is its multiplier if it is linear in the image; `wrong_sums` detects networks where it is not.
 
 To give a result another gradient than its own, rules add a term `slope * (x - x.detach())`: its value is 0,
 its gradient by x is `slope`.
@@ -53,11 +53,12 @@ _PRODUCTS: dict[str, Function] = {
     "bmm": torch.bmm,
 }
 _QUOTIENTS = ("div", "divide", "true_divide")
-#: Functions that only select or rearrange the numbers of their arguments.
+#: Functions that only select, repeat or rearrange the numbers of their arguments.
 _REARRANGING = _function_names(
-    """get getitem cat chunk clone concat contiguous dropout dropout2d expand feature_dropout flatten
-    moveaxis movedim permute pixel_shuffle pixel_unshuffle ravel reshape reshape_as split squeeze
-    stack swapaxes t transpose unbind unflatten unsqueeze view view_as"""
+    """broadcast_to get getitem cat chunk clone concat contiguous dropout dropout2d expand expand_as
+    feature_dropout flatten moveaxis movedim narrow permute pixel_shuffle pixel_unshuffle ravel repeat
+    repeat_interleave reshape reshape_as select split squeeze stack swapaxes t tile transpose unbind
+    unflatten unsqueeze view view_as"""
 )
 #: Linear functions, whose gradient is their multiplier.
 _LINEAR = _function_names(
@@ -182,11 +183,11 @@ class Relevance(_Pass):
     epsilon has the sign of z; activations pass back all (Bach et al. 2015, doi:10.1371/journal.pone.0130140).
     """
 
-    def __init__(self, epsilon: float) -> None:
+    def __init__(self, epsilon: float, n_images: int) -> None:
         super().__init__()
         self.epsilon = epsilon
-        #: Relevance that went to biases, once the gradient is taken.
-        self.of_biases = 0.0
+        #: Relevance of each image that went to biases, once the gradient is taken.
+        self.of_biases = torch.zeros(n_images, dtype=torch.float64)
 
     def step(self, step: _Step) -> Any:
         """Return the result of a function, whose gradient passes relevance back."""
@@ -210,11 +211,19 @@ class Relevance(_Pass):
         def pass_relevance(gradient: torch.Tensor) -> torch.Tensor:
             """Return the share of a gradient that is passed back; add that of the biases to `of_biases`."""
             passed = gradient * share
-            self.of_biases += (passed * biases).sum().item()
+            self.of_biases += self._sums_by_image(passed * biases).cpu()
             return passed
 
         result.register_hook(pass_relevance)
         return result
+
+    def _sums_by_image(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the sum of each image's numbers, of a tensor whose first dimension runs over the images."""
+        n_images = len(self.of_biases)
+        if values.numel() % n_images:
+            # a step that joins the images has no parts of single images
+            return values.double().sum().expand(n_images) / n_images
+        return values.reshape(n_images, -1).double().sum(dim=1)
 
     def _check_rule(self, step: _Step) -> None:
         """Raise SalstatsError for a function that LRP has no rule for."""
@@ -441,11 +450,14 @@ def target_outputs(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
     return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
 
 
-def sums_agree(sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float) -> bool:
-    """Return True if sums differ from the expected ones, in total, by no more than a share of these.
+def wrong_sums(
+    sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float
+) -> torch.Tensor:
+    """Return a mask (n,) of the images whose sum differs from the expected one by more than a share of it.
 
     Rounding errors are allowed beyond that: they grow with the `outputs` that the sums stand for.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
-    gap = (sums.double() - expected.double()).abs().sum()
-    return bool(gap <= share * expected.abs().sum() + rounding * outputs.abs().sum())
+    gaps = (sums.double() - expected.double()).abs()
+    # the sum of an image may be NaN, which is wrong too
+    return ~(gaps <= share * expected.abs() + rounding * outputs.abs())

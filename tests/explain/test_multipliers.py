@@ -106,10 +106,42 @@ def test_of_a_product_each_factor_has_half_of_what_they_do_together():
     assert found.flatten().tolist() == [6.0, 8.0]
 
 
-def test_deeplift_refuses_what_does_not_add_up_and_names_it():
-    model = seeded(lambda: Network(lambda self, x: x.cumprod(dim=1)).double())
-    with raises(SalstatsError, match="DeepLIFT.*'cumprod'"):
+def test_deeplift_refuses_what_does_not_add_up_and_names_it_alone():
+    def step(self, x):
+        repeated = x.repeat(1, 2, 1, 1).tile(1, 1, 2, 1).repeat_interleave(2, dim=3)
+        return repeated.narrow(2, 0, 8).select(3, 0).unsqueeze(3).cumprod(dim=1)
+
+    model = seeded(lambda: Network(step).double())
+    model.second = nn.Conv2d(8, 3, 3).double()
+    with raises(SalstatsError, match="DeepLIFT.*; it calls 'cumprod', for which"):
         ask("deeplift", model, images(3, 1, 10, 10), 0)
+
+
+class SumAndDirection(nn.Module):
+    """The sum of an image and of its direction, which does not change along the line to an image of zeros."""
+
+    def forward(self, x):
+        numbers = x.flatten(1)
+        return numbers.sum(dim=1, keepdim=True) + functional.normalize(numbers).sum(dim=1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "says_so"),
+    [
+        ("deeplift", lambda: raises(SalstatsError, match="'normalize'")),
+        ("integrated_gradients", lambda: warns(option="n_steps")),
+        ("lrp", lambda: warns(option="epsilon", match="'normalize'")),
+    ],
+)
+def test_the_sum_of_each_image_of_a_batch_is_checked(method, says_so):
+    large = torch.full((1, 1, 4, 4), 100.0)
+    small = torch.zeros(1, 1, 4, 4)
+    small[0, 0, 0, 0] = 1.0
+    # the direction of 4 of 1604 is within the tolerance, that of 1 of 2 is not
+    ask(method, SumAndDirection(), large, 0)
+    for batch in (small, torch.cat([large, small])):
+        with says_so():
+            ask(method, SumAndDirection(), batch, 0)
 
 
 HOMOGENEOUS = {
