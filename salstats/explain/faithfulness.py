@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import check_choice, check_count
+from salstats.checks import check_choice, check_count, quoted
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black_baseline, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
@@ -254,21 +254,15 @@ class _CurveOptions(NamedTuple):
 def _curve_frame(
     model: nn.Module | Network, images: Any, maps: Any, labels: _ImageLabels, options: _CurveOptions
 ) -> pd.DataFrame:
-    """Compute the curves of maps that are arrays or lie in a folder."""
-    network = None
-    if isinstance(model, Network):
-        network = model
+    """Return the insertion or deletion curves of maps, which are arrays or lie in a folder.
+
+    Arrays may have labels. A folder has its own, and needs a Network, which says the output of each task.
+    """
+    network = model if isinstance(model, Network) else None
     options = _options_of_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
-    if is_folder and (network is None or any(label is not None for label in labels)):
-        raise SalstatsError(
-            "the maps of a folder go with a Network, which says the output of each task",
-            hint=Message(
-                "leave ", Setting("targets"), ", ", Setting("cases"), ", ", Setting("tasks"), " and ",
-                Setting("method"), " out",
-            ),
-            option="maps",
-        )  # fmt: skip
+    if is_folder:
+        _check_folder_labels(network, labels)
     module = model.open() if isinstance(model, Network) else model
     if network is not None and is_folder:
         return _folder_curves(maps_of_folder(network, module, images, maps), module, options)
@@ -279,6 +273,23 @@ def _curve_frame(
     if targets is None:
         targets = _network_targets(network, keys)
     return _curves(module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress)
+
+
+def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
+    """Raise SalstatsError if maps of a folder have no Network, or labels beside those of the folder."""
+    if network is None:
+        raise SalstatsError(
+            "the maps of a folder go with a Network, which says the output of each task",
+            hint=Message("give a Network as ", Setting("model"), ", or the maps as an array"),
+            option="model",
+        )
+    given_names = [name for name, label in labels._asdict().items() if label is not None]
+    if given_names:
+        raise SalstatsError(
+            f"the maps of a folder have the labels of its table, and none of {quoted(given_names)}",
+            hint="leave them out",
+            option=given_names[0],
+        )
 
 
 def _options_of_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:

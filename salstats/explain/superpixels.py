@@ -38,9 +38,9 @@ def run_lime(request: Request) -> RawAttributions:
     As captum's LIME (Ribeiro et al. 2016): a random half of the superpixels is hidden, and a Lasso is
     fitted to the outputs with weights exp(-(1 - c)^2 / (2 w^2)), where c is the cosine similarity between a
     sample and the image and w the kernel width. Every superpixel is hidden or shown as one.
-    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000); `alpha` (0.01), weight of the
-    Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1), of the
-    weights; `baseline` ("zero").
+    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least as many as there are
+    superpixels; `alpha` (0.01), weight of the Lasso's penalty, in the units of the output: larger leaves
+    fewer superpixels; `kernel_width` (1), of the weights; `baseline` ("zero").
     """
     alpha = check_number(request.options["alpha"], "alpha", exclude_low=True)
     kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_low=True)
@@ -84,7 +84,7 @@ def run_kernel_shap(request: Request) -> RawAttributions:
         regression = LinearRegression()
         return np.asarray(regression.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, shapley_samples, shapley_values, n_extra=2)
+    return _linear_model_maps(request, shapley_samples, shapley_values, n_fixed_samples=2)
 
 
 def shapley_samples(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
@@ -109,12 +109,12 @@ def _linear_model_maps(
     request: Request,
     draw: Callable[[np.random.Generator, int, int], np.ndarray],
     fit: Callable[[MaskedSamples], np.ndarray],
-    n_extra: int = 0,
+    n_fixed_samples: int = 0,
 ) -> torch.Tensor:
     """Fit a linear model of the output for each target, and lay its coefficients on the superpixels.
 
-    `draw` returns the superpixels that each sample shows, `fit` the coefficients. The model needs `n_extra`
-    more samples than there are superpixels.
+    `draw` returns the superpixels that each sample shows, `fit` the coefficients. Of the samples
+    `n_fixed_samples` are not random; there must be at least as many random ones as superpixels.
     """
     n_samples = check_count(request.options["n_samples"], "n_samples", 2)
 
@@ -125,15 +125,12 @@ def _linear_model_maps(
         segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
         n_superpixels = int(segments.max()) + 1
         if n_superpixels < 2:
-            raise ValueRangeError(
-                "an image of one superpixel has nothing to compare",
-                hint=Message(Setting("n_segments", 49), " is usual"),
-                option="n_segments",
-            )
-        if n_samples < n_superpixels + n_extra:
+            raise _single_superpixel_error(request.options["segments"], request.options["n_segments"])
+        n_needed = n_superpixels + n_fixed_samples
+        if n_samples < n_needed:
             raise ValueRangeError(
                 Setting("n_samples", n_samples),
-                f" are too few for {n_superpixels} superpixels",
+                f" are too few for {n_superpixels} superpixels, which need {n_needed}",
                 hint=f"take {20 * n_superpixels} or more, or fewer superpixels",
             )
         shown = draw(generator, n_samples, n_superpixels)
@@ -146,6 +143,19 @@ def _linear_model_maps(
         return torch.from_numpy(np.stack(coefficients)[:, segments])
 
     return request.maps_by_image(coefficient_maps)
+
+
+def _single_superpixel_error(segments: Any, n_segments: int) -> ValueRangeError:
+    """Make the error for an image of one superpixel, whose hint names the option that gives more."""
+    option = "segments"
+    hint = Message("give ", Setting("segments"), " of two or more superpixels")
+    if isinstance(segments, str) and n_segments < 2:
+        option = "n_segments"
+        hint = Message(Setting("n_segments", 49), " is usual")
+    elif isinstance(segments, str):
+        # SLIC may join an image of hardly any contrast to one superpixel, whatever number is wanted
+        hint = Message(Setting("segments", "grid"), " divides every image")
+    return ValueRangeError("an image of one superpixel has nothing to compare", hint=hint, option=option)
 
 
 def _outputs_and_cosines(

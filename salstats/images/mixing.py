@@ -57,20 +57,32 @@ def mix_classes(
 
 
 def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
-    """Return numbers in float64, one for each class, or one threshold for all; raise unless from 0 to 1."""
+    """Return `values` in float64; raise unless they are numbers from 0 to 1, one for each class.
+
+    A threshold may also be a single number, for all classes.
+    """
     array = np.asarray(values)
-    if array.shape != (n_classes,) and (name == "probs" or array.ndim):
+    is_single_threshold = name == "threshold" and array.ndim == 0
+    if array.shape != (n_classes,) and not is_single_threshold:
+        alternative = " or be a single number" if name == "threshold" else ""
         raise ShapeError(
-            f"{name} must have one entry for each of the {n_classes} maps, not shape {array.shape}"
+            Setting(name),
+            f" must have one entry for each of the {n_classes} maps{alternative}, not shape {array.shape}",
+            value=array.shape,
         )
+    if array.dtype.kind not in "buif":
+        raise ValueRangeError(Setting(name), f" must hold numbers from 0 to 1, not {values!r}", value=values)
     # a comparison with NaN is False
     outside = np.flatnonzero(~((array >= 0) & (array <= 1)))
     if outside.size:
-        class_index = outside[0]
+        value = array.flat[outside[0]]
+        of_class = "" if is_single_threshold else f" (class {outside[0]})"
+        hint = "a sigmoid makes probabilities of logits" if name == "probs" else ""
         raise ValueRangeError(
             Setting(name),
-            f" must lie between 0 and 1, not {array.flat[class_index]:g} (class {class_index})",
-            hint="a sigmoid makes probabilities of logits",
+            f" must lie between 0 and 1, not {value:g}{of_class}",
+            hint=hint,
+            value=float(value),
         )
     return array.astype(np.float64)
 

@@ -396,8 +396,9 @@ def test_black_is_among_the_choices_of_a_misspelt_baseline(curve):
 @pytest.mark.parametrize(
     ("changed", "kind", "fields"),
     [
-        ({"model": one_pixel(7)}, SalstatsError, {"option": "maps"}),
-        ({"targets": 0}, SalstatsError, {"option": "maps"}),
+        ({"model": one_pixel(7)}, SalstatsError, {"option": "model"}),
+        ({"targets": 0}, SalstatsError, {"option": "targets"}),
+        ({"cases": ["a"], "method": "ig"}, SalstatsError, {"option": "cases", "match": "'cases', 'method'"}),
         ({"images": {"b": np.ones((1, 2, 4))}}, SalstatsError, {"option": "images", "value": "a"}),
         ({"images": [np.ones((1, 2, 4))]}, SalstatsError, {"option": "images", "value": None}),
         ({"images": {"a": np.ones((1, 4, 2))}}, InputFileError, {"match": r"case 'a': .*\(4, 2\)"}),

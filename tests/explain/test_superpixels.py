@@ -167,3 +167,19 @@ def test_bad_options_are_named(method, options, kind, value):
     (option,) = options
     with raises(kind, option=option, value=value):
         ask(method, cnn(), images(1, (2, 21, 21)), 0, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "hint"),
+    [
+        ({"n_segments": 1}, "n_segments", "n_segments=49"),
+        ({"segments": np.zeros((6, 6), int)}, "segments", "two or more"),
+        ({"segments": lambda image: np.zeros(image.shape[1:], int)}, "segments", "two or more"),
+        ({"segments": "slic", "n_segments": 2}, "segments", "segments='grid'"),
+    ],
+    ids=["number", "array", "callable", "slic"],
+)
+def test_the_hint_for_a_single_superpixel_names_what_gives_more(options, option, hint):
+    model = seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 2)))
+    with raises(ValueRangeError, option=option, match=hint):
+        ask("lime", model, torch.ones(1, 1, 6, 6), 0, **options)

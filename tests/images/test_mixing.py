@@ -84,7 +84,11 @@ def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
             {"option": "probs", "match": r"2.5 \(class 2\).*sigmoid"},
         ),
         (MAPS, [0, 0, 0], {"rule": "weighted"}, ValueRangeError, {"option": "rule", "value": "weighted"}),
-        (MAPS, PROBS, {"threshold": -0.1}, ValueRangeError, {"option": "threshold", "match": "-0.1"}),
+        # a single threshold is of no class, and neither are thresholds made of logits
+        (MAPS, PROBS, {"threshold": -0.1}, ValueRangeError, {"option": "threshold", "match": "not -0.1$"}),
+        (MAPS, PROBS, {"threshold": "a"}, ValueRangeError, {"option": "threshold", "value": "a"}),
+        (MAPS, PROBS, {"threshold": None}, ValueRangeError, {"option": "threshold", "value": None}),
+        (MAPS, ["a", "b", "c"], {}, ValueRangeError, {"option": "probs", "match": "numbers"}),
         (MAPS, PROBS, {"no_finding": 3}, ValueRangeError, {"option": "no_finding", "value": 3}),
         (MAPS, PROBS, {"rule": "weigted"}, ValueRangeError, {"option": "rule", "value": "weigted"}),
         # also of a class without weight: a map that is not finite is a damaged file
@@ -96,8 +100,9 @@ def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
             {"match": "class 0: 1 of 4 pixels"},
         ),
         (MAPS[0], PROBS, {}, ShapeError, {"match": r"\(C, M, N\)"}),
-        (MAPS, [0.2, 0.5], {}, ShapeError, {"match": r"probs .*3 maps.*\(2,\)"}),
-        (MAPS, PROBS, {"threshold": [0.5, 0.5]}, ShapeError, {"match": "threshold .*3 maps"}),
+        (MAPS, [0.2, 0.5], {}, ShapeError, {"option": "probs", "match": r"3 maps, not.*\(2,\)"}),
+        (MAPS, 0.5, {}, ShapeError, {"option": "probs", "value": ()}),
+        (MAPS, PROBS, {"threshold": [0.5, 0.5]}, ShapeError, {"option": "threshold", "match": "or .*single"}),
     ],
 )
 def test_maps_that_cannot_be_mixed_are_errors(maps, probs, options, kind, fields):
