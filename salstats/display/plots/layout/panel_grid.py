@@ -59,6 +59,8 @@ _NO_TITLE_MM = 1.0
 _TITLE_PADDING_MM = 2.5
 #: Height of a line of bold titles over that of a line of text.
 _TITLE_LINE_FACTOR = 1.1
+#: Lines of the longest title of a panel beyond which fewer panels stand side by side, by default.
+_TITLE_LINES = 6
 #: Most lines of the title of an axis.
 _AXIS_TITLE_LINES = 2
 #: Most panels in a journal's column, by default.
@@ -315,6 +317,10 @@ def panel_grid(
     min_width = max(min_width, min(widest_word, available_mm))
     n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)
     if n_columns is None:
+        # a title of many lines would be higher than its panel
+        longest_title = max((text_width_mm(title, bold=True) for title in titles), default=0.0)
+        title_width = min(longest_title / _TITLE_LINES, available_mm)
+        n_fitting = min(n_fitting, max(int((available_mm + gap_mm) // (title_width + gap_mm)), 1))
         n_columns = _even_columns(n, n_fitting)
         if n_together is not None and n_together < n:
             n_columns_together = math.ceil(n_together / math.ceil(n_together / n_fitting))

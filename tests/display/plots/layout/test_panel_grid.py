@@ -36,6 +36,17 @@ def test_a_panel_is_as_wide_as_the_longest_word_of_its_title():
     assert panel_grid([long_title, "b"], 2, 89).n_columns == 1
 
 
+def test_fewer_panels_stand_side_by_side_below_titles_of_many_lines_by_default():
+    long_title = (
+        "Interstitial oedema with Kerley B lines, both lower zones, with or without effusion, Grad-CAM"
+    )
+    titles = [f"{long_title} {i}" for i in range(9)]
+    grid = panel_grid(titles, width=89)
+    assert grid.n_columns < panel_grid(names(9), width=89).n_columns
+    assert max(title.count("\n") for title in grid.titles.values()) < 6
+    assert panel_grid(titles, 3, 89).n_columns == 3
+
+
 def test_own_axes_need_room_beside_each_panel_and_below_each_row():
     shared = panel_grid(names(4), 2, 183)
     own = panel_grid(names(4), 2, 183, free_axes=True)
