@@ -20,6 +20,7 @@ from salstats.display.plots.layout.text_fit import (
     caption_chars,
     caption_height_mm,
     chars_in,
+    text_width_mm,
     wrapped_texts,
 )
 from salstats.display.plots.layout.theme import (
@@ -36,6 +37,7 @@ _EDGE_MM = 1.5
 _GAP_MM = 2.0
 _LINE_MM = 1.3 * TEXT_PT * MM_PER_PT
 _STRIP_PADDING_MM = 1.5
+_TITLE_PADDING_MM = 2.0
 _COLOUR_BAR_MM = 7.5
 #: Figures from this width on have up to five columns, narrower ones up to three.
 _WIDE_MM = 130.0
@@ -79,6 +81,9 @@ def plot_densities(
 
     # panels are spread evenly over the rows of the figure
     max_columns = _MAX_COLUMNS_WIDE if width >= _WIDE_MM else _MAX_COLUMNS_NARROW
+    widest_word = max(text_width_mm(word, bold=True) for name in maps for word in name.split())
+    n_fitting = int((width - 2 * _EDGE_MM + _GAP_MM) // (widest_word + _TITLE_PADDING_MM + _GAP_MM))
+    max_columns = max(min(max_columns, n_fitting), 1)
     n_panel_rows = math.ceil(len(maps) / max_columns)
     n_panel_cols = math.ceil(len(maps) / n_panel_rows)
     n_panel_rows = math.ceil(len(maps) / n_panel_cols)
@@ -96,7 +101,7 @@ def plot_densities(
             tint = np.clip(resize_for_print(shares, printed) / largest, 0, 1)
         pictures[name] = DEFAULT_STYLE.tinted(ground, tint)
 
-    titles = wrapped_texts(list(maps), chars_in(panel_width - 2, bold=True))
+    titles = wrapped_texts(list(maps), chars_in(panel_width - _TITLE_PADDING_MM, bold=True), None)
     n_lines = [title.count("\n") + 1 for title in titles.values()]
     strips_height = 0.0
     for start in range(0, len(n_lines), n_panel_cols):

@@ -15,7 +15,7 @@ from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import centred_justification
+from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -470,7 +470,12 @@ def _scales(title: str, column_names: list[str], row_names: list[str], tile_heig
     options: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
     return [
         p9.scale_fill_gradientn(
-            DIVERGING, limits=(-1, 1), breaks=[-1, -0.5, 0, 0.5, 1], labels=tick_texts, name=title
+            DIVERGING,
+            limits=(-1, 1),
+            breaks=[-1, -0.5, 0, 0.5, 1],
+            labels=tick_texts,
+            name=title,
+            guide=stepped_colour_bar(),
         ),
         p9.scale_x_continuous(
             breaks=list(range(n_columns)), labels=column_names, limits=(-0.5, n_columns - 0.5), **options

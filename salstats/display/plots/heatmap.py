@@ -17,7 +17,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepare, quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import centred_justification
+from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -196,6 +196,7 @@ def plot_heatmap(
             labels=_bar_labels(drawing),
             name=bar_title,
             na_value="white",
+            guide=stepped_colour_bar(),
         )
         + p9.scale_color_identity()
         + p9.scale_x_continuous(

@@ -1,7 +1,7 @@
 """Power, or the width of an interval, by the number of cases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from salstats.checks import check_choice
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales
+from salstats.display.plots.layout.legends import group_scales, legend_chars
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, wrapped_texts
 from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text
@@ -108,11 +108,12 @@ def plot_power(  # noqa: C901, PLR0912
     frame = checked_plan(plan)
     names = Labels(labels, frame)
     curves = _curves(frame, names, show)
+    grid = panel_grid(list(curves.rows["panel"].cat.categories), n_columns, width)
+    curves = _with_wrapped_texts(curves, grid.width)
     rows = curves.rows
     bars = rows.iloc[:0]
     if show == "power":
         bars = _limit_bars(rows)
-    grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
     legend: list[str] = []
     if len(curves.texts) > 1:
@@ -208,13 +209,26 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
         sample_sizes = sample_sizes_of_line.setdefault(line, [])
         sample_sizes.append(_sample_size_text(curve, show_limits=not has_panels))
     texts = {line: line for line in sample_sizes_of_line}
-    target_marks = frame.iloc[:0]
     if show == "power":
         texts = {line: f"{line} ({'; '.join(sizes)})" for line, sizes in sample_sizes_of_line.items()}
     frame["line"] = pd.Categorical(line_of_row.map(texts), list(texts.values()), ordered=True)
+    target_marks = frame.iloc[:0]
     if show == "power":
         target_marks = _target_marks(frame)
     return _Curves(frame, target_marks, texts)
+
+
+def _with_wrapped_texts(curves: _Curves, width: float) -> _Curves:
+    """Return curves whose texts fit the legend of a figure of a width in mm; many panels make them long."""
+    texts = wrapped_texts(curves.texts.values(), legend_chars(width), None)
+    rows = curves.rows
+    marks = curves.target_marks
+    return replace(
+        curves,
+        rows=rows.assign(line=rows["line"].cat.rename_categories(texts)),
+        target_marks=marks.assign(line=marks["line"].cat.rename_categories(texts)),
+        texts={line: texts[text] for line, text in curves.texts.items()},
+    )
 
 
 def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import plotnine as p9
 import pytest
+from display.plots.study_figures import FIGURES, figure_of_study
 from PIL import Image
 from tests_support import full_disk, raises, warns
 
@@ -73,6 +74,22 @@ def test_svg_has_the_size_real_text_and_a_title_and_description(tmp_path):
     assert root[1].text == figure.caption()
     texts = {node.text for node in root.iter() if node.tag.endswith("}text")}
     assert {"Edema & <b>", "Nodule"} <= texts
+
+
+#: Most nodes of a page of a figure in an SVG.
+MOST_NODES = 2500
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in ("heatmap", "scatter") else pytest.mark.slow) for n in FIGURES]
+)
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+def test_svg_of_a_large_study_has_few_nodes(tmp_path, name):
+    ss.save_figure(figure_of_study("large", name), tmp_path / "f.svg")
+    pages = list(tmp_path.glob("*.svg"))
+    assert pages
+    for page in pages:
+        assert len(list(ElementTree.parse(page).iter())) < MOST_NODES
 
 
 def test_svg_of_very_many_scores_has_few_nodes(tmp_path):

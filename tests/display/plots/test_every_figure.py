@@ -2,8 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
-from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +10,9 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from display.frames import STUDIES, extreme_study, large_study
+from display.plots import study_figures
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
+from display.plots.study_figures import BY, figure_of_study, ranked
 from matplotlib.offsetbox import OffsetBox
 from tests_support import raises, warns
 
@@ -24,7 +25,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE_LINE,
     REFERENCE_SHAPE,
 )
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, Setting, ValueRangeError
 
 SCORES = ss.datasets.load_simulated()
 COVERAGE = ss.datasets.load_coverage()
@@ -86,58 +87,6 @@ def paired(scores):
 def rates_of(curves):
     """ROC curves with their areas."""
     return ss.plot_roc(curves, auroc=ss.auroc(ODD, "prob", "label"))
-
-
-def ranked(scores, form="tiles"):
-    """Significant differences of the methods of each task, and their mean ranks over the cases."""
-    tests = ss.significance_map(scores, by=["metric", "task"], test="wilcoxon")
-    ranks = ss.rank_stability(scores, by=["metric", "task"], scheme="mean-rank", n_replicates=50)
-    return ss.plot_significance(tests, form=form, ranks=ranks)
-
-
-def of_one_reader(scores):
-    """One reader's scores of the human benchmark, and those of the methods."""
-    if "reader" not in scores:
-        return scores
-    return scores[scores["reader"] != "r2"]
-
-
-def overlaps_and_hits(scores):
-    """A row for each case, task and method, with `iou` and `hit`; a hit is a small distance without it."""
-    keys = ["case", "task", "method"]
-    table = of_one_reader(scores).pivot(index=keys, columns="metric", values="score").reset_index()
-    if "hit" not in table:
-        table["hit"] = (table["hd95"] < table["hd95"].median()).astype(float)
-    return table
-
-
-def rates_of_hits(scores):
-    """ROC curves of overlap as a test of hits, with their areas."""
-    table = overlaps_and_hits(scores)
-    curves = ss.roc_curve(table, "iou", "hit", by=["method", "task"], n_replicates=50)
-    return ss.plot_roc(curves, auroc=ss.auroc(table, "iou", "hit", by=["method", "task"]))
-
-
-def calibration_of_hits(scores):
-    """Calibration of overlap as a prediction of hits, with its numbers."""
-    table = overlaps_and_hits(scores)
-    curves = ss.calibration_curve(table, "iou", "hit", by=["method", "task"])
-    return ss.plot_calibration(curves, calibration=ss.calibration(table, "iou", "hit", by=["method", "task"]))
-
-
-def limits_of_overlap(scores):
-    """Limits of agreement of all pairs of methods."""
-    overlaps = of_one_reader(scores).query("metric == 'iou'").dropna(subset="score")
-    # agreement needs several cases
-    overlaps = overlaps[overlaps.assign(task=task_of(overlaps))["task"] != "Pneumothorax"]
-    limits = ss.agreement(overlaps, over="method", kind="bland-altman", linked=False)
-    return ss.plot_agreement(overlaps, limits)
-
-
-def residuals_of_overlap(scores):
-    """Residuals of a model of each method."""
-    overlaps = scores.query("metric == 'iou'").drop(columns="patient")
-    return ss.plot_residuals(ss.augment(overlaps, "iou ~ area_ratio", by="method"), by="method")
 
 
 def calibrated(curves):
@@ -300,6 +249,11 @@ def test_every_figure_of_a_frame_is_here():
     assert {name for name, module in plots.items() if ".display." in module} <= here
 
 
+def test_every_public_figure_is_measured_on_the_five_studies():
+    measured = {f"plot_{name.split(' as ')[0].replace(' ', '_')}" for name in study_figures.FIGURES}
+    assert measured == {name for name in ss.__all__ if name.startswith("plot_")}
+
+
 @pytest.mark.parametrize("width", [89, 183])
 @pytest.mark.parametrize("name", SAVED)
 def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
@@ -406,7 +360,6 @@ def test_a_frame_of_something_else_is_an_error_that_names_a_column(make, frame):
 
 ALONE = SCORES.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
 PAIR = SCORES.query("metric == 'iou' and task == 'Edema' and method != 'occlusion'")
-BY = ["metric", "method", "task"]
 #: Figures of one method, one metric and one task.
 OF_ONE = {
     "intervals": lambda: ss.plot_intervals(ss.summarize(ALONE, interval="t")),
@@ -450,105 +403,44 @@ def test_a_figure_of_one_method_and_one_metric_says_which(name):
     assert all(text in words for text in ("IoU", "Grad-CAM", "Edema")), words
 
 
-@cache
-def study(name):
-    """One of the five studies."""
-    return STUDIES[name]()
-
-
-def contrasts(scores, function):
-    """Contrasts with people, or with the first method, by metric and task."""
-    methods = sorted(scores["method"].unique())
-    reference = "human" if "human" in methods else methods[0]
-    by = [column for column in BY if column in scores and column != "method"]
-    return function(scores, reference=reference, by=by, n_replicates=99)
-
-
-def task_of(scores):
-    """The tasks of scores, "all" for a study without tasks."""
-    return scores.get("task", "all")
-
-
-def means(scores):
-    return ss.summarize(scores, by=[column for column in BY if column in scores], n_replicates=99)
-
-
-#: Figures of a study of scores.
-OF_A_STUDY = {
-    "intervals": lambda scores: ss.plot_intervals(means(scores)),
-    "forest": lambda scores: ss.plot_forest(means(scores)),
-    "decrease": lambda scores: ss.plot_decrease(contrasts(scores, ss.percent_decrease)),
-    "difference": lambda scores: ss.plot_decrease(contrasts(scores, ss.difference)),
-    "box": ss.plot_box,
-    "ranks": lambda scores: ss.plot_ranks(
-        ss.rank_stability(
-            # a method without a defined score has no rank
-            scores.dropna(subset="score"),
-            by=[column for column in BY if column in scores and column != "method"],
-            n_replicates=50,
-        )
-    ),
-    "heatmap": lambda scores: ss.plot_heatmap(means(scores.assign(task=task_of(scores)))),
-    "diagram": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores)), "diagram"),
-}
-#: Further figures of a study; those of sizes need its `area_ratio`.
-FURTHER_OF_A_STUDY = {
-    "pairs": lambda scores: ss.plot_pairs(scores, contrasts(scores, ss.difference)),
-    "tiles": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores))),
-    "clouds": lambda scores: ss.plot_box(scores, form="raincloud"),
-    "half-eyes": lambda scores: ss.plot_box(scores, form="halfeye"),
-    "agreement": limits_of_overlap,
-    "flow": lambda scores: ss.plot_flow(ss.case_flow(scores)),
-}
-OF_SIZES = {
-    "correlation": lambda scores: ss.plot_correlation(
-        ss.correlate(scores, "area_ratio", "iou", by=["method", "task"])
-    ),
-    "regression": lambda scores: ss.plot_regression(
-        ss.regress(scores, "iou ~ area_ratio", by=["method", "task"])
-    ),
-    "scatter": lambda scores: ss.plot_scatter(scores, "area_ratio", "iou"),
-    "residuals": residuals_of_overlap,
-    "letter values": lambda scores: ss.plot_letter_values(ss.letter_values(scores, "area_ratio")),
-    "roc": rates_of_hits,
-    "calibration": calibration_of_hits,
-}
-#: Studies with sizes of findings.
-WITH_SIZES = ("large", "named", "demo")
-#: Studies whose figures are measured at each run; the larger ones are measured by `pytest -m slow`.
-QUICK = ("small", "extreme")
-
-
 def smallest_text_pt(drawn):
     """The size in points of the smallest text that is seen."""
     return min(t.get_fontsize() for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip())
 
 
-#: Figures with text beside their marks, which need more than 60 mm, as their error says.
-WITH_TEXT = ("forest", "decrease", "difference")
-
-
-#: Each figure of each study, by names; `pytest -m slow` measures those that are not measured at each run.
+#: Figures of studies that are measured at each run, of two studies; `pytest -m slow` measures all of them.
+QUICK_STUDIES = ("small", "extreme")
+SLOWER_FIGURES = ("readers", "roc", "calibration", "residuals", "regression", "gallery")
 FIGURES_OF_STUDIES = [
-    pytest.param(name, figure, marks=() if name in QUICK and figure in OF_A_STUDY else pytest.mark.slow)
-    for name in STUDIES
-    for figure in (*OF_A_STUDY, *FURTHER_OF_A_STUDY, *(OF_SIZES if name in WITH_SIZES else ()))
+    pytest.param(
+        name,
+        figure,
+        marks=() if name in QUICK_STUDIES and figure not in SLOWER_FIGURES else pytest.mark.slow,
+    )
+    for name, figure in product(STUDIES, study_figures.FIGURES)
 ]
 
 
-@cache
-def figure_of_study(name, figure):
-    """A figure of one of the five studies."""
-    make = {**OF_A_STUDY, **FURTHER_OF_A_STUDY, **OF_SIZES}[figure]
-    return make(study(name))
+def laid_out(name, figure, width):
+    """A figure of a study at a width, or at the width that its error says it needs beside its text."""
+    plot = figure_of_study(name, figure)
+    try:
+        return plot.at(width)
+    except SalstatsError as caught:
+        error = caught
+    assert (error.option, width) == ("width", 60)
+    assert figure in ("decrease", "decrease as differences")
+    settings = [part for part in error.hint.parts if isinstance(part, Setting)]
+    (sufficient,) = [setting.value for setting in settings if setting.option == "width"]
+    assert sufficient <= 75
+    return plot.at(sufficient)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("width", [60, 89, 183])
 @pytest.mark.parametrize(("name", "figure"), FIGURES_OF_STUDIES)
 def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
-    width = 75 if figure in WITH_TEXT and width == 60 else width
-    for page in figure_of_study(name, figure).at(width).pages:
+    for page in laid_out(name, figure, width).pages:
         with drawn_without_hinting(page) as drawn:
             assert_nothing_is_cut(drawn)
             assert_texts_keep_apart(drawn)
@@ -557,12 +449,12 @@ def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
 
 #: Figures that draw the human benchmark with marks, lines or fills of its own, by the study.
 WITH_REFERENCE = {
-    "extreme": ("intervals", "forest", "box", "half-eyes", "pairs"),
+    "extreme": ("intervals", "forest", "box", "box as half-eyes", "pairs"),
     "large": (
         "intervals",
         "forest",
         "box",
-        "half-eyes",
+        "box as half-eyes",
         "pairs",
         "regression",
         "scatter",
@@ -575,7 +467,7 @@ WITH_REFERENCE = {
 @pytest.mark.parametrize(
     ("name", "figure"),
     [
-        pytest.param(name, figure, marks=() if name in QUICK else pytest.mark.slow)
+        pytest.param(name, figure, marks=() if name in QUICK_STUDIES else pytest.mark.slow)
         for name, figures in WITH_REFERENCE.items()
         for figure in figures
     ],
@@ -583,7 +475,7 @@ WITH_REFERENCE = {
 def test_the_reference_has_one_mark_and_colour_and_stands_first(name, figure):
     plot = figure_of_study(name, figure)
     expected = {"color": REFERENCE, "fill": REFERENCE, "shape": REFERENCE_SHAPE, "linetype": REFERENCE_LINE}
-    if figure in ("box", "half-eyes"):
+    if figure in ("box", "box as half-eyes"):
         expected["fill"] = REFERENCE_FILL
     scales = {aesthetic: plot.scales.get_scales(aesthetic) for aesthetic in expected}
     of_methods = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotnine as p9
 
-from salstats.display.plots.layout.text_fit import short_labels, text_width_mm
+from salstats.display.plots.layout.text_fit import chars_in, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     LINE_MM,
@@ -37,6 +37,8 @@ _ABOVE_MM = 2.0
 EDGE_MM = 1.5
 #: Size of the marks in an opaque legend, in points.
 _KEY_MARK_PT = 1.8
+#: Rectangles of a colour bar; a gradient would have thousands of nodes in an SVG.
+_COLOUR_STEPS = 100
 #: Longest text of a method in a legend: characters of a line, and lines.
 _TEXT_CHARS = 32
 _TEXT_LINES = 2
@@ -217,10 +219,23 @@ def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
     return 1
 
 
+def legend_chars(width: float) -> float:
+    """Return the characters of a line of a legend's text that fits a figure of a width in mm."""
+    return chars_in(width - _SIDE_MM - _KEY_MM)
+
+
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
     """Return the width in mm of a legend whose keys stand in so many columns, filled row by row."""
     columns = [texts[first::n_columns] for first in range(n_columns)]
     return sum(max(map(text_width_mm, column)) + _KEY_MM for column in columns)
+
+
+def stepped_colour_bar(**options: Any) -> p9.guide_colorbar:
+    """Return the legend of a continuous scale of colours: a bar of narrow rectangles.
+
+    `options` are those of plotnine's guide.
+    """
+    return p9.guide_colorbar(display="rectangles", nbin=_COLOUR_STEPS, **options)
 
 
 def centred_justification(

@@ -10,6 +10,7 @@ import plotnine as p9
 from matplotlib.image import AxesImage
 
 from salstats.checks import check_choice, check_number
+from salstats.display.plots.layout.legends import stepped_colour_bar
 from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.errors import SalstatsError
 
@@ -96,7 +97,7 @@ def map_style(cmap: str, alpha: float) -> MapStyle:
 
 def colour_bar(title: str, width: float) -> Any:
     """Return the legend of the colours of maps, a bar below the pictures with a width in points."""
-    return p9.guide_colorbar(
+    return stepped_colour_bar(
         order=3,
         position="bottom",
         direction="horizontal",
