@@ -180,7 +180,7 @@ def lines_with_bands(
 
 def diagonal() -> Any:
     """Return the line on which both rates are equal."""
-    return p9.geom_abline(intercept=0, slope=1, color=GUIDE, size=0.4)
+    return p9.annotate("segment", x=0, y=0, xend=1, yend=1, color=GUIDE, size=0.4)
 
 
 def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0, below_mm: float = 0.0) -> list[Any]:
