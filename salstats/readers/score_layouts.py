@@ -142,10 +142,12 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
         return None
     try:
         compiled = re.compile(pattern)
-    except (re.error, TypeError) as error:
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise SalstatsError(
             Setting("patient_from", pattern), f" is no regular expression ({error})"
         ) from error
+    if not isinstance(compiled.pattern, str):
+        raise SalstatsError(Setting("patient_from", pattern), " is bytes, which match no text")
     if compiled.groups != 1:
         raise SalstatsError(
             Setting("patient_from", pattern),

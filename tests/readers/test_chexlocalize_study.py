@@ -293,8 +293,9 @@ def test_patients_are_found_in_the_ids_or_not_at_all(tmp_path):
         patients("patient7_study1", "CXR8")
     with raises(ColumnError, option="patient_from", column="case", value=r"P(\d+)"):
         patients("CXR8", patient_from=r"P(\d+)")
-    with raises(SalstatsError, option="patient_from", value="CXR"):
-        patients("CXR8", patient_from="CXR")
+    for pattern in ("CXR", "a{99999999999999999999}", 3000 * "(", b"(8)"):
+        with raises(SalstatsError, option="patient_from", value=pattern):
+            patients("CXR8", patient_from=pattern)
 
 
 def test_labels_are_joined_by_the_path_of_the_image(folder):

@@ -352,7 +352,7 @@ def _sd_text(plan: pd.DataFrame) -> str:
 
 
 def _pilot_phrase(plan: pd.DataFrame) -> str:
-    """Return a pilot with its size: "a pilot of 64 patients"."""
-    if plan["n_pilot"].nunique() > 1:
+    """Return "a pilot of 64 patients", or "a pilot" where rows have pilots of other sizes or none."""
+    if plan["n_pilot"].nunique(dropna=False) > 1:
         return "a pilot"
     return f"a pilot of {counted(plan['n_pilot'].iloc[0], str(plan['unit'].iloc[0]))}"

@@ -1,7 +1,7 @@
 """Units that are resampled: the patients of a frame, whatever their column is named, or else its cases."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,15 +70,16 @@ class _Grouping(NamedTuple):
 def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, independent: bool = True) -> Units:
     """Find the units of a frame: those of the columns `unit`, or by default patients or else cases.
 
-    By default units are the values of `patient`, or else of a column with another common name of patients or
-    their examinations, or else the patients that the names of cases begin with: the first of these of which
-    some value has several cases. A warning names the source, unless it is `patient`. A case with an unknown
-    patient ("unknown", "NA") is a unit by itself, with a warning.
+    By default units are the values of `patient`. Without this column they are those of a column with another
+    common name of patients or their examinations, or else the patients that the names of cases begin with:
+    the first of these of which some value has several cases. A warning names the source, unless it is
+    `patient`. A case with an unknown patient ("unknown", "NA") is a unit by itself, with a warning.
 
-    Without any of these the units are the cases; if they look like those of fewer patients, a warning says
-    how to group them. If `unit` is "case" although patients have several cases, a warning gives the number of
-    these patients, unless units need not be independent (`independent=False`). If there is a column
-    `dataset`, the same id in two data sets is two units; a warning names sites that share ids.
+    If none of these gives a unit several cases, the units are the cases; if they look like those of fewer
+    patients, a warning says how to group them. If `unit` is "case" although patients have several cases, a
+    warning gives the number of these patients, unless units need not be independent (`independent=False`).
+    If there is a column `dataset`, the same id in two data sets is two units; a warning names sites that
+    share ids.
 
     ColumnError where a column of `unit` is missing or has an empty cell, or the frame has neither cases nor
     patients; `name` is the frame's name in messages.
@@ -86,7 +87,11 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, indepe
     frame = codes.frame
     if unit is None:
         return _default_units(codes, name)
-    columns = [unit] if isinstance(unit, str) else list(unit)
+    columns = []
+    if isinstance(unit, str):
+        columns = [unit]
+    elif isinstance(unit, Iterable):
+        columns = list(unit)
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ColumnError(Setting("unit", unit), " must name a column, or several that name a unit together")
     if columns == ["case"] and independent:
@@ -158,9 +163,11 @@ def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
     if grouping is None or grouping.column != "patient":
         return
     cases_per_patient = np.bincount(grouping.units.codes[first])
+    n_repeated = int((cases_per_patient > 1).sum())
+    patients_have = "patient has" if n_repeated == 1 else "patients have"
     warn(
         Setting("unit", "case"),
-        f" treats cases as independent, but {int((cases_per_patient > 1).sum())} patients have several",
+        f" treats cases as independent, but {n_repeated} {patients_have} several",
         hint=Message(Setting("unit", "patient"), " keeps a patient's cases together"),
     )
 
@@ -306,6 +313,8 @@ def _warn_of_unit_source(frame: pd.DataFrame, units: Units, column: str, first: 
         unknown = ""
         if units.n_alone:
             unknown = f"; the {units.n_alone} {rows} without one are units of their own"
+            if units.n_alone == 1:
+                unknown = f"; the only one of the {rows} without one is a unit of its own"
         n_groups = len(np.unique(codes[has_siblings]))
         warn(
             f"units are told by {source}: {units.n} units of {len(first)} {rows}, {n_groups} with several"

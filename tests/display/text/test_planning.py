@@ -25,6 +25,8 @@ def test_what_was_assumed_and_how_uncertain_the_cases_are_is_said():
     ) in said
     assert "45 cases (22 patients; 95% limits 31 to 70 cases) are needed" in said
     assert said.endswith("; the limits follow from the error of the pilot's spread.")
+    of_two = pd.concat([plan(**{**curves_of_pilot, "n_pilot": pd.NA}), plan(**curves_of_pilot)])
+    assert "drawn from a pilot whose differences" in ss.power_sentence(of_two)
     unbounded = plan(needed=(45,), n_low=31, n_high=pd.NA, sd=0.2, unit="case", approach="formula", test="t")
     said = ss.power_sentence(unbounded)
     assert (

@@ -193,6 +193,7 @@ def test_cases_against_repeated_patients_warn():
     ("columns", "unit", "fields"),
     [
         ({"case": ["a"]}, "patient", {"column": "patient", "choices": ("metric", "case")}),
+        ({"case": ["a"]}, 5, {"option": "unit", "value": 5}),
         ({"site": ["a"]}, None, {"option": "unit", "column": None}),
         (
             {"case": ["a", "b"], "patient": ["p", None]},

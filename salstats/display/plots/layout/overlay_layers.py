@@ -177,8 +177,9 @@ def bar_layers(
     """Return layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
 
     `table` has a row for each picture, see `SheetTables`. `spacing` is the size of a pixel in mm, or that of
-    each case. A single picture has a bar with a label, in mm where the size is known, else in pixels. Several
-    pictures have bars without labels where it is known.
+    each case. A single picture has a bar with a label, in mm where that size is known, else in pixels. Of
+    several pictures those with a known size have bars, without labels. In the sheet's columns and in
+    `mm_per_pixel` a mm is one of the printed sheet.
     """
     is_single = len(table) == 1
     bars = table.copy()
@@ -278,7 +279,8 @@ def bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
     """
     longest = _MAX_BAR_SHARE * width / pixels_per_unit
     power = 10.0 ** np.floor(np.log10(longest))
-    lengths = [factor * power for factor in (1, 2, 5)]
+    # the logarithm may be rounded up to that of the next power
+    lengths = [factor * power for factor in (0.5, 1, 2, 5)]
     return float(max(length for length in lengths if length <= longest))
 
 

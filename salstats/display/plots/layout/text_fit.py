@@ -293,11 +293,14 @@ def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> Tile
     texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
     widest = max(map(text_width_mm, texts))
     if slant and n_lines:
+        # a slanted name ends below the middle of its tile
+        overhangs = []
+        for index, text in enumerate(texts):
+            overhangs.append(_SLANT * text_width_mm(text) - (index + 0.5) * tile_width + 1)
         return TileNames(
             texts,
             {"rotation": 45, "ha": "right"},
             height=_SLANT * widest + _NAME_PAD_MM,
-            # a slanted name ends below the middle of its tile
-            left_overhang=_SLANT * text_width_mm(texts[0]) - tile_width / 2 + 1,
+            left_overhang=max(overhangs),
         )
     return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, left_overhang=0.0)

@@ -167,3 +167,7 @@ def test_names_below_tiles_are_horizontal_where_they_fit_else_slanted_or_vertica
     # a slanted name is lower by the root of 2 but for the room above it, and begins further left
     assert vertical.height > 1.2 * slanted.height
     assert slanted.left_overhang > 0 == vertical.left_overhang
+    # a long name of a later tile may begin further left than the first
+    for name in ("A", "Integrated gradients"):
+        later = names_below([name, "Integrated gradients with a mask", "LIME"], 4.0, slant=True)
+        assert later.left_overhang > slanted.left_overhang
