@@ -210,7 +210,7 @@ def limits_sentences(estimates: Estimates) -> str:
 
 
 def _full_kind(kind: str, limited: Estimates) -> str:
-    """Return the name of an interval in a note, with the units that were resampled or clustered."""
+    """Return the name of an interval in a note, with its units and replicates or covariances."""
     rows = limited.subset(limited.frame["interval"] == kind)
     unit = rows.only_value("unit")
     record = interval_by_name(kind, rows.term)

@@ -240,7 +240,8 @@ def _reasons_without_mask(
 ) -> list[str]:
     """Return the reason why each map has no mask, "" if it has one.
 
-    `rows_with_order` are the rows of maps that are not constant, so that their pixels have an order.
+    `rows_with_order` are the rows of maps that are not constant, so that their pixels have an order; `search`
+    is the kind of search, which decides what it means that it found nothing.
     """
     reasons = []
     for row, map_search in enumerate(searches):

@@ -175,10 +175,12 @@ class FileTable:
             )
 
     def text(self, column: str) -> pd.Series:
-        """Return a column of names, cell by cell as it stands, "" where one is missing; 7.0 is "7".
+        """Return a column of names, cell by cell as it stands, "" where one is missing.
 
-        Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one), for a number too large
-        to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
+        The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is. Raises ColumnError
+        for a date of a workbook (a spreadsheet turns an id such as 1-2 into one), for a number too large to
+        be exact (or written like 1.2E+16, with its digits lost), for blanks around a name and for invisible
+        characters.
         """
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):

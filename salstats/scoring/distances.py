@@ -46,7 +46,7 @@ class DistanceRule:
     options: Options
 
     def pixel_size(self, case: str) -> PixelSize | None:
-        """Return the size of a case's pixel; None for distances in pixels."""
+        """Return the size of a case's pixel, or else that of all cases, under None; None for pixels."""
         return self.spacing.get(case, self.spacing.get(None))
 
     def diagonal(self, shape: tuple[int, int], case: str) -> float:

@@ -373,7 +373,7 @@ class _RateCells(NamedTuple):
 
 
 def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd.DataFrame) -> _RateCells:
-    """Sum the numerators and denominators of rates by unit and group."""
+    """Sum the numerators and denominators of rates by unit and group; columns are the groups of each rate."""
     units = grouped_rows.units
     n_groups = len(grouped_rows.keys)
     count_cells = {}

@@ -317,7 +317,7 @@ class _FacetsBeside(p9.facet_wrap):
     """Panels of scores, each with the panel of its differences beside it, which has no names below it."""
 
     def compute_layout(self, data: list[pd.DataFrame]) -> pd.DataFrame:
-        """Return the place of each panel, and which panels have an axis at their bottom."""
+        """Return the place of each panel; panels of differences, every second one, have no axis below."""
         layout = super().compute_layout(data)
         is_difference = np.arange(len(layout)) % 2 == 1
         layout.loc[is_difference, "AXIS_X"] = False

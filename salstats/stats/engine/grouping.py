@@ -455,7 +455,7 @@ def pooled_by_default(
 
 
 def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
-    """Return True if a group holds several values of a column, one of them in several rows."""
+    """Return True if a group holds several values of a column, and a value is in several rows of a group."""
     if frame[column].nunique() < 2:
         return False
     if not frame.duplicated([*by, column]).any():

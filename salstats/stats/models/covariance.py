@@ -299,7 +299,11 @@ def _split_into_batches(clusters: np.ndarray, numbers_per_cluster: int) -> list[
 
 
 def _design_times_residual_power(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
-    """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`), both (g, i, k)."""
+    """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`).
+
+    Both have the shape (clusters, rows of a cluster, columns). H_gg = Q_g Q_g' is the cluster's block of the
+    hat matrix. Directions in which I - H_gg is 0, but for rounding, stay 0.
+    """
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
     factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))

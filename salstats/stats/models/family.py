@@ -64,7 +64,7 @@ class ModelInference(Protocol):
         """Degrees of freedom (q,) of linear combinations (q, r) of the coefficients."""
 
     def f_test(self, errors: str, contrasts: np.ndarray) -> tuple[float, int, float]:
-        """F test that all combinations are zero: F, its numerator and its denominator degrees of freedom."""
+        """F test that all contrasts are zero: F, its numerator and its denominator degrees of freedom."""
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,10 @@ def _part_coefficients(solution: Solution) -> np.ndarray:
 
 
 def _all_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
-    """Return all predictors (m, k) at rows of the model matrix: the linear ones, then the constants."""
+    """Return all predictors at m rows of the model matrix: the linear ones, then the nuisance parameters.
+
+    The shape is (m, number of predictors).
+    """
     constant = np.tile(solution.nuisance_parameters, (len(points), 1))
     return np.column_stack([points @ _part_coefficients(solution).T, constant])
 

@@ -32,7 +32,7 @@ class ModelOptions:
 
 
 def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
-    """Return the family called `name`, in its form for random effects or for correlated rows."""
+    """Return the family called `name`, or the form of it for random effects or for correlated rows."""
     family = FAMILIES[check_choice(name, tuple(FAMILIES), "family")]
     mixed = [formula for formula in formulas if formula.random]
     if mixed:
