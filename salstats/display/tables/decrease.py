@@ -72,9 +72,10 @@ def table_decrease(  # noqa: C901
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
     and P. Significant decreases are underlined, or where most are, those that are not; those inside their
-    margin have a dagger and the P of its test; an average stands last, set apart. Where all methods have the
-    same number of pairs and mean of the reference, these stand once: in front of the methods beside each
-    other, or, where methods are rows or groups of rows, as the rows of the reference, before the others.
+    margin have a dagger and the P of its test; an average stands last, set apart. A number of pairs that is
+    the same for all contrasts stands in a note. Where all methods have the same number of pairs and mean of
+    the reference, these stand once: in front of the methods beside each other, or, where methods are rows or
+    groups of rows, as the rows of the reference, before the others.
     Pairs of several references are rows such as "B vs A".
 
     Parameters
@@ -90,7 +91,7 @@ def table_decrease(  # noqa: C901
         Methods beside each other, or as groups of rows; by default beside each other up to three, where
         the page is wide enough.
     n : bool
-        Give the number of pairs.
+        Give the number of pairs in columns, unless all contrasts have as many.
     digits : int, optional
         Decimals of means, and of differences and their limits, by default as for `table_estimates`.
     percent_digits : int
@@ -156,7 +157,7 @@ def table_decrease(  # noqa: C901
             means.append(Value(heading, texts, heading_by_column=own_headings))
         others = _contrast_values(shown, metric_label, digits, percent_digits, style)
         counts = []
-        if n and shown.values("n_pairs"):
+        if n and shown.values("n_pairs") and not _have_equal_counts(contrasts):
             count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
             counts = [Value(names.column("n"), count_texts, "right")]
         shared = []
@@ -183,8 +184,7 @@ def table_decrease(  # noqa: C901
     if contrasts.values("n_pairs"):
         nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
-    are_of_pairs = np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
-    if are_of_pairs and not _are_all_pairs_complete(contrasts):
+    if _are_means_of_pairs(contrasts) and not _are_all_pairs_complete(contrasts):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.values("bound_low"):
@@ -247,6 +247,20 @@ def _has_reference_rows(contrasts: Estimates, placement: ColumnPlacement) -> boo
     """
     are_methods_below_each_other = "method" in (*placement.rows, *placement.groups)
     return are_methods_below_each_other and has_one_reference_mean(contrasts)
+
+
+def _are_means_of_pairs(contrasts: Estimates) -> bool:
+    """Return whether means are over the pairs, not over all scores of each method."""
+    return np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
+
+
+def _have_equal_counts(contrasts: Estimates) -> bool:
+    """Return whether all of several contrasts have as many pairs, which the notes then say once.
+
+    The notes give the number for averages apart.
+    """
+    single = contrasts.numbers("n_pairs")[~contrasts.is_summary_row]
+    return _are_means_of_pairs(contrasts) and len(single) > 1 and len(np.unique(single)) == 1
 
 
 def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:
