@@ -94,6 +94,12 @@ class Estimates:
         rows = self.frame.iloc[np.asarray(positions, dtype=np.intp)]
         return replace(self, frame=rows.reset_index(drop=True))
 
+    def without_metrics(self, metrics: Sequence[Any]) -> "Estimates":
+        """Return the rows of other metrics."""
+        if not metrics:
+            return self
+        return self.subset(~self.frame["metric"].isin(metrics))
+
     def with_columns(self, **columns: Any) -> "Estimates":
         """Return the same rows with other values in some columns."""
         return replace(self, frame=self.frame.assign(**columns))
@@ -114,6 +120,14 @@ class Estimates:
     def varying(self) -> tuple[str, ...]:
         """Grouping columns that have two values and more."""
         return tuple(key for key in self.keys if self.varies(key))
+
+    @cached_property
+    def metrics_without_scores(self) -> tuple[Any, ...]:
+        """Metrics without a defined score in any row, where other metrics have estimates."""
+        if not self.varies("metric") or not self.has_estimate.any():
+            return ()
+        has_no_scores = pd.Series(self.numbers("n") == 0).groupby(self.frame["metric"], observed=True).all()
+        return tuple(metric for metric in self.values("metric") if has_no_scores[metric])
 
     @cached_property
     def has_estimate(self) -> np.ndarray:

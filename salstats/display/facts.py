@@ -1,13 +1,16 @@
 """Facts about estimates as sentences: brief ones in captions, full ones in notes below tables."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.cautions import caution_note
+from salstats.display.text.covariate_units import has_coefficients
 from salstats.display.text.format import (
     count_range,
     count_text,
@@ -46,6 +49,8 @@ _NULL_HYPOTHESES = {
 }
 #: Most estimates without a value that a caption names one by one.
 _MAX_NAMED = 3
+#: Most metrics or other values that are named behind the kinds of intervals or tests that they have.
+_MAX_NAMED_VALUES = 6
 
 
 @dataclass(frozen=True)
@@ -144,11 +149,53 @@ def _is_unadjusted(estimates: Estimates) -> bool:
     return estimates.is_adjusted and not estimates.values("family_level")
 
 
-def bars_sentence(estimates: Estimates, *, mark: str = "Bars") -> str:
+def texts_with_their_rows(
+    estimates: Estimates, texts_of_rows: Sequence[str], labels: Labels | None = None
+) -> list[str]:
+    """Return the distinct texts of rows, each with what it belongs to: "Student's t (IoU and Dice)".
+
+    Metrics, or values of another grouping column, are named where each has one text, by the labels of the
+    package if there are no others. Where none tells texts apart, or there are many values, the number of
+    estimates follows: "Student's t (5 of 20 estimates)".
+    """
+    counts = Counter(texts_of_rows)
+    if len(counts) < 2:
+        return list(counts)
+    if labels is None:
+        labels = Labels(None, estimates.frame)
+    for key in sorted(estimates.varying, key=lambda column: column != "metric"):
+        if estimates.frame[key].isna().any():
+            continue
+        texts_of_values: dict[Any, set[str]] = {}
+        for value, text in zip(estimates.frame[key], texts_of_rows, strict=True):
+            texts_of_values.setdefault(value, set()).add(text)
+        has_one_text = all(len(texts) == 1 for texts in texts_of_values.values())
+        if not has_one_text or len(texts_of_values) > _MAX_NAMED_VALUES:
+            continue
+        named_texts = []
+        for text in counts:
+            values = [value for value, texts in texts_of_values.items() if text in texts]
+            names = [labels.value(key, value) for value in labels.order(key, values)]
+            named_texts.append(f"{text} ({joined(names)})")
+        return named_texts
+    total = counted(len(texts_of_rows), "estimate")
+    return [f"{text} ({count_text(count)} of {total})" for text, count in counts.items()]
+
+
+def _texts_of_column(
+    estimates: Estimates, column: str, text_by_value: Mapping[str, str], labels: Labels | None
+) -> str:
+    """Return the text for each value of a column, with the rows that it belongs to."""
+    rows = estimates.subset(estimates.frame[column].notna())
+    texts = [text_by_value[str(value)] for value in rows.row_values(column)]
+    return joined(texts_with_their_rows(rows, texts, labels))
+
+
+def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
     """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient.".
 
-    Intervals that are not adjusted are called so if the P values of the estimates are, also in a figure
-    without P values.
+    Where there are several kinds of intervals, `labels` name the metrics that have each. Intervals that are
+    not adjusted are called so if the P values of the estimates are, also in a figure without P values.
     """
     if not estimates.has_limits.any():
         return NO_LIMITS
@@ -158,7 +205,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars") -> str:
         level = f"simultaneous {level_text(limits.family_level)}%"
     if _is_unadjusted(estimates):
         level = f"unadjusted {level}"
-    interval_names = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
+    interval_names = _brief_kinds(limits, labels)
     if level:
         interval_names = f"{level} {interval_names}"
     sentence = f"{mark}: {interval_names}"
@@ -176,6 +223,14 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars") -> str:
     return f"{sentence}."
 
 
+def _brief_kinds(limits: EstimateLimits, labels: Labels | None) -> str:
+    """Return the names of all kinds of intervals in a caption."""
+    kinds = {kind: _brief_kind(kind) for kind in limits.kinds}
+    if not kinds:
+        return "intervals"
+    return _texts_of_column(limits.rows, "interval", kinds, labels)
+
+
 def _brief_kind(kind: str) -> str:
     """Return the name of a kind of intervals in a caption."""
     record = interval_by_name(kind)
@@ -184,8 +239,11 @@ def _brief_kind(kind: str) -> str:
     return f"{record.short_label or record.label} intervals"
 
 
-def limits_sentences(estimates: Estimates) -> str:
-    """Say in full how limits were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
+def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
+    """Say in full how limits were made: "95% CI: percentile bootstrap of patients, 1,000 replicates.".
+
+    Where there are several kinds of intervals, `labels` name the metrics that have each.
+    """
     if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
@@ -194,7 +252,8 @@ def limits_sentences(estimates: Estimates) -> str:
         levels = joined([f"{short_level_text(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.kinds:
-        kinds = joined([_full_kind(kind, limits.rows) for kind in limits.kinds], "or")
+        text_by_kind = {kind: _full_kind(kind, limits.rows) for kind in limits.kinds}
+        kinds = _texts_of_column(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
     if limits.is_of_replicates:
         sentences.append(f"Limits: {NO_INTERVAL}.")
@@ -265,18 +324,18 @@ def validity_sentences(estimates: Estimates) -> str:
     return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
 
 
-def interval_note(estimates: Estimates) -> str:
+def interval_note(estimates: Estimates, labels: Labels | None = None) -> str:
     """Say in full how intervals were made, for which population they hold and what makes them doubtful."""
-    return paragraph(limits_sentences(estimates), validity_sentences(estimates))
+    return paragraph(limits_sentences(estimates, labels), validity_sentences(estimates))
 
 
-def interval_caption(estimates: Estimates, *, mark: str = "Bars") -> str:
+def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
     """Say briefly what bars are, how scores are weighted, and for which population intervals hold.
 
     Cautions on doubtful estimates follow.
     """
     return paragraph(
-        bars_sentence(estimates, mark=mark),
+        bars_sentence(estimates, mark=mark, labels=labels),
         weights_sentence(estimates.subset(estimates.has_limits)),
         validity_sentences(estimates),
     )
@@ -305,11 +364,11 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     """Say how many observations an estimate has: "136 to 140 scores of 109 to 114 patients per estimate.".
 
     `observation` is the noun of an observation, `missing` the adjective of those that are missing. Averages
-    and pooled rows are counted apart; estimates that are not drawn count among the missing. Marginal
-    estimates have the observations of their model: "334 observations in the model; 26 incomplete and left
-    out.".
+    and pooled rows are counted apart; estimates that are not drawn count among the missing. Coefficients and
+    marginal estimates have the observations of their model: "334 observations in the model; 26 incomplete and
+    left out.".
     """
-    if has_marginal_estimates(estimates):
+    if has_marginal_estimates(estimates) or has_coefficients(estimates):
         return _model_count_sentence(estimates)
     single = estimates.subset(~estimates.is_summary_row)
     if not len(single):
@@ -335,7 +394,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
 
 
 def _model_count_sentence(estimates: Estimates) -> str:
-    """Say how many observations the models of marginal estimates have, and how many they leave out."""
+    """Say how many observations the models of estimates have, and how many they leave out."""
     if not len(estimates.non_missing("n")):
         return ""
     models = "in the model"
@@ -417,6 +476,17 @@ def undefined_sentence(estimates: Estimates) -> str:
     return f"Up to {count_text(n_undefined.max())}{replicates} of an estimate were undefined."
 
 
+def metrics_without_scores_sentence(estimates: Estimates, labels: Labels) -> str:
+    """Name the metrics without a defined score, of contrasts without a complete pair of scores."""
+    metrics = labels.order("metric", estimates.metrics_without_scores)
+    if not metrics:
+        return ""
+    names = joined([labels.value("metric", metric) for metric in metrics], "or")
+    if estimates.values("n_pairs"):
+        return f"No pair of scores is complete for {names}."
+    return f"No score is defined for {names}."
+
+
 def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[str]) -> str:
     """Name the estimates without a value, which a figure does not draw."""
     rows = estimates.subset(~estimates.has_estimate).frame[list(columns)].to_dict("records")
@@ -432,9 +502,9 @@ def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[s
     return f"Undefined, not drawn: {joined(listed)}."
 
 
-def p_value_sentence(estimates: Estimates) -> str:
+def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     """Say from which test P values come, and by which procedure they were adjusted."""
-    source = p_value_text(estimates)
+    source = p_value_text(estimates, labels)
     if not source:
         return ""
     if estimates.is_adjusted:
@@ -442,15 +512,18 @@ def p_value_sentence(estimates: Estimates) -> str:
     return f"{source}; not adjusted for multiple tests."
 
 
-def p_value_text(estimates: Estimates) -> str:
-    """Return the test that P values come from, "" where there are none: "P values: two-sided t test"."""
+def p_value_text(estimates: Estimates, labels: Labels | None = None) -> str:
+    """Return the test that P values come from, "" where there are none: "P values: two-sided t test".
+
+    Where there are several tests, `labels` name the metrics that have each.
+    """
     if not estimates.is_tested:
         return ""
     text = "P values: two-sided"
     tested = estimates.subset(~np.isnan(estimates.numbers("p_value")))
-    names = [_test_name(tested, str(test)) for test in tested.values("test")]
+    names = {str(test): _test_name(tested, str(test)) for test in tested.values("test")}
     if names:
-        return f"{text} {joined(names, 'or')}"
+        return f"{text} {_texts_of_column(tested, 'test', names, labels)}"
     hypotheses = [_NULL_HYPOTHESES[term] for term in estimates.values("term") if term in _NULL_HYPOTHESES]
     if hypotheses:
         return f"{text}, {joined(hypotheses)}"

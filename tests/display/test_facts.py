@@ -24,7 +24,7 @@ from salstats.display.facts import (
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import record_of
-from salstats.display.text.labels import SUMMARY_LABELS
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.vocabulary import INFERENCE
 from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
@@ -90,8 +90,30 @@ def test_each_kind_of_interval_has_a_name(kind, columns, said):
 
 
 def test_several_kinds_of_intervals_are_all_named():
-    frame = pd.concat([interval("delong"), interval("obuchowski")])
-    assert interval_note(read(frame)) == "95% CI: DeLong or Obuchowski."
+    frame = pd.concat([interval("delong"), interval("obuchowski").head(1)])
+    assert (
+        interval_note(read(frame)) == "95% CI: DeLong (2 of 3 estimates) and Obuchowski (1 of 3 estimates)."
+    )
+
+
+def test_metrics_with_another_kind_of_interval_or_test_are_named_by_their_labels():
+    frame = pd.DataFrame(
+        {"metric": ["hit", "iou", "dice"] * 2, "task": ["a"] * 3 + ["b"] * 3, "estimate": 0.5}
+    )
+    limits = {"conf_low": 0.4, "conf_high": 0.6, "conf_level": 0.95, "p_value": 0.2}
+    kinds = {"interval": ["tango", "t", "t"] * 2, "test": ["score", "t", "t"] * 2}
+    several = read(frame.assign(**limits, **kinds))
+    labels = Labels({"iou": "Overlap"})
+    expected = "Student's t (Overlap and Dice)"
+    for text in (interval_note(several, labels), interval_caption(several, labels=labels)):
+        assert "Tango score" in text
+        assert "(Hit rate) and " in text
+        assert "(Overlap and Dice)" in text
+    assert expected in interval_note(several, labels)
+    assert "(Hit rate) and " in p_value_text(several, labels)
+    # by neither metric nor task
+    mixed = several.with_columns(interval=["tango", "t", "t", "t", "t", "tango"])
+    assert "(2 of 6 estimates) and Student's t (4 of 6 estimates)" in interval_note(mixed, labels)
 
 
 def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
@@ -126,7 +148,7 @@ def test_every_test_of_the_rows_is_named():
     frame = pd.DataFrame({"p_value": [0.2, 0.01, 0.3, None], "test": ["score", "wild", "wild", "cr2"]})
     said = p_value_text(read(frame.assign(n_replicates=4000)))
     assert said.count("McNemar's score test") == 1
-    assert said.endswith("or wild cluster bootstrap test, 4,000 replicates")
+    assert said.endswith("and wild cluster bootstrap test, mid-P, 4,000 replicates (2 of 3 estimates)")
 
 
 def test_tests_of_calibration_name_the_values_of_perfect_predictions():
@@ -302,6 +324,19 @@ def cautions(frame, _):
     return [frame["caution"].fillna("").ne("").sum(), len(frame)]
 
 
+def shares_of_kinds(frame, text):
+    """The number of estimates with one kind of interval, or one test, and of all that have any."""
+    limited = frame[column(frame, "conf_low").notna() | column(frame, "conf_high").notna()]
+    tested = frame[column(frame, "p_value").notna()]
+    shares = []
+    for rows, name in ((limited, "interval"), (tested, "test")):
+        if name in rows:
+            counts_of_kinds = rows[name].value_counts()
+            shares += [[count, counts_of_kinds.sum()] for count in counts_of_kinds]
+    said = numbers_in(text)
+    return said if said in shares else shares
+
+
 def joint_test(frame, _):
     """Degrees of freedom, statistic and P of the test that all methods are equal."""
     row = frame[frame["term"] == "equal"].iloc[0]
@@ -329,6 +364,7 @@ RULES = {
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
+    rf"(?<!Caution )\({NUMBER} of {NUMBER} estimates\)": shares_of_kinds,
     rf"Beyond it: \D*{NUMBER} \(−?{NUMBER}, −?{NUMBER}\)\.": beyond_axis,
     rf"n = {NUMBER}(?: to {NUMBER})?": lambda frame, _: span(column(frame, "n")),
     rf"{NUMBER} of {NUMBER} estimates? (?:is|are) not defined": lambda frame, _: [

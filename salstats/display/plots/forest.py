@@ -205,7 +205,7 @@ def plot_forest(  # noqa: C901
     frame, rows, fitted_columns = _fitted_text(frame, names, row_columns, columns, heading, width)
     p_value_note = ""
     if p_values:
-        p_value_note = p_value_sentence(prepared)
+        p_value_note = p_value_sentence(prepared, names)
     ends = axis_limits(frame, limits, term, log=ratio)
     null_line = _null_line(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
@@ -222,7 +222,7 @@ def plot_forest(  # noqa: C901
         x_title=_axis_title(defined_estimates, names, term, ratio),
         notes=[
             scope_note(frame, names, unnamed_columns),
-            interval_caption(prepared),
+            interval_caption(prepared, labels=names),
             arrows_note(frame, ends, decimals, style, named=False),
             marginal_note(prepared, names),
             reference_note,

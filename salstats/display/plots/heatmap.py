@@ -443,7 +443,7 @@ def _notes(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[
         notes.append(f"Numbers: {_quantity(drawing)}.")
     limited = estimates.subset(estimates.has_limits)
     if has_limits:
-        notes.append(bars_sentence(limited, mark="Below estimates"))
+        notes.append(bars_sentence(limited, mark="Below estimates", labels=drawing.labels))
     elif len(limited):
         notes.append("Tiles are too narrow for the limits of intervals.")
     n_absent = n_tiles - len(drawing.frame)

@@ -165,7 +165,7 @@ def plot_intervals(
         rows,
         x_title=_axis_title(drawing),
         notes=[
-            interval_caption(drawing.estimates),
+            interval_caption(drawing.estimates, labels=drawing.labels),
             arrows_note(frame, ends, digits, style, named=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
             marginal_note(drawing.estimates, drawing.labels),

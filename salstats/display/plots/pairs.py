@@ -705,7 +705,7 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
         # lines of 0/1 scores are never means of units
         lines = "lines: pairs; " if drawing.has_repeated_units else ""
         notes.append(f"Of scores that are 0 or 1, {lines}width of lines and area of dots: number of pairs.")
-    notes.append(interval_caption(differences, mark="Black dots: mean differences; bars"))
+    notes.append(interval_caption(differences, mark="Black dots: mean differences; bars", labels=names))
     notes.append(count_sentence(differences, "pair", "incomplete"))
     return notes
 

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice, check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
-from salstats.display.facts import count_sentence, pooled_tasks_sentence
+from salstats.display.facts import count_sentence, pooled_tasks_sentence, texts_with_their_rows
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -330,7 +330,7 @@ def plot_significance(
             notes=[
                 scope_note(frame, names, ("metric", "task")),
                 pooled_tasks_sentence(comparisons),
-                _dark_tiles_note(comparisons),
+                _dark_tiles_note(comparisons, names),
                 number_note,
                 caution_note(frame),
             ],
@@ -365,7 +365,7 @@ def _diagram(
         scope_note(comparisons.frame, labels, ("metric", "task")),
         pooled_tasks_sentence(comparisons),
         _scheme_note(ranks),
-        _bars_note(comparisons),
+        _bars_note(comparisons, labels),
         caution_note(comparisons.frame),
     ]
     return rank_diagram(comparisons, ranks, labels, n_columns=n_columns, width=width, notes=notes)
@@ -464,32 +464,35 @@ def _scheme_note(ranks: Estimates) -> str:
     return f"Ranked by {record.label}."
 
 
-def _dark_tiles_note(comparisons: Estimates) -> str:
+def _dark_tiles_note(comparisons: Estimates, labels: Labels) -> str:
     """Sentences on dark tiles, with the tests, and on pairs without a P value."""
-    sentence = f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons)})."
+    sentence = (
+        f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons, labels)})."
+    )
     if comparisons.frame["p_adjusted"].isna().any():
         sentence += " Tiles of pairs without a P value are white."
     return sentence
 
 
-def _bars_note(comparisons: Estimates) -> str:
+def _bars_note(comparisons: Estimates, labels: Labels) -> str:
     """Sentences on the bars of a diagram, with the tests, and on pairs without a P value."""
-    sentence = f"Bars join methods of which none is better than another ({_tests_text(comparisons)})."
+    sentence = f"Bars join methods of which none is better than another ({_tests_text(comparisons, labels)})."
     if comparisons.frame["p_adjusted"].isna().any():
         sentence += " No bar joins methods without a P value."
     return sentence
 
 
-def _tests_text(comparisons: Estimates) -> str:
+def _tests_text(comparisons: Estimates, labels: Labels) -> str:
     """Return the level, the test and the adjustment of P values: "one-sided P < 0.05; t test; Holm"."""
     levels = comparisons.values("conf_level")
     alpha = 0.05
     if levels:
         alpha = 1 - float(levels[0])
     details = [f"one-sided P < {alpha:.10g}"]
-    tests = [TESTS[name].label for name in comparisons.values("test") if name in TESTS]
+    tested = comparisons.subset([name in TESTS for name in comparisons.row_values("test")])
+    tests = [TESTS[name].label for name in tested.row_values("test")]
     if tests:
-        details.append(joined(tests, "or"))
+        details.append(joined(texts_with_their_rows(tested, tests, labels)))
     procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
     if procedure is not None and procedure.label:
         details.append(procedure.label)

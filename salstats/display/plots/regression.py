@@ -169,7 +169,7 @@ def plot_regression(
         notes=[
             scope_note(frame, names, unnamed_columns),
             model_note(drawing.estimates, names),
-            interval_caption(drawing.estimates),
+            interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
             normalized_note(drawing.estimates, names),
             _gap_note(drawing.estimates, names),

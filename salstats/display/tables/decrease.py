@@ -10,7 +10,14 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import BOUNDS, capitalized, p_value_sentence, paragraph, with_interval
+from salstats.display.facts import (
+    BOUNDS,
+    capitalized,
+    metrics_without_scores_sentence,
+    p_value_sentence,
+    paragraph,
+    with_interval,
+)
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
@@ -127,8 +134,9 @@ def table_decrease(  # noqa: C901
     all_rows = all_rows.with_frame(all_rows.frame.rename(columns=means_of_medians))
     check_columns(all_rows.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
-    differences = all_rows.of_term("difference")
-    names = Labels(labels, differences.frame)
+    with_undefined = all_rows.of_term("difference")
+    differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
+    names = Labels(labels, with_undefined.frame)
     if differences.only_value("reference") is not None:
         names = names.with_references(differences.values("reference"))
     contrasts = pairs_as_methods(differences, names)
@@ -189,13 +197,17 @@ def table_decrease(  # noqa: C901
     bounds_note = ""
     if contrasts.values("bound_low"):
         bounds_note = BOUNDS
-    subject_note = paragraph(means_note, _direction_note(contrasts, names))
+    subject_note = paragraph(
+        means_note,
+        _direction_note(contrasts, names),
+        metrics_without_scores_sentence(with_undefined, names),
+    )
     table_notes = notes.estimates_notes(contrasts, names, constant, nouns, subject_note)
     statistics = paragraph(
         table_notes.statistics,
         bounds_note,
         _effect_size_note(contrasts),
-        p_value_sentence(contrasts),
+        p_value_sentence(contrasts, names),
         notes.equal_methods_note(all_rows, names, style),
     )
     underline_note = _underline_note(contrasts)

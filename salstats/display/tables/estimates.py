@@ -10,7 +10,14 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, read_estimates, references_of
-from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
+from salstats.display.facts import (
+    BOUNDS,
+    capitalized,
+    metrics_without_scores_sentence,
+    p_value_text,
+    paragraph,
+    with_interval,
+)
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
@@ -158,14 +165,15 @@ def table_estimates(
             ),
             column="better",
         )
-    means = all_rows.of_term("mean")
+    with_undefined = all_rows.of_term("mean")
+    means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
         means = per_covariate_units(means)
     compared = _tested_differences(all_rows, differences, adjust)
     if reference is None and compared is not None:
         reference = _reference_among(means, compared)
     references = references_of(means, reference)
-    names = Labels(labels, means.frame).with_references(references)
+    names = Labels(labels, with_undefined.frame).with_references(references)
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
@@ -206,11 +214,12 @@ def table_estimates(
         covariates_note(means, names),
         stratum_note(means, names),
         _predictor_note(means, names),
+        metrics_without_scores_sentence(with_undefined, names),
     )
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
     p_value_note = ""
-    p_value_source = p_value_text(means)
+    p_value_source = p_value_text(means, names)
     if star_texts.note and p_value_source:
         p_value_note = f"{p_value_source}."
     statistics = paragraph(

@@ -13,6 +13,7 @@ from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import RANK_TERMS, TERMS
+from salstats.errors import Call, Message, SalstatsError
 from salstats.metrics.registry import registered_metric
 
 #: A smaller variance is one of rounding.
@@ -32,11 +33,29 @@ def check_display(
     frame: object, digits: int | None, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
     """Read a frame to show, and check the options of how numbers are written."""
+    reject_estimates_of_models(frame, name, required_columns)
     estimates = read_estimates(frame, name, required_columns)
     if digits is not None:
         check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     return estimates
+
+
+def reject_estimates_of_models(frame: object, name: str, required_columns: Sequence[str]) -> None:
+    """Raise SalstatsError for estimates of models without the required columns, which another table shows."""
+    if not isinstance(frame, pd.DataFrame) or set(required_columns) <= set(frame.columns):
+        return
+    if {"formula", "average"} <= set(frame.columns):
+        kind = "means, contrasts or slopes of a model"
+        function = "table_estimates"
+    elif {"formula", "term"} <= set(frame.columns):
+        kind = "coefficients of models"
+        function = "table_regression"
+    else:
+        return
+    raise SalstatsError(
+        f"{name} holds {kind}", hint=Message("use ", Call(function)), option=name, column="formula"
+    )
 
 
 def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:

@@ -10,6 +10,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.tables.grid import reject_estimates_of_models
 from salstats.display.tables.placement import Key, key_of
 from salstats.display.text.format import (
     MINUS,
@@ -76,6 +77,7 @@ _STATISTICS = (
 
 def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
     """Read frames and join their rows, the names of frames, if they have any, in a column in front."""
+    reject_estimates_of_models(frames, name, required_columns)
     readings: list[Estimates] = []
     if isinstance(frames, Mapping):
         for key, frame in frames.items():

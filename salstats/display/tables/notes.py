@@ -317,7 +317,7 @@ def estimates_notes(
         metric_notes(estimates.frame),
     )
     statistics = paragraph(
-        interval_note(estimates),
+        interval_note(estimates, labels),
         count_sentence(estimates, nouns.counted, nouns.missing),
         undefined_sentence(estimates),
         weights_sentence(estimates),

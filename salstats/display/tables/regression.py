@@ -48,7 +48,7 @@ from salstats.display.tables.placement import (
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
-from salstats.display.text.interactions import interaction_note
+from salstats.display.text.interactions import interaction_note, levels_of_number_terms
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
@@ -198,7 +198,8 @@ def table_regression(
         headings = _table_columns(arranged, estimates, p_values)
         foot = foot_texts(estimates, models, fit, parameters, random_effects, names, digits, style)
         factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
-        table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot)
+        levels_of_terms = levels_of_number_terms(coefficients, names)
+        table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms)
 
     constant = [key for key in keys if not estimates.varies(key)]
     gap_note = ""
@@ -221,7 +222,7 @@ def table_regression(
     if star_texts.note or p_values:
         p_value_note = p_note(estimates, in_column=p_values)
     statistics = paragraph(
-        interval_note(estimates),
+        interval_note(estimates, names),
         weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
@@ -319,8 +320,12 @@ def _terms_table(
     texts: Texts,
     factor_p: Mapping[TermCell, str],
     foot: FootRows,
+    levels_of_terms: Mapping[str, str],
 ) -> Table:
-    """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
+    """Return the terms of each group in the order of labels, levels below their factor, and the foot.
+
+    A term with an entry in `levels_of_terms` is a number whose coefficient holds at these levels.
+    """
     n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
     rows = _TermRows(n_models, n_cells)
     group_labels: list[str] = []
@@ -345,7 +350,10 @@ def _terms_table(
                 rows.level_rows.add(len(rows))
                 for model, cell in enumerate(cells):
                     rows.add_factor_p(factor_row, model, factor_p.get(cell, ""))
-            rows.add_row(term_row.text, texts_of_models)
+            label = term_row.text
+            if term_row.term in levels_of_terms:
+                label += f", at {levels_of_terms[term_row.term]}"
+            rows.add_row(label, texts_of_models)
         rows.add_foot(group, foot)
         if groups:
             group_labels += [group_label] * (len(rows) - n_rows_before)

@@ -38,13 +38,15 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     """
     if has_marginal_estimates(coefficients) or not has_coefficients(coefficients):
         return ""
-    level_texts = _reference_level_texts(coefficients, labels)
+    reference_levels = _reference_levels(coefficients, labels)
     levels = []
     places = []
     for name in _interacting_names(coefficients, terms):
         centred = _CENTRED.fullmatch(name)
-        if name in level_texts:
-            levels.append(level_texts[name])
+        if name in reference_levels:
+            # no term of a factor alone has its reference level in some models
+            level = joined(reference_levels[name], "or") or f"that of {variable_text(name, labels)}"
+            levels.append(level)
         elif centred:
             places.append(f"{labels.column(centred[1])} is at its mean")
         else:
@@ -84,8 +86,8 @@ def _interacting_names(coefficients: Estimates, terms: Collection[str] | None) -
     return [name for name in in_order if name in interacting]
 
 
-def _reference_level_texts(coefficients: Estimates, labels: Labels) -> dict[str, str]:
-    """Return the reference level of each factor, "that of Method" where no term of it alone has one."""
+def _reference_levels(coefficients: Estimates, labels: Labels) -> dict[str, list[str]]:
+    """Return the labels of the reference levels of each factor, one unless models differ, none if unknown."""
     levels_of_factors: dict[str, dict[str, None]] = {}
     rows = zip(
         variables_of_rows(coefficients),
@@ -100,10 +102,34 @@ def _reference_level_texts(coefficients: Estimates, labels: Labels) -> dict[str,
             name = variables[0].name
             level = labels.value(column_of_factor(name), reference_level)
             levels_of_factors.setdefault(name, {})[level] = None
-    texts = {}
-    for name, levels in levels_of_factors.items():
-        if levels:
-            texts[name] = joined(list(levels), "or")
-        else:
-            texts[name] = f"that of {variable_text(name, labels)}"
-    return texts
+    return {name: list(levels) for name, levels in levels_of_factors.items()}
+
+
+def levels_of_number_terms(coefficients: Estimates, labels: Labels) -> dict[str, str]:
+    """Return the levels at which the coefficients of numbers in an interaction with factors hold, by term.
+
+    In a model of `area * task` the coefficient of the area is that at the reference level of the task. Terms
+    that are in such an interaction only in some models are left out.
+    """
+    reference_levels = _reference_levels(coefficients, labels)
+    texts_of_terms: dict[str, set[str]] = {}
+    rows = zip(
+        coefficients.frame["term"],
+        coefficients.row_values("formula"),
+        variables_of_rows(coefficients),
+        strict=True,
+    )
+    for term, formula, variables in rows:
+        if any(variable.level for variable in variables):
+            continue
+        names = {variable.name for variable in variables}
+        factors: dict[str, None] = {}
+        for factors_of_term in factors_of(str(formula)):
+            names_of_term = [factor.name for factor in factors_of_term]
+            if names < set(names_of_term):
+                factors |= dict.fromkeys(name for name in names_of_term if name in reference_levels)
+        levels = [joined(reference_levels[name], "or") for name in factors]
+        texts_of_terms.setdefault(str(term), set()).add(", ".join(levels))
+    return {
+        term: texts.pop() for term, texts in texts_of_terms.items() if len(texts) == 1 and "" not in texts
+    }

@@ -293,7 +293,7 @@ def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
 
 
 def count_of_models(estimates: Estimates) -> int:
-    """Return the number of models that marginal estimates are of."""
+    """Return the number of models that coefficients or marginal estimates are of."""
     levels = [*_level_columns(estimates), "reference_level"]
     columns = [key for key in estimates.keys if key not in levels]
     columns += estimates.existing(("formula", "reference"))

@@ -528,7 +528,9 @@ def _cautions(
         if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
         has_few_events = few_events(_count_discordant_units(target)) & (estimates.smallest_n_in_sample > 1)
-        cautions[FEW_EVENTS] = ~is_graded & ~trials & has_few_events
+        # scores of which none is defined count neither as graded nor as 0 or 1
+        is_defined = np.isfinite(estimates.estimate)
+        cautions[FEW_EVENTS] = is_defined & ~is_graded & ~trials & has_few_events
     return cautions
 
 

@@ -74,7 +74,7 @@ RECORDS = {
             resampled=True,
         ),
         PairedTest(
-            "wild", "wild cluster bootstrap test",
+            "wild", "wild cluster bootstrap test, mid-P",
             "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
             "under the hypothesis (Cameron et al. 2008), with {replicates} flips, or every one "
             f"where there are no more; {_SMALL}.",

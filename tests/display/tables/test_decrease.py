@@ -171,6 +171,18 @@ def test_a_number_of_pairs_that_all_contrasts_have_stands_once_in_the_notes(read
     assert "n" in read(ss.table_decrease(one_differs)).head[-1]
 
 
+def test_a_metric_without_a_complete_pair_is_named_and_has_no_rows(scores, read, quietly):
+    without = scores.assign(score=scores["score"].where(scores["metric"] != "hit"))
+    found = quietly(ss.difference, without, reference="human", interval="cr2", average="task")
+    assert found.loc[found["metric"] == "hit", "estimate"].isna().all()
+    seen = read(ss.table_decrease(found, labels={"hit": "Hits"}))
+    assert seen.groups == []
+    assert "No pair of scores is complete for Hits." in seen.note
+    # where no metric has a pair the rows say so
+    of_hits = quietly(ss.table_decrease, found[found["metric"] == "hit"])
+    assert {text for row in read(of_hits).body for text in row[1:]} == {"—"}
+
+
 def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     iou = decrease.query("metric == 'iou'").assign(verdict="inconclusive")
     iou.loc[iou["task"] == "Edema", "verdict"] = "lower"

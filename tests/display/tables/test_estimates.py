@@ -326,6 +326,19 @@ def test_all_missing_gives_dashes(scores, quietly, read):
     assert "0 patients per estimate; 131 to 142 undefined." in seen.note
 
 
+def test_a_metric_without_a_defined_score_is_named_and_has_no_rows(scores, quietly, read):
+    without = scores.assign(score=scores["score"].where(scores["metric"] != "hit"))
+    found = quietly(ss.summarize, without, interval="t")
+    assert found.loc[found["metric"] == "hit", "n"].eq(0).all()
+    seen = read(ss.table_estimates(found, labels={"hit": "Hits"}))
+    assert "No score is defined for Hits." in seen.note
+    assert seen.groups == []
+    assert "—" not in {text for row in seen.body for text in row}
+    caption = " ".join(ss.plot_intervals(found).labels.caption.split())
+    assert "No score is defined for Hit rate." in caption
+    assert "not defined" not in caption
+
+
 def test_a_frame_without_grouping_columns_is_one_row(read):
     assert read(ss.table_estimates(pd.DataFrame({"estimate": [0.25]}))).body == [["All", "0.250"]]
 
@@ -440,6 +453,28 @@ def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
     )
     by_metric = ss.fit(ss.datasets.load_simulated(), "score ~ method", by="metric").means("method")
     assert "Mean (95% CI)" in ss.table_estimates(by_metric).as_raw_html()
+
+
+def test_coefficients_have_the_observations_of_their_model(scores, read):
+    iou = scores.query("metric == 'iou'")
+    fit = ss.fit(iou, "iou ~ elongation", by="method")
+    counts = fit.glance()["nobs"]
+    expected = f"{counts.min():.0f} to {counts.max():.0f} observations of 140 patients per model"
+    for note in (read(ss.table_estimates(fit.tidy())).note, ss.plot_regression(fit.tidy()).labels.caption):
+        note = " ".join(note.split())
+        assert expected in note
+        assert "incomplete and left out" in note
+        assert "score" not in note
+
+
+@pytest.mark.parametrize("table", [ss.table_decrease, ss.table_regression])
+def test_contrasts_of_a_model_in_another_table_are_an_error_that_names_this_one(scores, table):
+    fit = ss.fit(scores.query("metric == 'iou'"), "iou ~ method + task", by=())
+    with pytest.raises(SalstatsError, match=r"use table_estimates\(\)") as caught:
+        table(fit.contrasts("method", reference="human"))
+    assert caught.value.column == "formula"
+    with pytest.raises(SalstatsError, match=r"use table_regression\(\)"):
+        ss.table_decrease(fit.tidy())
 
 
 def test_tables_and_figures_of_means_at_numbers_name_the_variable_and_the_model():

@@ -50,7 +50,7 @@ def test_rows_with_tests_of_their_own_name_them_and_a_caution_stands_below():
     assert table.columns[-1].heading == "Test"
     assert [row[-1] for row in table.cells] == [
         "paired t test, CR2 standard errors",
-        *["wild cluster bootstrap test"] * 3,
+        *["wild cluster bootstrap test, mid-P"] * 3,
     ]
     assert "no better than from 20 normal differences" in table.notes[0]
     alike = record_of(ss.table_power(plan(unit="case", conf_level=0.95)))

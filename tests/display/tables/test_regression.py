@@ -185,7 +185,7 @@ def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_referenc
     seen = read(table)
     assert [row[0] for row in seen.body] == [
         *("Lesion size", "small", "large"),
-        "Model confidence",
+        "Model confidence, at small",
         *("Xai method", "Gradients intégrés", "Grad-CAM", "a: b"),
         *("Lesion size × Model confidence", "large × Model confidence"),
         "n",
@@ -251,7 +251,7 @@ def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     }.items():
         assert seen.rows[heading] == ["P < 0.001" if p[term] < 0.001 else f"P = {p[term]:.3f}"]
     assert sum(cells[0].startswith("P") for cells in seen.rows.values()) == 3
-    assert f"{joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
+    assert f"{joint['n'].iloc[0]:,} observations of 140 patients in the model;" in seen.note
     assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
     assert "in an interaction it is a type III test on sum contrasts: on average" in seen.note
     holm = read(
@@ -458,10 +458,24 @@ def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
     assert "Linear and logistic regression" in seen.note
 
 
+def test_the_row_of_a_number_in_an_interaction_names_the_level_at_which_it_and_its_p_hold(scaled, read):
+    formulas = ["iou ~ elongation * task", "iou ~ elongation + task"]
+    rows = read(ss.table_regression(ss.regress(scaled, formulas[0]), p_values=True)).rows
+    assert "Elongation, at Atelectasis" in rows
+    assert "Elongation" not in rows
+    labels = {"task": {"Atelectasis": "Collapse"}}
+    named = read(ss.table_regression(ss.regress(scaled, formulas[0]), keep="elongation", labels=labels))
+    assert "Elongation, at Collapse" in named.rows
+    # beside a model without the interaction the row is of both
+    both = read(ss.table_regression(ss.regress(scaled, formulas), p_values=True))
+    assert "Elongation" in both.rows
+    assert "Coefficients of terms in an interaction hold" in both.note
+
+
 def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
     seen = read(ss.table_regression(simple, stars=True))
     assert "n" not in seen.rows
-    counts = f"{simple['n'].min()} to {simple['n'].max()} observations of 140 patients per estimate"
+    counts = f"{simple['n'].min()} to {simple['n'].max()} observations of 140 patients per model"
     assert counts in seen.note
     assert "8 to 16 incomplete and left out." in seen.note
 

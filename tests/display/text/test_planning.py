@@ -11,7 +11,7 @@ def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():
     assert ss.power_sentence(plan(needed=(45,), unit="patient", n_units=10)) == (
         "The number of cases was planned for 80% power to show a difference in mean IoU of −0.05 at a "
         "two-sided level of 0.05, by 1,000 studies of each size that were drawn from a pilot, and analysed "
-        "as this one (wild cluster bootstrap test; Monte-Carlo standard error at most 1.5 percentage "
+        "as this one (wild cluster bootstrap test, mid-P; Monte-Carlo standard error at most 1.5 percentage "
         "points): 45 cases (22 patients) are needed."
     )
 
@@ -39,7 +39,7 @@ def test_curves_with_tests_of_their_own_name_them():
     frame = plan(methods=("gradcam", "occlusion"), needed=(45,))
     frame.loc[(frame["method"] == "occlusion") & (frame["n_cases"] < 60), "test"] = "mcnemar"
     said = ss.power_sentence(frame)
-    assert "45 cases (wild cluster bootstrap test) for Grad-CAM" in said
+    assert "45 cases (wild cluster bootstrap test, mid-P) for Grad-CAM" in said
     assert "45 cases (exact McNemar test) for Occlusion" in said
     assert "analysed as this one (Monte-Carlo" in said
 

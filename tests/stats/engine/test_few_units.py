@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests_support import warns
 
 import salstats as ss
+from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
 from salstats.stats.engine.few_units import (
     count_units_with_rarer_value,
@@ -64,6 +66,19 @@ def test_hits_of_patients_that_differ_on_few_have_a_caution_and_those_of_many_ha
     many = ss.difference(of_patients(30), reference="human", by=())
     assert caution_of(few) == FEW_EVENTS.name
     assert "caution" not in many.columns
+
+
+def test_a_difference_of_which_no_pair_is_defined_has_no_caution():
+    rng = np.random.default_rng(0)
+    cases = [(t, m, f"c{c}") for t in ("a", "b") for m in ("gradcam", "human") for c in range(30)]
+    scores = pd.DataFrame(cases, columns=["task", "method", "case"])
+    scores = scores.assign(patient=scores["case"].str[:-1], metric="iou", score=rng.random(len(scores)))
+    both = pd.concat([scores, scores.assign(metric="hd95", score=np.nan)])
+    with pytest.warns(SalstatsWarning):
+        found = ss.difference(both, reference="human", average="task", n_replicates=99)
+    undefined = found[found["metric"] == "hd95"]
+    assert undefined["estimate"].isna().all()
+    assert "caution" not in undefined or undefined["caution"].isna().all()
 
 
 def test_score_limits_of_independent_hits_hold_however_few_differ():

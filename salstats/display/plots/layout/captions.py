@@ -7,7 +7,12 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.estimates import Estimates
-from salstats.display.facts import not_drawn_sentence, paragraph, with_interval
+from salstats.display.facts import (
+    metrics_without_scores_sentence,
+    not_drawn_sentence,
+    paragraph,
+    with_interval,
+)
 from salstats.display.text.format import STYLES, count_text, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, tested_margins_text
@@ -72,12 +77,16 @@ def undefined_note(
 ) -> str:
     """Return sentences on estimates that are not defined: how many, and which of them are not drawn.
 
-    `is_in_panel` is whether a panel is drawn in which the row of each estimate says "not defined", and
-    `columns` name the others.
+    Metrics without any defined score are named themselves. `is_in_panel` is whether a panel is drawn in
+    which the row of each estimate says "not defined", and `columns` name the others.
     """
+    sentences = [metrics_without_scores_sentence(estimates, labels)]
+    if estimates.metrics_without_scores:
+        has_scores = ~estimates.frame["metric"].isin(estimates.metrics_without_scores).to_numpy()
+        estimates = estimates.subset(has_scores)
+        is_in_panel = is_in_panel[has_scores]
     shown = estimates.subset(is_in_panel)
     n_undefined = int((~shown.has_estimate).sum())
-    sentences = []
     if n_undefined:
         verb = "is" if n_undefined == 1 else "are"
         sentences.append(f"{n_undefined} of {counted(len(shown), 'estimate')} {verb} not defined.")
