@@ -18,7 +18,7 @@ from salstats.display.tables.widths import (
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than
 #: the one that widths are measured by.
-_PAPER = Paper(line_widths=(345.0, 550.0), gaps={9: 6.0, 8: 4.0, 7: 2.0}, type_scale=1.1)
+PAPER = Paper(line_widths=(345.0, 550.0), gaps={9: 6.0, 8: 4.0, 7: 2.0}, type_scale=1.1)
 #: LaTeX's commands for size of type, by size in points.
 _TYPE_COMMANDS = {9: "small", 8: "footnotesize", 7: "scriptsize"}
 #: Size of type of notes in points.
@@ -49,10 +49,10 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
     packages it needs. `label` is what `\ref{tab:...}` finds it by; signs other than letters, digits and
     hyphens are replaced.
     """
-    parts = parts_with_layouts(rows, _PAPER)
+    parts = parts_with_layouts(rows, PAPER)
     first_part, layout = parts[0]
     # the height of an upright page is the width of a turned one, and the other way round
-    page_height = _PAPER.line_width(turned=not layout.turned)
+    page_height = PAPER.line_width(turned=not layout.turned)
     if len(parts) == 1 and _height_points(first_part, layout) <= page_height:
         lines = _one_page_table(first_part, layout, label)
     else:
@@ -90,7 +90,7 @@ def _height_points(rows: TableRows, layout: PageLayout) -> float:
     table_height = (n_lines * _STRETCH + n_gaps / 2) * layout.points * _LEADING
     n_text_lines = 0
     for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes):
-        width = text_width(text) * _NOTES_PT * _PAPER.type_scale
+        width = text_width(text) * _NOTES_PT * PAPER.type_scale
         n_text_lines += ceil(width / layout.line_width)
     return table_height + n_text_lines * _NOTES_PT * _LEADING
 

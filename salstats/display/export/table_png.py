@@ -173,6 +173,11 @@ function pageTable(table, first, stop) {
 }
 </script>
 </head>""".replace("MARGIN", str(_MARGIN))
+#: Hint where a table is wider than the picture that is asked for.
+_NARROWER_TABLES = (
+    "choose that width, shorten names by labels, or let less stand side by side: wide=False or groups= of "
+    "the table's function, or a table for each metric"
+)
 #: Message where a table is higher than a browser draws.
 _TOO_LONG = "the table is too long for one picture"
 _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
@@ -211,13 +216,10 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
     SalstatsError where there is no browser, it fails, or the table is too wide for the width or too long for
     one picture.
     """
-    given_width = 0.0
-    if width is not None:
-        given_width = max(width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
+    given_width = _table_width_css(width)
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
-        script = _MEASURE.replace("GIVEN", f"{given_width:.2f}")
-        source.write_text(page.replace("</head>", script, 1), encoding="utf-8")
+        source.write_text(page_with_layout(page, width), encoding="utf-8")
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
         size = _SIZE.search(dom)
         if size is None:
@@ -228,7 +230,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
             raise SalstatsError(
                 Setting("width", width),
                 f" is too narrow for the table: with letters of 6 points it needs {needed_width} mm",
-                hint="shorten names by labels, or choose other columns",
+                hint=_NARROWER_TABLES,
                 option="width",
                 value=width,
             )
@@ -257,6 +259,19 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
             f"--force-device-scale-factor={scale:.4f}",
         )
         return [_page_png(source, number, scale, options, width_px) for number in range(n_pages)]
+
+
+def _table_width_css(width: float | None) -> float:
+    """Return the width of the table in a picture of `width` mm, in CSS pixels; 0 where none is given."""
+    if width is None:
+        return 0.0
+    return max(width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
+
+
+def page_with_layout(page: str, width: float | None) -> str:
+    """Return a page with the script that lays its table out on pictures of `width` mm."""
+    script = _MEASURE.replace("GIVEN", f"{_table_width_css(width):.2f}")
+    return page.replace("</head>", script, 1)
 
 
 def _page_png(source: Path, number: int, scale: float, options: Sequence[str], width_px: int | None) -> bytes:

@@ -29,7 +29,7 @@ _MARGIN_MM = 20.0
 _PAD = 4.0
 #: Width of the page between its margins in fiftieths of a percent, as Word writes it.
 _WHOLE_LINE = 5000
-_PAPER = Paper(
+PAPER = Paper(
     line_widths=(
         (_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4,
         (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4,
@@ -63,7 +63,7 @@ _NO_TIME = datetime(2000, 1, 1)
 
 def word_document(rows: TableRows) -> bytes:
     """Return a table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
-    parts = parts_with_layouts(rows, _PAPER)
+    parts = parts_with_layouts(rows, PAPER)
     _, first_layout = parts[0]
     document = Document()
     _set_page(document, turned=first_layout.turned)

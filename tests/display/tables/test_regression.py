@@ -200,7 +200,8 @@ def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_referenc
     assert "5 tests" in seen.note
     stub = table.record.stub
     assert [text for i, (text,) in enumerate(stub) if i not in table.record.indented_rows] == [
-        *("Lesion size", "Model confidence", "Xai method", "Lesion size × Model confidence", "n")
+        *("Lesion size", "Model confidence, at small", "Xai method"),
+        *("Lesion size × Model confidence", "n"),
     ]
 
 
