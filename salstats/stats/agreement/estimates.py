@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, check_level
+from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.agreement.readings import Coefficients, RaterReadings
@@ -72,7 +72,8 @@ def agreement(  # noqa: C901
         Weight of a disagreement for `cohen`, by the distance of the two numbers; by default "unweighted".
     linked : bool, optional
         For `bland-altman` with several readings of a case (in columns `reader`, `model` or `seed`): true
-        (default) if readings with the same values there are pairs, false if they are in any order.
+        (default) if readings with the same values there are pairs, false if they are in any order, as those
+        of people beside scores of methods, which have no reader.
     by : str or sequence of str, optional
         Grouping columns; by default metric, method and task if present, without `over`. If all scores have
         one metric, the result has a column `metric` in any case.
@@ -114,9 +115,9 @@ def agreement(  # noqa: C901
     Warns
     -----
     SalstatsWarning
-        No estimate because all readings of a group are equal; no limits; few units, units of very unequal
-        size, or few units with a reading outside the most frequent category; `interval` treats cases as
-        independent although units have several; rows without a rater.
+        No estimate because all readings of a group are equal, or none are linked; no limits; few units, units
+        of very unequal size, or few units with a reading outside the most frequent category; `interval`
+        treats cases as independent although units have several; rows without a rater.
 
     Notes
     -----
@@ -202,7 +203,7 @@ def agreement(  # noqa: C901
     term_positions = [0]
     if not record.choices:
         term_positions = [list(record.terms).index(term) for term in terms]
-    _warn_of_undefined(keys, results, term_positions)
+    _warn_of_undefined(keys, results, term_positions, design.repeat_columns)
     _warn_of_units(keys, results, interval_record)
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     if record.needs != CONTINUOUS and record.name != "ac1":
@@ -271,6 +272,8 @@ class _AgreementResult:
     unit_sizes: np.ndarray
     #: Units with a reading that is not the most frequent one.
     n_minority_units: int
+    #: Both raters read the same cases, but no readings are linked, as where one of them has no reader.
+    none_linked: bool = False
 
     @property
     def n_units(self) -> int:
@@ -290,9 +293,11 @@ def _results(
         if record.pairs:
             rater_sets = list(combinations(range(len(raters)), 2))
         for rater_set in rater_sets:
-            readings = select_raters(
-                group_readings.readings, rater_set, linked=options.get("linked") is not False
-            )
+            linked = options.get("linked") is not False
+            readings = select_raters(group_readings.readings, rater_set, linked=linked)
+            none_linked = False
+            if record.option == "linked" and linked and readings.n_cases == 0:
+                none_linked = select_raters(group_readings.readings, rater_set, linked=False).n_cases > 0
             if interval.name in record.complete and not readings.complete:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
@@ -309,6 +314,7 @@ def _results(
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
                 n_minority_units=_count_minority_units(readings),
+                none_linked=none_linked,
             )
             results.append(result)
     return results
@@ -383,19 +389,34 @@ def _few_minority_mask_with_warning(keys: pd.DataFrame, results: Sequence[_Agree
 
 
 def _warn_of_undefined(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], term_positions: Sequence[int]
+    keys: pd.DataFrame,
+    results: Sequence[_AgreementResult],
+    term_positions: Sequence[int],
+    repeat_columns: Sequence[str],
 ) -> None:
-    """Warn of results without estimates or limits."""
+    """Warn of results without estimates or limits; `repeat_columns` distinguish readings of a case."""
     estimates = np.array([result.coefficients.estimate[term_positions] for result in results])
     lower_limits = np.array([result.coefficients.conf_low[term_positions] for result in results])
     is_undefined = np.isnan(estimates).any(axis=1)
-    if is_undefined.any():
+    none_linked = np.array([result.none_linked for result in results])
+    if none_linked.any():
+        warn(
+            f"no readings of a case have equal values of {quoted(repeat_columns)}, "
+            "so that none are compared, in ",
+            named_groups(keys, none_linked),
+            hint=Message(Setting("linked", False), " compares all readings of a case"),
+            option="linked",
+            column=repeat_columns[0],
+            rows=np.flatnonzero(none_linked).tolist(),
+        )
+    has_no_agreement = is_undefined & ~none_linked
+    if has_no_agreement.any():
         warn(
             "agreement is undefined (NaN) where all readings are equal or fewer than two cases were read by "
             "two: ",
-            named_groups(keys, is_undefined),
+            named_groups(keys, has_no_agreement),
             column="estimate",
-            rows=np.flatnonzero(is_undefined).tolist(),
+            rows=np.flatnonzero(has_no_agreement).tolist(),
         )
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import frame_of
+from display.frames import large_study
 from tests_support import raises, warns
 
 import salstats as ss
@@ -113,3 +114,16 @@ def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
     numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
     found = ss.agreement(numbered, over="reading", form="icc1")
     assert found["estimate"].iloc[0] == ss.agreement(frame_of(values), form="icc1")["estimate"].iloc[0]
+
+
+def test_readings_of_people_and_scores_without_a_reader_are_compared_unlinked():
+    scores = large_study(n_cases=20, n_patients=20).query("metric == 'iou' and task == 'Edema'")
+    scores = scores[scores["method"].isin(["human", "gradcam", "ig"])]
+    with warns(option="linked", column="reader", rows=(0, 2)):
+        linked = ss.agreement(scores, over="method", kind="bland-altman")
+    undefined = linked[linked["estimate"].isna()]
+    assert set(undefined["pair"]) == {"gradcam - human", "human - ig"}
+    found = ss.agreement(scores, over="method", kind="bland-altman", linked=False)
+    bias = found.query("term == 'bias'").set_index("pair")["estimate"]
+    means = scores.groupby("method")["score"].mean()
+    assert bias["gradcam - human"] == pytest.approx(means["gradcam"] - means["human"])
