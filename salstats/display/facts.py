@@ -24,7 +24,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
-from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, inference_text, limits_name
+from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, TERMS, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
@@ -163,7 +163,10 @@ def texts_with_their_rows(
         return list(counts)
     if labels is None:
         labels = Labels(None, estimates.frame)
-    for key in sorted(estimates.varying, key=lambda column: column != "metric"):
+    keys = sorted(estimates.varying, key=lambda column: column != "metric")
+    if estimates.varies("term"):
+        keys.append("term")
+    for key in keys:
         if estimates.frame[key].isna().any():
             continue
         texts_of_values: dict[Any, set[str]] = {}
@@ -175,11 +178,18 @@ def texts_with_their_rows(
         named_texts = []
         for text in counts:
             values = [value for value, texts in texts_of_values.items() if text in texts]
-            names = [labels.value(key, value) for value in labels.order(key, values)]
+            names = [_value_name(key, value, labels) for value in labels.order(key, values)]
             named_texts.append(f"{text} ({joined(names)})")
         return named_texts
     total = counted(len(texts_of_rows), "estimate")
     return [f"{text} ({count_text(count)} of {total})" for text, count in counts.items()]
+
+
+def _value_name(key: str, value: Any, labels: Labels) -> str:
+    """Return the label of a value, of a kind of estimate its name: "calibration slope"."""
+    if key == "term" and value in TERMS:
+        return TERMS[value].name
+    return labels.value(key, value)
 
 
 def _texts_of_column(

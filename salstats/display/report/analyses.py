@@ -382,7 +382,15 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     level = settings.level
     unit = settings.unit
     if has_several_values(scores, "label"):
-        analyses.run("auroc", ss.auroc, scores, "prob", "label", by=tasks or None, unit=unit, level=level)
+        of_predictions: dict[str, Any] = {"by": tasks or None, "unit": unit, "level": level}
+        analyses.run("auroc", ss.auroc, scores, "prob", "label", **of_predictions)
+        # an AUROC may be of any number, calibration is that of probabilities
+        if scores["prob"].dropna().between(0, 1).all():
+            for key, function in (
+                ("calibration", ss.calibration),
+                ("calibration_curve", ss.calibration_curve),
+            ):
+                analyses.run(key, function, scores, "prob", "label", **of_predictions)
     compared = scores_of_compared_methods(scores, settings)
     compared_name = _compared_scores_name(settings)
     metrics = ordered_metrics(compared)

@@ -304,6 +304,18 @@ def _confidence_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
     )
 
 
+def _calibration_call(curves: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Return the call that draws calibration curves with their intercepts and slopes."""
+    numbers = contents.analyses.frames.get("calibration")
+    return partial(ss.plot_calibration, curves, calibration=numbers, labels=contents.wording.labels)
+
+
+def _regression_table_call(slopes: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Return the call that draws the table of slopes, with P values where there are any."""
+    is_tested = "p_value" in slopes.columns and bool(slopes["p_value"].notna().any())
+    return partial(ss.table_regression, slopes, p_values=is_tested, **contents.style_options)
+
+
 def _mean_table_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the table of means, with marks for differences from the reference."""
     reference = contents.wording.settings.reference
@@ -414,7 +426,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "regression", "Regression of scores on covariates",
-                _call_with_labels_and_style(ss.table_regression), "regression",
+                _regression_table_call, "regression",
             ),
         ),
     ),
@@ -433,6 +445,14 @@ SECTION_PLANS = (
             TablePlan(
                 "auroc", "Discrimination of the classifier (AUROC)",
                 _call_with_labels_and_style(ss.table_estimates), "auroc",
+            ),
+            FigurePlan(
+                "calibration_curve", "Calibration of the classifier", _calibration_call, "calibration_curve",
+                alt=f"Observed rates of the finding against predicted ones; {_FILES_NOTE}",
+            ),
+            TablePlan(
+                "calibration", "Calibration of the classifier",
+                _call_with_labels_and_style(ss.table_estimates), "calibration",
             ),
             FigurePlan(
                 "confidence", "Scatter plots of {metric} against {prob}",

@@ -84,6 +84,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
         slots |= _correlation_slots(frames, wording)
     if "auroc" in frames:
         slots |= _area_slots(frames.estimates("auroc"), wording)
+    slots["calibration"] = _condition_slot("calibration" in frames)
     paragraphs = []
     for sentences in TEMPLATE:
         filled = [sentence.fill(slots) for sentence in sentences]

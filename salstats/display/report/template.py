@@ -167,6 +167,13 @@ TEMPLATE = (
             "The area under the ROC curve (AUROC) of {predictor}{target} was computed{by_task}, with "
             "intervals from {area_interval}."
         ),
+        Sentence(
+            "Calibration was shown as the observed rate in bins of about equal numbers of predictions, with "
+            "Wilson's score intervals (Wilson 1927), and estimated by the intercept and slope of a logistic "
+            "recalibration (Cox 1958), with bias-reduced standard errors (CR2) clustered by {unit} "
+            "(Pustejovsky and Tipton 2018), and by the Brier score.",
+            condition="calibration",
+        ),
     ),
     (
         Sentence(

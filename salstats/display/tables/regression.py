@@ -22,7 +22,7 @@ from salstats.display.facts import (
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
-from salstats.display.tables.marks import stars_of
+from salstats.display.tables.marks import p_heading, stars_of
 from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
@@ -428,11 +428,11 @@ def _table_columns(
     columns = []
     for column, (kind, *inner_headings) in enumerate(arranged.headings):
         rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
-        estimate_heading = with_interval(f"{kind}{term_text}", rows)
+        estimate_heading = with_interval(f"{kind}{term_text}", rows, with_p_values=p_values)
         if p_values:
             columns += [
                 TableColumn(estimate_heading, tuple(inner_headings)),
-                TableColumn("P", tuple(inner_headings)),
+                TableColumn(p_heading(rows), tuple(inner_headings)),
             ]
         else:
             *outer, innermost = [estimate_heading, *inner_headings]

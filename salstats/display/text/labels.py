@@ -76,6 +76,12 @@ METHODS = {
 }
 #: Units at the end of columns' names, as they stand in print.
 _UNITS = {"mm": "mm", "mm2": "mm\u00b2", "mm3": "mm\u00b3", "px": "px", "px2": "px\u00b2", "px3": "px\u00b3"}
+#: Units in brackets at the end of labels.
+_UNITS_IN_LABELS = (
+    *_UNITS.values(),
+    *("cm", "cm\u00b2", "cm\u00b3", "ml", "mL", "years", "months", "weeks", "days", "h", "min", "s"),
+    *("kg", "g", "kg/m\u00b2", "HU", "mSv", "Gy", "%"),
+)
 #: Key under which users give colours, not labels.
 _COLOURS_KEY = "colours"
 
@@ -255,7 +261,7 @@ class Labels:
         Labels have it in brackets at their end, names behind an underscore: "Area (mm²)", `area_mm2`.
         """
         label = self.term(column)
-        for unit in _UNITS.values():
+        for unit in _UNITS_IN_LABELS:
             if label.endswith(f"({unit})"):
                 return unit
         return _UNITS.get(column.rpartition("_")[2], "")

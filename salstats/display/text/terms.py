@@ -194,12 +194,16 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     for term, formula in zip(frame["term"].astype(TEXT), _formula_of_rows(estimates), strict=True):
         formula_of.setdefault(term, formula)
     factor_levels = _variable_by_term(estimates)
-    units_of = dict(zip(frame["term"].astype(TEXT), estimates.row_values(COVARIATE_UNITS), strict=True))
+    terms = list(frame["term"].astype(TEXT))
+    units_of = dict(zip(terms, estimates.row_values(COVARIATE_UNITS), strict=True))
+    is_normalized = dict(zip(terms, estimates.row_values("normalized"), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(formula_of)):
         variables = term_variables(term, formula_of[term], factor_levels)
-        row, heading = _row_and_heading(term, variables, units_of[term], labels)
+        row, heading = _row_and_heading(
+            term, variables, units_of[term], labels, is_normalized=is_normalized[term] in (True, 1)
+        )
         if not heading:
             # a row without a heading is a group of its own; no heading begins with a line break
             rows_by_heading[f"\n{term}"] = [row]
@@ -344,18 +348,25 @@ def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labe
 
 
 def _row_and_heading(
-    term: str, variables: Sequence[TermVariable], n_units: float | None, labels: Labels
+    term: str,
+    variables: Sequence[TermVariable],
+    n_units: float | None,
+    labels: Labels,
+    *,
+    is_normalized: bool,
 ) -> tuple[TermRow, str]:
     """Return the row of a term and the heading above it, "" without a factor.
 
-    `n_units` is the number of units of its covariate that the term's estimate is for, None for 1.
+    `n_units` is the number of units of its covariate that the term's estimate is for, None for 1. A covariate
+    that runs from 0 to 1 (`is_normalized`) has no unit.
     """
     heading, text = _heading_and_text(term, variables, labels)
     per_text = _per_units_text(variables, n_units, labels)
     if per_text:
         per_text = f", {per_text}"
-        # the unit stands behind the number
-        unit = _only_unit(variables, labels)
+    unit = _only_unit(variables, labels)
+    if unit and (per_text or is_normalized):
+        # it stands behind the number of units, if there is one
         heading = heading.replace(f" ({unit})", "")
         text = text.replace(f" ({unit})", "")
     if not heading:

@@ -155,3 +155,16 @@ def test_the_agreement_of_readers_is_that_of_methods_with_several(small):
     expected = ss.agreement(both, kind="krippendorff", by=["metric", "method", "task"])
     assert frame["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
     assert "agreement" not in frames_of(small)
+
+
+def test_calibration_is_of_probabilities_of_a_label_that_varies(some):
+    frames = frames_of(some)
+    expected = ss.calibration(some, "prob", "label", by="task", unit="patient")
+    pd.testing.assert_frame_equal(frames["calibration"], expected)
+    assert set(frames["calibration_curve"]["task"]) == set(some["task"])
+    for other in (
+        some.assign(prob=some["prob"] * 10 - 5),
+        some[some["label"] == 1],
+        some.drop(columns="label"),
+    ):
+        assert not {"calibration", "calibration_curve"} & set(frames_of(other))

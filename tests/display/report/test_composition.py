@@ -17,16 +17,16 @@ from salstats.display.report.wording import LabelSpelling, Wording
 from salstats.display.text.labels import Labels
 
 TABLES = {
-    "description", "best", "means", "decrease", "difference", "auroc", "correlation",
+    "description", "best", "means", "decrease", "difference", "auroc", "calibration", "correlation",
     "regression",
 }  # fmt: skip
 FIGURES = {
     "ranking", "flow", "intervals", "scores", "contrasts", "contrasts_by_task", "confidence", "covariates",
-    "coefficients",
+    "coefficients", "calibration_curve",
 }  # fmt: skip
 ANALYSES = {
-    "flow", "describe", "means", "best", "decrease", "difference", "auroc", "correlation", "confidence",
-    "covariates", "regression",
+    "flow", "describe", "means", "best", "decrease", "difference", "auroc", "calibration",
+    "calibration_curve", "correlation", "confidence", "covariates", "regression",
 }  # fmt: skip
 
 

@@ -21,10 +21,15 @@ def contents(small):
     return contents_of(small)
 
 
+def plan_of(key):
+    """The only table or figure with a key."""
+    (plan,) = [plan for part in SECTION_PLANS for plan in part.items if plan.key == key]
+    return plan
+
+
 def frame_of(key, contents):
     """The frame of a table or figure, None where there is none."""
-    (plan,) = [plan for part in SECTION_PLANS for plan in part.items if plan.key == key]
-    made = plan.frame(contents)
+    made = plan_of(key).frame(contents)
     return None if made is None else made.frame
 
 
@@ -39,6 +44,13 @@ def test_contrasts_over_tasks_and_by_task_divide_the_frame(contents):
     assert set(averages["task"]) == {"Average"}
     assert set(by_task["task"]) == {"Edema", "Atelectasis"}
     assert len(averages) + len(by_task) == len(contents.analyses.frames["decrease"])
+
+
+def test_the_table_of_slopes_has_the_adjusted_p_values_that_sentences_speak_of(some):
+    contents = contents_of(some, covariates=["elongation"])
+    slopes = contents.analyses.frames["regression"]
+    note = " ".join(plan_of("regression").drawing_call(slopes, contents)().record.notes)
+    assert f"adjusted (Holm, {slopes['n_tests'].max()} tests)" in note
 
 
 def test_contrasts_of_a_single_task_stand_once(small):

@@ -41,6 +41,9 @@ def test_items_follow_what_is_there():
     everything = simulated_frames()
     without = {k: v for k, v in everything.items() if k != "auroc"}
     assert asked(everything, "37") != asked(without, "37")
+    uncalibrated = {k: v for k, v in everything.items() if k != "calibration"}
+    assert len(asked(everything, "37")) == len(asked(uncalibrated, "37"))
+    assert asked(everything, "37") != asked(uncalibrated, "37")
     # what was missing before anybody scored and what was planned is asked whatever is shown
     full = everything | {"describe": everything["describe"].assign(n_missing=0)}
     for frames in (everything, full, {}):

@@ -295,6 +295,14 @@ def test_areas_are_told_with_the_variance_that_was_used(interval, source):
     assert "Wilson 1927" in told(auroc=frame(row, area_row("B", 1.0, 0.8, 1.0, interval="wilson")))
 
 
+def test_calibration_is_told_with_its_intervals_and_reference():
+    text = told(calibration=frame(area_row("A", 0.9, 0.8, 0.97)))
+    assert "logistic recalibration (Cox 1958)" in text
+    assert "clustered by patient" in text
+    assert any("Biometrika 1958" in reference for reference in methods_references([text]))
+    assert "recalibration" not in told()
+
+
 def test_slice_and_threshold_are_told_where_the_scores_say_them():
     text = told(scores=SCORES.assign(slice="full", threshold=["0.3", "0.5"], cutoff=[0.4, None]))
     assert (

@@ -70,6 +70,15 @@ def test_normalized_covariates_are_named():
     assert normalized_note(terms("elongation"), Labels()) == ""
 
 
+def test_a_covariate_that_runs_from_0_to_1_has_no_unit():
+    labels = Labels({"age": "Age (years)", "prob": "Confidence (ResNet)"})
+    names = ("area_mm2", "age", "prob")
+    normalized = terms(*names, normalized=[True, True, True])
+    assert [row.text for row in term_rows(normalized, labels)] == ["Area", "Age", "Confidence (ResNet)"]
+    measured = term_rows(terms(*names), labels)
+    assert [row.text for row in measured] == ["Area (mm²)", "Age (years)", "Confidence (ResNet)"]
+
+
 def test_the_right_side_of_a_formula_is_written_in_labels():
     assert right_side_text(FORMULA, Labels()) == "Task + Elongation"
     assert right_side_text("y ~ (1 ||", Labels()) == "(1 ||"
