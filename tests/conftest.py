@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_studies import draw_table, scores_of_table
+from study_files import write_study
 
 import salstats as ss
 
@@ -37,6 +39,18 @@ def made_up_study(made_up) -> ss.Study:
 
 
 @pytest.fixture(scope="session")
+def drawn_folder(tmp_path_factory) -> Path:
+    """A folder with a small study in the same format, which is drawn here and needs no shared data."""
+    return write_study(tmp_path_factory.mktemp("drawn") / "study")
+
+
+@pytest.fixture(scope="session")
+def drawn_study(drawn_folder) -> ss.Study:
+    """Maps, people's marks and the truth of the small study: six cases, two tasks."""
+    return ss.read_chexlocalize(drawn_folder)
+
+
+@pytest.fixture(scope="session")
 def r_data(shared):
     """A function that reads an input of the R oracle."""
     return lambda name: pd.read_csv(shared / "oracles" / "r" / "data" / f"{name}.csv")
@@ -57,19 +71,19 @@ def synth1(r_data) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def synth1_scores(synth1) -> pd.DataFrame:
     """The same study as a scores frame: iou and hit of methods gradcam and human."""
-    covariates = ["prob", "n_instances", "area_ratio", "elongation", "irrectangularity"]
-    parts = [
-        synth1[["case", "patient", "task", *covariates]].assign(
-            method=method, metric=metric, score=synth1[column].astype(float)
-        )
-        for column, method, metric in (
-            ("iou", "gradcam", "iou"),
-            ("human_iou", "human", "iou"),
-            ("hit", "gradcam", "hit"),
-            ("human_hit", "human", "hit"),
-        )
-    ]
-    return pd.concat(parts, ignore_index=True)
+    return scores_of_table(synth1)
+
+
+@pytest.fixture(scope="session")
+def drawn_table() -> pd.DataFrame:
+    """A table like that of the R oracle, drawn here: for what no other program has to confirm."""
+    return draw_table()
+
+
+@pytest.fixture(scope="session")
+def drawn_scores(drawn_table) -> pd.DataFrame:
+    """The same as a scores frame: iou and hit of methods gradcam and human."""
+    return scores_of_table(drawn_table)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Studies of one case that tests draw pixel by pixel, and the rows of their scores."""
+"""Studies of one case drawn pixel by pixel, the rows of their scores, and a table drawn by chance."""
 
 import numpy as np
+import pandas as pd
 
 import salstats as ss
 
@@ -29,3 +30,64 @@ def only(scores, metric="iou", method="cam"):
     rows = scores[scores["metric"].eq(metric) & scores["method"].eq(method)]
     assert len(rows) == 1
     return rows.iloc[0]
+
+
+#: Names of tasks as data sets of chest radiographs have them.
+TASKS = ("Airspace Opacity", "Cardiomegaly", "Edema", "Lung Lesion", "Pleural Effusion", "Support Devices")
+
+
+def draw_table():
+    """A table as studies of localisation have it: a row for each task of 300 cases of 180 patients.
+
+    Overlaps and hits of Grad-CAM (`iou`, `hit`) and of people (`human_iou`, `human_hit`) are undefined where
+    the finding is absent, and some overlaps of either alone; `prob` and the sizes lack a few values.
+    """
+    rng = np.random.default_rng(20)
+    n_cases_of_patient = rng.permutation(np.repeat([1, 2, 3], [90, 60, 30]))
+    n_patients = len(n_cases_of_patient)
+    patient_of_case = np.repeat(np.arange(n_patients), n_cases_of_patient)
+    rows = len(patient_of_case) * len(TASKS)
+    case = np.repeat(np.arange(len(patient_of_case)), len(TASKS))
+    patient = patient_of_case[case]
+    size = rng.lognormal(-2.4, 0.6, rows)
+    effect = rng.normal(0, 0.08, n_patients)[patient]
+    iou = np.clip(0.25 + effect + 0.8 * size + rng.normal(0, 0.12, rows), 0, 0.95)
+    human_iou = np.clip(0.45 + effect + 0.5 * size + rng.normal(0, 0.12, rows), 0, 0.95)
+    table = pd.DataFrame(
+        {
+            "patient": [f"p{number:03d}" for number in patient],
+            "case": [f"c{number:04d}" for number in case],
+            "task": np.tile(TASKS, len(patient_of_case)),
+            "iou": iou,
+            "human_iou": human_iou,
+            "hit": (rng.random(rows) < 0.3 + iou).astype(float),
+            "human_hit": (rng.random(rows) < 0.4 + human_iou).astype(float),
+            "prob": np.clip(0.3 + iou + rng.normal(0, 0.2, rows), 0.01, 0.99),
+            "n_instances": 1 + rng.poisson(0.8, rows),
+            "area_ratio": size,
+            "elongation": 1 + rng.gamma(2, 0.6, rows),
+            "irrectangularity": rng.beta(3, 5, rows),
+        }
+    )
+    absent = rng.random(rows) < 0.2
+    table.loc[absent, ["iou", "human_iou", "hit", "human_hit"]] = np.nan
+    for column in ("iou", "human_iou", "prob", "area_ratio"):
+        table.loc[rng.random(rows) < 0.01, column] = np.nan
+    return table
+
+
+def scores_of_table(table):
+    """The scores frame of such a table: iou and hit of the methods gradcam and human."""
+    covariates = ["prob", "n_instances", "area_ratio", "elongation", "irrectangularity"]
+    parts = [
+        table[["case", "patient", "task", *covariates]].assign(
+            method=method, metric=metric, score=table[column].astype(float)
+        )
+        for column, method, metric in (
+            ("iou", "gradcam", "iou"),
+            ("human_iou", "human", "iou"),
+            ("hit", "gradcam", "hit"),
+            ("human_hit", "human", "hit"),
+        )
+    ]
+    return pd.concat(parts, ignore_index=True)

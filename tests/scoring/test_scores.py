@@ -127,11 +127,6 @@ class TestFromTheMaps:
         assert every > 1 or len(ours) == len(theirs)
         assert difference(ours, theirs.loc[ours.index]) <= PIXEL
 
-    def test_two_jobs_give_the_same_rows_in_the_same_order(self, made_up_study):
-        some = made_up_study.select(cases=[c.case for c in made_up_study][:6])
-        one, two = (ss.score(some, jobs=jobs) for jobs in (1, 2))
-        pd.testing.assert_frame_equal(one, two)
-
     def test_rates_of_a_case_are_those_of_its_pixels(self, scored):
         rows = scored[scored["method"].eq("saliency") & scored["score"].notna()].astype({"tp": float})
         by_metric = {m: g for m, g in rows.groupby("metric")}
@@ -278,15 +273,18 @@ def _killed(but):
 
 
 class TestInPieces:
-    def test_a_backend_that_joblib_is_told_takes_the_work(self, made_up_study):
-        some = made_up_study.select(cases=[c.case for c in made_up_study if c.annotated][:6])
-        with joblib.parallel_config(backend="threading", n_jobs=2):
-            inside = ss.score(some)
-        pd.testing.assert_frame_equal(inside, ss.score(some))
+    def test_two_jobs_give_the_same_rows_in_the_same_order(self, drawn_study):
+        one, two = (ss.score(drawn_study, jobs=jobs) for jobs in (1, 2))
+        pd.testing.assert_frame_equal(one, two)
 
-    def test_opencv_keeps_the_threads_that_the_caller_gave_it(self, made_up_study):
+    def test_a_backend_that_joblib_is_told_takes_the_work(self, drawn_study):
+        with joblib.parallel_config(backend="threading", n_jobs=2):
+            inside = ss.score(drawn_study)
+        pd.testing.assert_frame_equal(inside, ss.score(drawn_study))
+
+    def test_opencv_keeps_the_threads_that_the_caller_gave_it(self, drawn_study):
         before = cv2.getNumThreads()
-        ss.score(made_up_study.select(cases=[made_up_study.cases[0].case]), slice="full")
+        ss.score(drawn_study.select(cases=[drawn_study.cases[0].case]), slice="full")
         assert cv2.getNumThreads() == before
 
     def test_opencv_keeps_the_threads_of_the_caller_where_pieces_run_in_threads(self):
@@ -319,22 +317,22 @@ class TestInPieces:
         finally:
             cv2.setNumThreads(before)
 
-    def test_there_are_no_more_processes_than_cases(self, made_up_study):
+    def test_there_are_no_more_processes_than_cases(self, drawn_study):
         """joblib would fail to start so many."""
-        one = made_up_study.select(cases=[made_up_study.cases[0].case])
+        one = drawn_study.select(cases=[drawn_study.cases[0].case])
         pd.testing.assert_frame_equal(
             ss.score(one, slice="full", jobs=2**31), ss.score(one, slice="full", jobs=1)
         )
 
-    def test_a_process_that_is_killed_is_a_named_error(self, made_up_study):
-        first, *others = made_up_study.cases[:4]
+    def test_a_process_that_is_killed_is_a_named_error(self, drawn_study):
+        first, *others = drawn_study.cases[:4]
         killing = replace(first.predictions[0], read=partial(_killed, os.getpid()))
-        study = replace(made_up_study, cases=(replace(first, predictions=(killing,)), *others))
+        study = replace(drawn_study, cases=(replace(first, predictions=(killing,)), *others))
         with raises(SalstatsError, option="jobs", value=2):
             ss.score(study, slice="full", jobs=2)
 
-    def test_a_bar_is_shown_on_a_terminal_only(self, made_up_study, capsys, monkeypatch):
-        some = made_up_study.select(cases=[made_up_study.cases[0].case])
+    def test_a_bar_is_shown_on_a_terminal_only(self, drawn_study, capsys, monkeypatch):
+        some = drawn_study.select(cases=[drawn_study.cases[0].case])
         ss.score(some, slice="full", progress=True)
         assert capsys.readouterr().err == ""
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
@@ -354,8 +352,8 @@ def test_the_threshold_of_a_row_is_the_one_that_made_it_to_the_last_digit():
     assert pd.isna(only(scores, "hit")["threshold"])
 
 
-def test_thresholds_by_name_make_the_masks_of_their_level_and_stand_in_their_column(made_up_study):
-    study = made_up_study.select(cases=[case.case for case in made_up_study.cases[:3]])
+def test_thresholds_by_name_make_the_masks_of_their_level_and_stand_in_their_column(drawn_study):
+    study = drawn_study.select(cases=[case.case for case in drawn_study.cases[:3]])
     by_name = {}
     for name in THRESHOLDS:
         scores = ss.score(study, threshold=name, metrics="iou")

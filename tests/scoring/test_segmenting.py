@@ -40,13 +40,11 @@ def test_masks_are_the_scripts_but_for_single_pixels(made_up, some, name):
     assert np.mean(np.array(differing) == 0) > 0.97
 
 
-def test_what_is_written_scores_as_the_maps_do(some, tmp_path, made_up):
-    file = ss.write_masks(ss.segment(some), tmp_path / "masks.json")
-    stored = ss.read_chexlocalize(made_up / "inputs", masks={"saliency": file}).select(
-        cases=[c.case for c in some]
-    )
+def test_what_is_written_scores_as_the_maps_do(drawn_study, drawn_folder, tmp_path):
+    file = ss.write_masks(ss.segment(drawn_study), tmp_path / "masks.json")
+    stored = ss.read_chexlocalize(drawn_folder, masks={"saliency": file})
     columns = ["case", "task", "method", "score", "tp", "fp", "fn", "tn"]
-    one, two = (ss.score(s, metrics="iou")[columns] for s in (some, stored))
+    one, two = (ss.score(s, metrics="iou")[columns] for s in (drawn_study, stored))
     pd.testing.assert_frame_equal(one, two)
 
 

@@ -167,33 +167,33 @@ def test_the_interval_excludes_guessing_where_p_is_small(shift, reference):
     [("obuchowski", None), ("logit", None), ("cr2", "iou"), ("delong", "iou"), ("obuchowski", "iou")],
 )
 @pytest.mark.filterwarnings("ignore:interval='delong' takes rows for independent")
-def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval, reference):
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(drawn_table, interval, reference):
     options = {"interval": interval, "reference": reference}
-    at = {level: auroc(synth1, "prob", "hit", level=level, **options) for level in (0.95, 1 - 0.05 / 6)}
+    at = {level: auroc(drawn_table, "prob", "hit", level=level, **options) for level in (0.95, 1 - 0.05 / 6)}
     widened = adjust(at[0.95], intervals=True)
     for column in ("conf_low", "conf_high", "conf_level"):
         np.testing.assert_allclose(widened[column], at[1 - 0.05 / 6][column], rtol=1e-10)
 
 
-def test_covariates_of_a_long_frame_are_used_once_per_case_and_task(synth1, synth1_scores):
-    labels = synth1.set_index(["case", "task"])["hit"]
-    keys = pd.MultiIndex.from_frame(synth1_scores[["case", "task"]])
-    long = synth1_scores.assign(label=labels.reindex(keys).to_numpy())
+def test_covariates_of_a_long_frame_are_used_once_per_case_and_task(drawn_table, drawn_scores):
+    labels = drawn_table.set_index(["case", "task"])["hit"]
+    keys = pd.MultiIndex.from_frame(drawn_scores[["case", "task"]])
+    long = drawn_scores.assign(label=labels.reindex(keys).to_numpy())
     pd.testing.assert_frame_equal(
-        auroc(long, "prob", "label"), auroc(synth1.rename(columns={"hit": "label"}), "prob", "label")
+        auroc(long, "prob", "label"), auroc(drawn_table.rename(columns={"hit": "label"}), "prob", "label")
     )
     assert len(auroc(long, "prob", "label", by=("task", "method"))) == 12
 
 
-def test_a_metric_can_be_scored_and_a_metric_can_be_the_label(synth1, synth1_scores):
-    gradcam = synth1_scores[synth1_scores["method"] == "gradcam"]
+def test_a_metric_can_be_scored_and_a_metric_can_be_the_label(drawn_table, drawn_scores):
+    gradcam = drawn_scores[drawn_scores["method"] == "gradcam"]
     long = auroc(gradcam, "iou", "hit")
-    wide = auroc(synth1, "iou", "hit")
+    wide = auroc(drawn_table, "iou", "hit")
     pd.testing.assert_frame_equal(long.drop(columns="method"), wide)
 
 
-def test_two_values_for_one_case_are_an_error(synth1_scores):
-    long = synth1_scores.assign(label=1.0)
+def test_two_values_for_one_case_are_an_error(drawn_scores):
+    long = drawn_scores.assign(label=1.0)
     long.loc[long["method"] == "human", "prob"] += 0.5
     with raises(ColumnError, column="prob", hint="if it depends on method or metric, name that in by"):
         auroc(long, "prob", "label")
@@ -318,10 +318,10 @@ def test_of_a_metric_absent_findings_are_counted_apart():
     assert "n_absent" not in auroc(scores.assign(prob=scores["prob"].where(rows > 0)), "prob", "label")
 
 
-def test_delong_asked_for_although_patients_repeat_warns(synth1):
+def test_delong_asked_for_although_patients_repeat_warns(drawn_table):
     with warns(option="interval", value="delong"):
-        result = auroc(synth1, "prob", "hit", interval="delong")
-    without = auroc(synth1.drop(columns=["case", "patient"]), "prob", "hit", interval="delong")
+        result = auroc(drawn_table, "prob", "hit", interval="delong")
+    without = auroc(drawn_table.drop(columns=["case", "patient"]), "prob", "hit", interval="delong")
     np.testing.assert_array_equal(result["std_error"], without["std_error"])
 
 
@@ -407,14 +407,14 @@ def test_a_difference_agrees_with_exchanging_both_scores_of_patients():
     assert 0.005 < row["p_value"] < 0.2
 
 
-def test_a_method_is_compared_with_a_method_on_the_same_cases(synth1_scores, synth1):
-    label = synth1.set_index(["case", "task"])["n_instances"] > 1
-    keys = pd.MultiIndex.from_frame(synth1_scores[["case", "task"]])
-    long = synth1_scores.assign(label=label.reindex(keys).to_numpy().astype(float))
+def test_a_method_is_compared_with_a_method_on_the_same_cases(drawn_scores, drawn_table):
+    label = drawn_table.set_index(["case", "task"])["n_instances"] > 1
+    keys = pd.MultiIndex.from_frame(drawn_scores[["case", "task"]])
+    long = drawn_scores.assign(label=label.reindex(keys).to_numpy().astype(float))
     lost = long["case"].iloc[0]
     long = long[(long["case"] != lost) | (long["method"] != "human")].sample(frac=1, random_state=1)
     found = auroc(long, "iou", "label", reference="human")
-    wide = synth1.assign(label=label.to_numpy().astype(float))
+    wide = drawn_table.assign(label=label.to_numpy().astype(float))
     wide["human_iou"] = wide["human_iou"].where(wide["case"] != lost)
     same = auroc(wide, "iou", "label", reference="human_iou", by="task")
     columns = ["task", "estimate", "std_error", "df", "p_value", "n", "n_missing", "n_units", "verdict"]
@@ -431,15 +431,15 @@ def test_scores_that_order_all_alike_have_no_test():
     assert row["verdict"] == "inconclusive"
 
 
-def test_what_cannot_be_compared_is_an_error(synth1_scores, synth1):
+def test_what_cannot_be_compared_is_an_error(drawn_scores, drawn_table):
     with raises(SalstatsError, option="label", value="hit", column="hit"):
-        auroc(synth1_scores, "iou", "hit", reference="human")
+        auroc(drawn_scores, "iou", "hit", reference="human")
     with raises(ColumnError, column="humans"):
-        auroc(synth1_scores, "iou", "hit", reference="humans")
+        auroc(drawn_scores, "iou", "hit", reference="humans")
     with raises(ValueRangeError, option="interval", value="logit"):
-        auroc(synth1, "iou", "hit", reference="prob", interval="logit")
+        auroc(drawn_table, "iou", "hit", reference="prob", interval="logit")
 
 
-def test_bad_input_is_named(synth1):
+def test_bad_input_is_named(drawn_table):
     with raises(ValueRangeError, column="grade", match="not 2"):
-        auroc(synth1.assign(grade=2), "prob", "grade")
+        auroc(drawn_table.assign(grade=2), "prob", "grade")

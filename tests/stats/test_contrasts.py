@@ -440,9 +440,9 @@ def test_mean_of_decreases_has_a_test_of_its_own():
         ),
     ],
 )
-def test_bad_arguments_are_named_with_what_would_do(synth1_scores, options, error, fields):
+def test_bad_arguments_are_named_with_what_would_do(drawn_scores, options, error, fields):
     with raises(error, **fields):
-        ss.percent_decrease(synth1_scores, reference="human", **options)
+        ss.percent_decrease(drawn_scores, reference="human", **options)
 
 
 @pytest.mark.parametrize("contrast", [ss.difference, ss.percent_decrease])

@@ -190,26 +190,26 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
     np.testing.assert_allclose(high, expected["corr_upper"], rtol=SCRIPTS_AGREE)
 
 
-def test_a_metric_of_a_scores_frame_is_what_its_column_was(synth1, synth1_scores):
+def test_a_metric_of_a_scores_frame_is_what_its_column_was(drawn_table, drawn_scores):
     options = {"by": "task", "unit": None}
-    long = correlate(synth1_scores[synth1_scores["method"] == "gradcam"], "iou", "prob", **options)
-    wide = correlate(synth1, "iou", "prob", **options)
+    long = correlate(drawn_scores[drawn_scores["method"] == "gradcam"], "iou", "prob", **options)
+    wide = correlate(drawn_table, "iou", "prob", **options)
     pd.testing.assert_frame_equal(long, wide)
     assert long["unit"].unique().tolist() == ["patient"]
     assert (long["n"] + long["n_missing"] == 300).all()
 
 
-def test_two_metrics_are_paired_by_key_and_not_by_row(synth1, synth1_scores):
-    shuffled = synth1_scores.sample(frac=1, random_state=3)
+def test_two_metrics_are_paired_by_key_and_not_by_row(drawn_table, drawn_scores):
+    shuffled = drawn_scores.sample(frac=1, random_state=3)
     result = correlate(shuffled, "iou", "hit", by=("method", "task"))
     one = result[(result["method"] == "human") & (result["task"] == "Edema")]
-    rows = synth1[synth1["task"] == "Edema"]
+    rows = drawn_table[drawn_table["task"] == "Edema"]
     expected = stats.spearmanr(rows["human_iou"], rows["human_hit"], nan_policy="omit")
     np.testing.assert_allclose(one["estimate"], expected.statistic, rtol=R_AGREES)
 
 
-def test_overall_pools_tasks_and_stands_after_them(synth1):
-    table = synth1.drop(columns=["case", "patient"])
+def test_overall_pools_tasks_and_stands_after_them(drawn_table):
+    table = drawn_table.drop(columns=["case", "patient"])
     result = correlate(table, "iou", "prob", by="task", overall=True)
     assert result["task"].tolist() == [*sorted(table["task"].unique()), "Overall"]
     pooled = correlate(table, "iou", "prob", by=())
@@ -244,8 +244,8 @@ def test_stratified_counts_the_pairs_that_were_used():
         ("kendall", "fieller"),
     ],
 )
-def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, test, interval):
-    table = synth1.drop(columns=["case", "patient"])
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(drawn_table, test, interval):
+    table = drawn_table.drop(columns=["case", "patient"])
     options = {"by": "task", "test": test, "interval": interval}
     widened = adjust(correlate(table, "iou", "prob", **options), procedure="holm", intervals=True)
     expected = correlate(table, "iou", "prob", **options, level=1 - 0.05 / 6)
@@ -298,26 +298,26 @@ def test_repeated_units_warn_with_the_numbers():
 @pytest.mark.filterwarnings("ignore:in 1 of 1 groups rows repeat a patient:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("interval", interval_names("spearman"))
-def test_an_interval_is_the_one_that_was_asked_for_or_an_error(synth1, test, interval):
+def test_an_interval_is_the_one_that_was_asked_for_or_an_error(drawn_table, test, interval):
     options = {"by": (), "test": test, "interval": interval, "unit": "patient"}
     if interval not in interval_names(test):
         with raises(ValueRangeError, option="interval", value=interval, choices=interval_names(test)):
-            correlate(synth1, "iou", "prob", **options)
+            correlate(drawn_table, "iou", "prob", **options)
         return
-    row = correlate(synth1.head(60), "iou", "prob", **options).loc[0]
+    row = correlate(drawn_table.head(60), "iou", "prob", **options).loc[0]
     assert row["interval"] == ("cr2" if interval == "recommended" else interval)
 
 
-def test_bad_input_is_named(synth1, synth1_scores):
+def test_bad_input_is_named(drawn_table, drawn_scores):
     with raises(ColumnError, column="iuo", match="'iou'"):
-        correlate(synth1_scores, "iuo", "prob")
+        correlate(drawn_scores, "iuo", "prob")
     with raises(ColumnError, option="by", value="metric"):
-        correlate(synth1_scores, "iou", "prob", by="metric")
+        correlate(drawn_scores, "iou", "prob", by="metric")
     with raises(ColumnError, option="stratified", value="task"):
-        correlate(synth1, "iou", "prob", by="task", stratified="task")
+        correlate(drawn_table, "iou", "prob", by="task", stratified="task")
     with raises(ValueRangeError, option="x", match="'iou'"):
-        correlate(synth1, "iou", "iou")
-    conflicting = synth1_scores.copy()
+        correlate(drawn_table, "iou", "iou")
+    conflicting = drawn_scores.copy()
     conflicting.loc[conflicting["method"] == "human", "prob"] += 0.1
     with raises(ColumnError, column="prob", match="2 values"):
         correlate(conflicting, "prob", "area_ratio", by="task")

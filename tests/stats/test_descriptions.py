@@ -24,9 +24,9 @@ def scores_of(values, metric="iou"):
     )
 
 
-def test_every_number_is_numpys(synth1_scores):
-    result = describe(synth1_scores.sample(frac=1, random_state=1)).set_index(["metric", "method", "task"])
-    for key, rows in synth1_scores.groupby(["metric", "method", "task"]):
+def test_every_number_is_numpys(drawn_scores):
+    result = describe(drawn_scores.sample(frac=1, random_state=1)).set_index(["metric", "method", "task"])
+    for key, rows in drawn_scores.groupby(["metric", "method", "task"]):
         values = rows["score"].dropna().to_numpy()
         expected = {
             "n": len(values),
@@ -61,10 +61,10 @@ def test_a_group_without_defined_scores_stays_as_a_row_of_nan():
     assert describe(scores_of([np.nan]))["n"].tolist() == [0]
 
 
-def test_metrics_are_never_mixed_and_methods_only_with_a_warning(synth1_scores):
+def test_metrics_are_never_mixed_and_methods_only_with_a_warning(drawn_scores):
     with raises(ColumnError, column="metric", match="2 metrics"):
-        describe(synth1_scores, by="task")
-    hits = synth1_scores[synth1_scores["metric"] == "hit"]
+        describe(drawn_scores, by="task")
+    hits = drawn_scores[drawn_scores["metric"] == "hit"]
     with warns(column="method", match=r"2 methods \('gradcam', 'human'\)"):
         describe(hits, by="task")
 

@@ -9,15 +9,15 @@ import salstats as ss
 from salstats.errors import ValueRangeError
 
 
-def test_smallest_and_largest_become_0_and_1_in_all_rows_or_within_groups(synth1):
-    everywhere = ss.normalize(synth1, ["elongation", "prob"])
-    by_hand = synth1["elongation"] - synth1["elongation"].min()
+def test_smallest_and_largest_become_0_and_1_in_all_rows_or_within_groups(drawn_table):
+    everywhere = ss.normalize(drawn_table, ["elongation", "prob"])
+    by_hand = drawn_table["elongation"] - drawn_table["elongation"].min()
     np.testing.assert_allclose(everywhere["elongation"], by_hand / by_hand.max(), rtol=1e-15)
-    within = ss.normalize(synth1, "elongation", within="task").groupby("task")["elongation"]
+    within = ss.normalize(drawn_table, "elongation", within="task").groupby("task")["elongation"]
     assert within.min().eq(0).all()
     assert within.max().eq(1).all()
     pd.testing.assert_frame_equal(
-        everywhere.drop(columns=["elongation", "prob"]), synth1.drop(columns=["elongation", "prob"])
+        everywhere.drop(columns=["elongation", "prob"]), drawn_table.drop(columns=["elongation", "prob"])
     )
 
 

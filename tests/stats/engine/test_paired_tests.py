@@ -82,8 +82,8 @@ def test_exact_mcnemar_equals_r_on_every_set(synth1_scores, r_expected):
     np.testing.assert_array_equal(got.loc[tasks, "statistic"], table.loc[tasks, "n01"])
 
 
-def test_mcnemar_refuses_several_pairs_per_unit(synth1_scores):
-    hits = synth1_scores[synth1_scores["metric"] == "hit"]
+def test_mcnemar_refuses_several_pairs_per_unit(drawn_scores):
+    hits = drawn_scores[drawn_scores["metric"] == "hit"]
     with raises(SalstatsError, option="test", value="mcnemar", match="'signflip'"):
         ss.difference(hits, reference="human", test="mcnemar")
 

@@ -93,8 +93,8 @@ def test_margins_and_predictions_are_on_the_scores_scale(squeezed):
     np.testing.assert_allclose(used["std_residual"], pearson, rtol=1e-10)
 
 
-def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(synth1):
-    rows = synth1.drop(columns=["case", "patient"]).assign(iou=lambda d: d["iou"].clip(0, 1))
+def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"]).assign(iou=lambda d: d["iou"].clip(0, 1))
     with raises(ValueRangeError, option="family", value="beta", match="not 0; .*'fractional'"):
         ss.regress(rows.assign(iou=[0.0, *rows["iou"][1:]]), "iou ~ prob", family="beta")
     with raises(ValueRangeError, option="errors", value="hc3"):

@@ -18,33 +18,33 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
 
 
 @pytest.fixture(scope="module")
-def fit(synth1_scores):
-    return ss.fit(synth1_scores, FORMULAS, **OPTIONS)
+def fit(drawn_scores):
+    return ss.fit(drawn_scores, FORMULAS, **OPTIONS)
 
 
-def test_a_fit_gives_the_frames_of_the_short_forms(synth1_scores, fit):
+def test_a_fit_gives_the_frames_of_the_short_forms(drawn_scores, fit):
     pd.testing.assert_frame_equal(
         fit.tidy(level=0.9, adjust="holm"),
-        ss.regress(synth1_scores, FORMULAS, **OPTIONS, level=0.9, adjust="holm"),
+        ss.regress(drawn_scores, FORMULAS, **OPTIONS, level=0.9, adjust="holm"),
     )
     few = pytest.warns(SalstatsWarning, match="few clusters")
     with few:
         together = fit.joint()
     with few:
-        pd.testing.assert_frame_equal(together, ss.joint_test(synth1_scores, FORMULAS, **OPTIONS))
+        pd.testing.assert_frame_equal(together, ss.joint_test(drawn_scores, FORMULAS, **OPTIONS))
     with few:
         found = fit.glance()
     with few:
-        pd.testing.assert_frame_equal(found, ss.fit_statistics(synth1_scores, FORMULAS, **OPTIONS))
-    pd.testing.assert_frame_equal(fit.augment(), ss.augment(synth1_scores, FORMULAS, by="method"))
+        pd.testing.assert_frame_equal(found, ss.fit_statistics(drawn_scores, FORMULAS, **OPTIONS))
+    pd.testing.assert_frame_equal(fit.augment(), ss.augment(drawn_scores, FORMULAS, by="method"))
     pd.testing.assert_frame_equal(ss.tidy(fit, level=0.9), fit.tidy(level=0.9))
 
 
-def test_models_are_fitted_once_however_much_is_asked(synth1_scores, monkeypatch):
+def test_models_are_fitted_once_however_much_is_asked(drawn_scores, monkeypatch):
     fitted = []
     once = model_fitting.fit_model
     monkeypatch.setattr(model_fitting, "fit_model", lambda *a, **k: fitted.append(1) or once(*a, **k))
-    fit = ss.fit(synth1_scores, "iou ~ prob + task", **OPTIONS)
+    fit = ss.fit(drawn_scores, "iou ~ prob + task", **OPTIONS)
     for ask in (fit.tidy, fit.glance, fit.augment, lambda: fit.joint("task")):
         ask()
     fit.means("task"), fit.contrasts("task"), fit.slopes("prob"), fit.predict({"prob": 0.5})
@@ -59,8 +59,8 @@ def test_a_fit_is_frozen_and_says_what_it_is(fit):
     )
 
 
-def test_predictions_at_values_equal_the_line(synth1_scores):
-    scores = synth1_scores.drop(columns="patient")
+def test_predictions_at_values_equal_the_line(drawn_scores):
+    scores = drawn_scores.drop(columns="patient")
     line = ss.fit_line(scores, "iou ~ prob + elongation", errors="cr2", n_points=3)
     fit = ss.fit(scores, "iou ~ prob + elongation", errors="cr2")
     for method, rows in line.groupby("method"):
@@ -71,8 +71,8 @@ def test_predictions_at_values_equal_the_line(synth1_scores):
         np.testing.assert_allclose(there["elongation"], rows["elongation"], rtol=1e-12)
 
 
-def test_values_are_crossed_or_come_as_a_table(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
+def test_values_are_crossed_or_come_as_a_table(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"])
     fit = ss.fit(rows, "iou ~ prob + task")
     crossed = fit.predict({"task": ["Edema", "Cardiomegaly"], "prob": [0.2, 0.8]})
     assert crossed["task"].tolist() == ["Edema"] * 2 + ["Cardiomegaly"] * 2
@@ -86,8 +86,8 @@ def test_values_are_crossed_or_come_as_a_table(synth1):
     np.testing.assert_allclose(again["estimate"], fitted["fitted"], rtol=1e-10)
 
 
-def test_what_is_in_doubt_is_told_by_what_infers_it(synth1):
-    fit = ss.fit(synth1, "iou ~ prob + task", errors="hc1")
+def test_what_is_in_doubt_is_told_by_what_infers_it(drawn_table):
+    fit = ss.fit(drawn_table, "iou ~ prob + task", errors="hc1")
     fit.glance(), fit.augment()
     for ask in (fit.tidy, fit.joint, lambda: fit.means("task"), lambda: fit.predict({"prob": 1})):
         with warns(option="errors", column="patient", match="rows of 180 "):
@@ -99,7 +99,7 @@ def test_there_are_no_variance_components(fit):
         fit.variance_components()
 
 
-def test_rows_of_models_that_overlap_are_not_augmented(synth1):
-    fit = ss.fit(synth1.drop(columns=["case", "patient"]), "iou ~ prob", by="task", overall=True)
+def test_rows_of_models_that_overlap_are_not_augmented(drawn_table):
+    fit = ss.fit(drawn_table.drop(columns=["case", "patient"]), "iou ~ prob", by="task", overall=True)
     with raises(ValueRangeError, option="overall", value=True):
         fit.augment()

@@ -10,10 +10,10 @@ import salstats as ss
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
 
 
-def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
+def test_columns_stand_in_the_order_of_the_contract(drawn_scores):
     formulas = ["iou ~ prob", "hit ~ prob"]
     clustered = ss.regress(
-        synth1_scores, formulas, by=("method", "task"), errors="cluster", adjust="holm", overall=True
+        drawn_scores, formulas, by=("method", "task"), errors="cluster", adjust="holm", overall=True
     )
     assert list(clustered.columns) == [
         *("method", "task", "formula", "term", "estimate", "std_error", "statistic", "df", "p_value"),
@@ -26,7 +26,7 @@ def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
     ].tolist()
     assert tasks == [*sorted(tasks[:-1]), "Overall"]
     assert (clustered["n"] + clustered["n_missing"]).groupby(clustered["task"]).nunique().eq(1).all()
-    edema = synth1_scores.drop(columns="patient").query("task == 'Edema'")
+    edema = drawn_scores.drop(columns="patient").query("task == 'Edema'")
     plain = ss.regress(edema, "iou ~ prob", errors="hc2")
     assert {"unit", "n_units", "p_adjusted"}.isdisjoint(plain.columns)
     assert isinstance(clustered.index, pd.RangeIndex)

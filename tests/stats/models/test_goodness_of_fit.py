@@ -61,9 +61,9 @@ def test_logit_models_equal_brooms_glance(synth1, r_expected):
         assert result[["r_squared", "sigma", "statistic"]].isna().all()
 
 
-def test_the_f_test_is_the_joint_test_of_all_terms_by_the_errors_taken(synth1):
+def test_the_f_test_is_the_joint_test_of_all_terms_by_the_errors_taken(drawn_table):
     formulas = ["iou ~ prob + task", "iou ~ prob * elongation"]
-    ours, test = ss.fit_statistics(synth1, formulas), ss.joint_test(synth1, formulas)
+    ours, test = ss.fit_statistics(drawn_table, formulas), ss.joint_test(drawn_table, formulas)
     for name, theirs in {"statistic": "statistic", "p_value": "p_value", "df": "df"}.items():
         np.testing.assert_array_equal(ours[name], test[theirs])
     np.testing.assert_array_equal(ours["df_denominator"], test["df_residual"])
@@ -72,8 +72,8 @@ def test_the_f_test_is_the_joint_test_of_all_terms_by_the_errors_taken(synth1):
     assert set(ours["n_units"]) == {180}
 
 
-def test_models_without_intercept_or_slopes_follow_r(synth1):
-    rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
+def test_models_without_intercept_or_slopes_follow_r(drawn_table):
+    rows = rows_of(drawn_table, "uni|Edema")[["iou", "prob"]].dropna()
     theirs = sm.OLS(rows["iou"], rows["prob"]).fit()
     ours = ss.fit_statistics(rows, "iou ~ prob - 1", errors="classical").iloc[0]
     assert ours["r_squared"] == pytest.approx(theirs.rsquared, rel=RTOL)
@@ -94,8 +94,8 @@ def test_a_model_without_estimates_is_a_row_of_nan():
     assert result["aic"].isna().all()
 
 
-def test_observations_of_a_linear_model_equal_statsmodels_influence(synth1):
-    rows = rows_of(synth1, "multi|POOLED")
+def test_observations_of_a_linear_model_equal_statsmodels_influence(drawn_table):
+    rows = rows_of(drawn_table, "multi|POOLED")
     result = ss.augment(rows, LINEAR["multi"])
     used = rows.dropna(subset=["iou", "n_instances", "area_ratio", "elongation", "irrectangularity"])
     design = sm.add_constant(used[["n_instances", "area_ratio", "elongation", "irrectangularity"]])
@@ -111,9 +111,9 @@ def test_observations_of_a_linear_model_equal_statsmodels_influence(synth1):
 
 
 @pytest.mark.parametrize("family", ["binomial", "fractional"])
-def test_observations_of_a_logit_model_equal_statsmodels_influence(synth1, family):
+def test_observations_of_a_logit_model_equal_statsmodels_influence(drawn_table, family):
     outcome = "hit" if family == "binomial" else "iou"
-    rows = rows_of(synth1, "logit|Edema")
+    rows = rows_of(drawn_table, "logit|Edema")
     result = ss.augment(rows, f"{outcome} ~ prob + area_ratio", family=family)
     used = rows.dropna(subset=[outcome, "prob", "area_ratio"])
     design = sm.add_constant(used[["prob", "area_ratio"]])
@@ -128,8 +128,8 @@ def test_observations_of_a_logit_model_equal_statsmodels_influence(synth1, famil
     np.testing.assert_allclose(result["cooks_distance"], influence.cooks_distance[0], rtol=1e-8, atol=1e-12)
 
 
-def test_rows_keep_their_columns_and_order_and_those_with_missing_variables_are_left_out(synth1):
-    rows = rows_of(synth1, "all|POOLED").sample(frac=1, random_state=4)
+def test_rows_keep_their_columns_and_order_and_those_with_missing_variables_are_left_out(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED").sample(frac=1, random_state=4)
     result = ss.augment(rows, ["iou ~ prob", "iou ~ elongation"], by="task")
     assert list(result.columns) == [
         "formula",
@@ -144,14 +144,14 @@ def test_rows_keep_their_columns_and_order_and_those_with_missing_variables_are_
     np.testing.assert_allclose(first.groupby("task")["residual"].sum(), 0, atol=1e-10)
 
 
-def test_gap_rows_hold_reference_minus_method(synth1, synth1_scores):
-    result = ss.augment(synth1_scores, "iou ~ prob", reference="human")
-    gap = (synth1["human_iou"] - synth1["iou"])[synth1["prob"].notna()].dropna()
+def test_gap_rows_hold_reference_minus_method(drawn_table, drawn_scores):
+    result = ss.augment(drawn_scores, "iou ~ prob", reference="human")
+    gap = (drawn_table["human_iou"] - drawn_table["iou"])[drawn_table["prob"].notna()].dropna()
     np.testing.assert_allclose(np.sort(result["iou"]), np.sort(gap), rtol=1e-14)
     assert "score" not in result.columns
 
 
-def test_a_column_that_would_be_overwritten_is_refused(synth1):
-    rows = rows_of(synth1, "all|POOLED").assign(fitted=1.0)
+def test_a_column_that_would_be_overwritten_is_refused(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED").assign(fitted=1.0)
     with raises(ColumnError, column="fitted"):
         ss.augment(rows, "iou ~ prob")

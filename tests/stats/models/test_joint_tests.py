@@ -49,8 +49,8 @@ def test_clustered_f_equals_waldtest_but_for_g_minus_1_denominator_degrees_of_fr
         assert result["p_value"] == pytest.approx(at_g_minus_1, rel=RTOL)
 
 
-def test_an_interaction_is_tested_as_a_whole_whatever_the_order_of_its_names(synth1):
-    rows = rows_of(synth1, "all|POOLED")
+def test_an_interaction_is_tested_as_a_whole_whatever_the_order_of_its_names(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED")
     result = ss.joint_test(rows, "iou ~ prob * task", "task:prob", errors="classical")
     pieces = ss.fit_statistics(rows, ["iou ~ prob * task", "iou ~ prob + task"])
     full, reduced = pieces["deviance"]
@@ -63,10 +63,10 @@ def test_an_interaction_is_tested_as_a_whole_whatever_the_order_of_its_names(syn
 
 
 @pytest.mark.parametrize("errors", ["cluster", "cr2"])
-def test_one_coefficient_gives_the_square_of_its_t(synth1, errors):
+def test_one_coefficient_gives_the_square_of_its_t(drawn_table, errors):
     options = {"by": "task", "errors": errors}
-    tests = ss.joint_test(synth1, "iou ~ prob + elongation", "prob", **options)
-    terms = ss.regress(synth1, "iou ~ prob + elongation", **options).query("term == 'prob'")
+    tests = ss.joint_test(drawn_table, "iou ~ prob + elongation", "prob", **options)
+    terms = ss.regress(drawn_table, "iou ~ prob + elongation", **options).query("term == 'prob'")
     np.testing.assert_allclose(tests["statistic"], terms["statistic"] ** 2, rtol=RTOL)
     np.testing.assert_allclose(tests["p_value"], terms["p_value"], rtol=1e-9)
     np.testing.assert_allclose(tests["df_residual"], terms["df"], rtol=RTOL)
@@ -76,8 +76,8 @@ def test_one_coefficient_gives_the_square_of_its_t(synth1, errors):
     ]
 
 
-def test_binomial_models_of_independent_rows_are_tested_by_chi_square(synth1):
-    rows = rows_of(synth1, "all|POOLED")
+def test_binomial_models_of_independent_rows_are_tested_by_chi_square(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED")
     options = {"family": "binomial", "errors": "classical"}
     test = ss.joint_test(rows, "hit ~ prob + elongation", "prob", **options).iloc[0]
     term = ss.regress(rows, "hit ~ prob + elongation", **options).iloc[1]
@@ -86,8 +86,8 @@ def test_binomial_models_of_independent_rows_are_tested_by_chi_square(synth1):
     assert np.isnan(test["df_residual"])
 
 
-def test_more_coefficients_than_clusters_cannot_be_tested(synth1):
-    few = synth1[synth1["patient"].isin(synth1["patient"].unique()[:5])]
+def test_more_coefficients_than_clusters_cannot_be_tested(drawn_table):
+    few = drawn_table[drawn_table["patient"].isin(drawn_table["patient"].unique()[:5])]
     for errors in ("cluster", "cr2"):
         with warns(option="errors", value=errors, column="df_residual", match="5 clusters for 11"):
             result = ss.joint_test(few, "iou ~ prob * task", errors=errors)
@@ -117,28 +117,28 @@ def test_cr2_of_methods_on_the_same_cases_is_hotellings_t2():
     assert result["p_value"] == pytest.approx(special.fdtrc(q, n_cases - q, f), rel=RTOL)
 
 
-def test_few_clusters_for_the_coefficients_are_told_with_cr1(synth1):
+def test_few_clusters_for_the_coefficients_are_told_with_cr1(drawn_table):
     with warns(option="errors", value="cluster", match="180 clusters for 11"):
-        ss.joint_test(synth1, "iou ~ prob * task", errors="cluster")
-    ss.joint_test(synth1, "iou ~ prob * task", "prob:task", errors="cluster")
-    ss.joint_test(synth1, "iou ~ prob * task", errors="cr2")
+        ss.joint_test(drawn_table, "iou ~ prob * task", errors="cluster")
+    ss.joint_test(drawn_table, "iou ~ prob * task", "prob:task", errors="cluster")
+    ss.joint_test(drawn_table, "iou ~ prob * task", errors="cr2")
 
 
 @pytest.mark.parametrize("terms", ["site", "task:elongation", "prob + site", "1", 3, ["prob", "site"], [3]])
-def test_a_term_the_formula_lacks_is_refused(synth1, terms):
+def test_a_term_the_formula_lacks_is_refused(drawn_table, terms):
     missing_term = terms[-1] if isinstance(terms, list) else terms
     fields = {"option": "terms", "value": missing_term, "choices": ("prob", "task", "prob:task")}
     with raises(FormulaError, **fields):
-        ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ prob * task", terms)
+        ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ prob * task", terms)
 
 
-def test_an_intercept_is_no_term_to_test(synth1):
+def test_an_intercept_is_no_term_to_test(drawn_table):
     with raises(FormulaError, option="formula", value="iou ~ 1"):
-        ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ 1")
+        ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ 1")
 
 
-def test_each_term_by_itself_is_the_row_of_its_own_call(synth1):
-    rows = rows_of(synth1, "all|POOLED")
+def test_each_term_by_itself_is_the_row_of_its_own_call(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED")
     formulas = ["iou ~ prob + task", "iou ~ prob * task"]
     found = ss.joint_test(rows, formulas, errors="hc3", each=True, adjust="holm")
     assert found["term"].tolist() == ["prob", "task", "prob", "task", "prob:task"]

@@ -28,14 +28,14 @@ def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_sco
     ss.regress(synth1_scores, LINEAR["multi"])
 
 
-def test_scores_of_several_metrics_in_one_model_warn(synth1_scores):
+def test_scores_of_several_metrics_in_one_model_warn(drawn_scores):
     with warns_too(column="metric", match="iou, hit"):
-        ss.regress(synth1_scores, "score ~ prob", errors="cluster")
-    ss.regress(synth1_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
+        ss.regress(drawn_scores, "score ~ prob", errors="cluster")
+    ss.regress(drawn_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
 
 
-def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
+def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"])
     rows = rows.assign(twice=2 * rows["prob"], one=1.0)
     with warns_too(option="formula", column="term", match=" one, twice$"):
         result = ss.regress(rows, "iou ~ one + prob + twice + elongation", errors="hc3").set_index("term")
@@ -46,8 +46,8 @@ def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(synth1):
     assert_columns_equal(kept, expected, columns, LINEAR_RTOL)
 
 
-def test_too_few_rows_give_nan_and_a_warning_that_names_the_group(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
+def test_too_few_rows_give_nan_and_a_warning_that_names_the_group(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"])
     few = pd.concat([rows.query("task == 'Edema'"), rows.query("task == 'Cardiomegaly'").dropna().head(2)])
     few = pd.concat([few, rows.query("task == 'Lung Lesion'").assign(iou=np.nan)])
     with pytest.warns(SalstatsWarning) as caught:
@@ -81,15 +81,15 @@ def test_a_separated_logit_has_no_estimates_and_says_so(family):
     assert not finite[["perfect", "quasi", "constant"]].any()
 
 
-def test_a_variable_of_one_level_is_left_out_with_a_warning(synth1):
-    rows = synth1.drop(columns=["case", "patient"]).query("task == 'Edema'")
+def test_a_variable_of_one_level_is_left_out_with_a_warning(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"]).query("task == 'Edema'")
     with warns(option="formula", column="task"):
         result = ss.regress(rows, "iou ~ prob + task")
     assert result["term"].tolist() == ["(Intercept)", "prob"]
 
 
-def test_outcomes_outside_the_family_are_refused(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
+def test_outcomes_outside_the_family_are_refused(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"])
     with raises(
         ValueRangeError, option="family", value="binomial", match=r"0 and 1, not 0\.\d+; .*fractional"
     ):
@@ -98,9 +98,9 @@ def test_outcomes_outside_the_family_are_refused(synth1):
         ss.regress(rows.assign(share=1.2), "share ~ prob", family="fractional")
 
 
-def test_invalid_scores_frames_are_refused(synth1_scores):
+def test_invalid_scores_frames_are_refused(drawn_scores):
     with raises(ColumnError, rows=(0, 7200)):
-        ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")
+        ss.regress(pd.concat([drawn_scores, drawn_scores.head(1)]), "iou ~ prob")
 
 
 def cases_of_patients():

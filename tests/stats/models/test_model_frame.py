@@ -15,23 +15,22 @@ LINEAR_RTOL = 1e-10
 EXACT = 1e-12
 
 
-def test_a_scores_frame_gives_the_same_as_the_wide_table(synth1, synth1_scores):
-    result = ss.regress(synth1_scores, "iou ~ area_ratio + task", errors="cluster")
+def test_a_scores_frame_gives_the_same_as_the_wide_table(drawn_table, drawn_scores):
+    result = ss.regress(drawn_scores, "iou ~ area_ratio + task", errors="cluster")
     assert result["method"].unique().tolist() == ["gradcam", "human"]
     for method, column in (("gradcam", "iou"), ("human", "human_iou")):
-        wide = ss.regress(synth1, f"{column} ~ area_ratio + task", errors="cluster")
+        wide = ss.regress(drawn_table, f"{column} ~ area_ratio + task", errors="cluster")
         ours = result[result["method"] == method].reset_index(drop=True)
         pd.testing.assert_frame_equal(
             ours.drop(columns=["method", "formula", "n_shared"]), wide.drop(columns="formula"), rtol=EXACT
         )
 
 
-def test_gap_is_reference_minus_method_on_the_same_case_and_task(synth1, synth1_scores):
-    shuffled = synth1_scores.sample(frac=1, random_state=2)
+def test_gap_is_reference_minus_method_on_the_same_case_and_task(drawn_table, drawn_scores):
+    shuffled = drawn_scores.sample(frac=1, random_state=2)
     result = ss.regress(shuffled, "iou ~ elongation", reference="human", errors="cluster")
-    wide = ss.regress(
-        synth1.assign(gap=synth1["human_iou"] - synth1["iou"]), "gap ~ elongation", errors="cluster"
-    )
+    gaps = drawn_table.assign(gap=drawn_table["human_iou"] - drawn_table["iou"])
+    wide = ss.regress(gaps, "gap ~ elongation", errors="cluster")
     assert list(result.columns[:4]) == ["method", "reference", "formula", "term"]
     assert set(result["method"]) == {"gradcam"}
     assert set(result["reference"]) == {"human"}
@@ -39,39 +38,39 @@ def test_gap_is_reference_minus_method_on_the_same_case_and_task(synth1, synth1_
     assert_columns_equal(result, wide, columns, LINEAR_RTOL)
 
 
-def test_gap_of_a_table_with_a_column_per_metric_and_of_the_column_score(synth1, synth1_scores):
+def test_gap_of_a_table_with_a_column_per_metric_and_of_the_column_score(drawn_table, drawn_scores):
     keys = ["case", "patient", "task", "prob"]
     wide = pd.concat(
         [
-            synth1[keys].assign(method=method, overlap=synth1[column])
+            drawn_table[keys].assign(method=method, overlap=drawn_table[column])
             for method, column in (("gradcam", "iou"), ("human", "human_iou"))
         ]
     )
-    long = ss.regress(synth1_scores, "iou ~ prob", reference="human", errors="cluster")
+    long = ss.regress(drawn_scores, "iou ~ prob", reference="human", errors="cluster")
     by_column = ss.regress(wide, "overlap ~ prob", reference="human", errors="cluster")
     by_score = ss.regress(
-        synth1_scores[synth1_scores["metric"] == "iou"], "score ~ prob", reference="human", errors="cluster"
+        drawn_scores[drawn_scores["metric"] == "iou"], "score ~ prob", reference="human", errors="cluster"
     )
     for other in (by_column, by_score):
         pd.testing.assert_frame_equal(long.drop(columns="formula"), other.drop(columns="formula"), rtol=EXACT)
-    mixed = ss.regress(synth1_scores, "iou ~ hit", reference="human", errors="cluster")
-    gap = synth1.assign(gap=synth1["human_iou"] - synth1["iou"])
+    mixed = ss.regress(drawn_scores, "iou ~ hit", reference="human", errors="cluster")
+    gap = drawn_table.assign(gap=drawn_table["human_iou"] - drawn_table["iou"])
     expected = ss.regress(gap, "gap ~ hit", errors="cluster")
     assert_columns_equal(mixed, expected, {"estimate": "estimate", "std_error": "std_error"}, LINEAR_RTOL)
 
 
-def test_gap_needs_a_plain_metric_and_a_known_reference(synth1_scores):
+def test_gap_needs_a_plain_metric_and_a_known_reference(drawn_scores):
     with raises(FormulaError, option="reference", value="human", match=r"log1p\(iou\)"):
-        ss.regress(synth1_scores, "log1p(iou) ~ prob", reference="human")
+        ss.regress(drawn_scores, "log1p(iou) ~ prob", reference="human")
     with raises(SalstatsError, option="reference", value="reader", choices=("gradcam", "human")):
-        ss.regress(synth1_scores, "iou ~ prob", reference="reader")
+        ss.regress(drawn_scores, "iou ~ prob", reference="reader")
     with raises(ColumnError, column="method"):
-        ss.regress(synth1_scores.drop(columns="method"), "score ~ prob", reference="human")
+        ss.regress(drawn_scores.drop(columns="method"), "score ~ prob", reference="human")
 
 
-def test_method_in_the_formula_is_not_a_grouping_column_by_default(synth1_scores):
-    result = ss.regress(synth1_scores, "iou ~ method * task", errors="cluster")
+def test_method_in_the_formula_is_not_a_grouping_column_by_default(drawn_scores):
+    result = ss.regress(drawn_scores, "iou ~ method * task", errors="cluster")
     assert list(result.columns[:2]) == ["formula", "term"]
     assert "methodhuman:taskEdema" in set(result["term"])
     with raises(ColumnError, column="method", option="by"):
-        ss.regress(synth1_scores, "iou ~ method", by="method")
+        ss.regress(drawn_scores, "iou ~ method", by="method")

@@ -18,8 +18,8 @@ def test_a_warning_names_the_problem_then_its_models_then_the_hint():
     assert str(caught[0].message) == "few rows with errors='cr0' in 1 model: y ~ x; add rows"
 
 
-def test_columns_and_groups_of_models_are_parts_that_a_report_labels(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
+def test_columns_and_groups_of_models_are_parts_that_a_report_labels(drawn_table):
+    rows = drawn_table.drop(columns=["case", "patient"])
     with warns() as caught:
         ss.fit(rows.assign(double=2 * rows["prob"]), "iou ~ prob + double", by="task")
     parts = caught[0].message.message.parts

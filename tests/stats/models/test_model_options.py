@@ -29,6 +29,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
         ({"reml": False}, ValueRangeError, {"option": "reml", "value": False}),
     ],
 )
-def test_options_that_make_no_sense_are_refused(synth1, options, error, fields):
+def test_options_that_make_no_sense_are_refused(drawn_table, options, error, fields):
     with raises(error, **fields):
-        ss.regress(synth1, "iou ~ prob", **options)
+        ss.regress(drawn_table, "iou ~ prob", **options)

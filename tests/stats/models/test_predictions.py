@@ -88,8 +88,8 @@ def test_the_mean_at_a_value_is_the_intercept_of_the_model_centred_there(rows, f
         assert row["df"] == pytest.approx(intercept["df"], rel=LOGIT_RTOL, nan_ok=True)
 
 
-def test_each_group_keeps_to_its_own_range(synth1_scores):
-    scores = synth1_scores.query("task != 'Edema' or prob < 0.6")
+def test_each_group_keeps_to_its_own_range(drawn_scores):
+    scores = drawn_scores.query("task != 'Edema' or prob < 0.6")
     keys = ["method", "task"]
     line = ss.fit_line(scores, "iou ~ prob", by=keys, errors="cluster", n_points=7)
     used = ss.augment(scores, "iou ~ prob", by=keys).groupby(keys)["prob"].agg(["min", "max", "size"])

@@ -147,11 +147,11 @@ def test_means_and_contrasts_are_those_of_emmeans(rows, of_model, model):
         np.testing.assert_allclose(p, pairs["p"], rtol=1e-5)
 
 
-def test_models_of_groups_are_fitted_by_themselves(synth1):
-    fit = ss.fit(synth1, "iou ~ area_ratio + (1|patient)", by="task", overall=True)
+def test_models_of_groups_are_fitted_by_themselves(drawn_table):
+    fit = ss.fit(drawn_table, "iou ~ area_ratio + (1|patient)", by="task", overall=True)
     terms = fit.tidy()
     assert terms["task"].nunique() == 7
-    edema = ss.fit(synth1[synth1["task"] == "Edema"], "iou ~ area_ratio + (1|patient)").tidy()
+    edema = ss.fit(drawn_table[drawn_table["task"] == "Edema"], "iou ~ area_ratio + (1|patient)").tidy()
     own = terms[terms["task"] == "Edema"].drop(columns="task").reset_index(drop=True)
     pd.testing.assert_frame_equal(own, edema)
 
@@ -251,9 +251,9 @@ def test_a_factor_without_correlations_or_fixed_and_random_at_once_is_refused(ro
     ss.fit(rows("D2"), "score ~ reader + (1|reader:case) + (1|case)")
 
 
-def test_random_effects_of_the_same_groups_are_refused(synth1):
+def test_random_effects_of_the_same_groups_are_refused(drawn_table):
     with raises(ValueRangeError, option="formula", match=r"\(1\|case\) and \(1\|patient:case\)"):
-        ss.fit(synth1, "iou ~ 1 + (1|case) + (1|patient/case)")
+        ss.fit(drawn_table, "iou ~ 1 + (1|case) + (1|patient/case)")
 
 
 def test_a_grouping_column_that_is_empty_leaves_no_rows(rows):

@@ -201,8 +201,8 @@ def test_a_reference_level_that_shifts_between_groups_warns():
     ss.augment(lacking, "score ~ site")
 
 
-def test_a_single_cluster_has_no_standard_error(synth1):
-    rows = synth1.query("task == 'Edema'").assign(site="one")
+def test_a_single_cluster_has_no_standard_error(drawn_table):
+    rows = drawn_table.query("task == 'Edema'").assign(site="one")
     for errors in ("cluster", "cr2"):
         with warns(option="errors", value=errors, column="n_units"):
             result = ss.regress(rows, "iou ~ prob", errors=errors, unit="site")

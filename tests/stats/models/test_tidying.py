@@ -45,8 +45,8 @@ def test_a_broom_table_keeps_its_other_columns_and_loses_row_names(tmp_path):
 
 
 @pytest.mark.parametrize("errors", ["nonrobust", "HC3"])
-def test_statsmodels_ols_becomes_the_frame_regress_gives(synth1, errors):
-    rows = rows_of(synth1, "all|POOLED")
+def test_statsmodels_ols_becomes_the_frame_regress_gives(drawn_table, errors):
+    rows = rows_of(drawn_table, "all|POOLED")
     fit = smf.ols("iou ~ prob * C(task)", rows).fit(cov_type=errors, use_t=True)
     ours = ss.regress(rows, "iou ~ prob * C(task)", errors="classical" if errors == "nonrobust" else "hc3")
     theirs = ss.tidy(fit).set_index("term").loc[ours["term"]].reset_index()
@@ -54,8 +54,8 @@ def test_statsmodels_ols_becomes_the_frame_regress_gives(synth1, errors):
     pd.testing.assert_frame_equal(theirs[columns], ours[columns], rtol=1e-8, check_dtype=False)
 
 
-def test_statsmodels_glm_from_arrays_becomes_the_frame_regress_gives(synth1):
-    rows = rows_of(synth1, "all|POOLED").dropna(subset=["hit", "prob"])
+def test_statsmodels_glm_from_arrays_becomes_the_frame_regress_gives(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED").dropna(subset=["hit", "prob"])
     fit = sm.GLM(rows["hit"], sm.add_constant(rows["prob"]), family=sm.families.Binomial()).fit(tol=1e-14)
     ours = ss.regress(rows, "hit ~ prob", family="binomial", errors="classical", level=0.9)
     theirs = ss.tidy(fit, level=0.9)
@@ -65,8 +65,8 @@ def test_statsmodels_glm_from_arrays_becomes_the_frame_regress_gives(synth1):
     assert ss.tidy(plain)["term"].tolist() == ["(Intercept)", "x1"]
 
 
-def test_statsmodels_gee_is_read_with_its_errors(synth1):
-    rows = synth1.dropna(subset=["iou", "prob"])
+def test_statsmodels_gee_is_read_with_its_errors(drawn_table):
+    rows = drawn_table.dropna(subset=["iou", "prob"])
     gee = smf.gee("iou ~ prob", "patient", rows).fit()
     table = ss.tidy(gee)
     np.testing.assert_allclose(table["std_error"], gee.bse, rtol=RTOL)
@@ -98,8 +98,8 @@ def readings():
     return frame.assign(count=counts, share=np.clip(score, 0.05, 0.95))
 
 
-def test_factors_of_statsmodels_have_the_terms_and_references_of_regress(synth1):
-    rows = rows_of(synth1, "all|POOLED")
+def test_factors_of_statsmodels_have_the_terms_and_references_of_regress(drawn_table):
+    rows = rows_of(drawn_table, "all|POOLED")
     formula = "iou ~ prob * C(task, Treatment('Edema'))"
     columns = ["formula", "term", "reference_level"]
     ours = ss.regress(rows, formula)[columns].set_index("term")

@@ -95,13 +95,13 @@ def test_maps_without_people_give_what_needs_no_people(results, allowed, release
     assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit rate"}
 
 
-def test_people_without_points_have_no_hits(made_up_study):
+def test_people_without_points_have_no_hits(drawn_study):
     cases = [
         replace(c, predictions=tuple(replace(p, read=partial(without_points, p.read)) for p in c.predictions))
-        for c in list(made_up_study)[:3]
+        for c in drawn_study
     ]
-    study = replace(made_up_study, cases=tuple(cases))
-    for known, points in ((made_up_study, True), (study, False)):
+    study = replace(drawn_study, cases=tuple(cases))
+    for known, points in ((drawn_study, True), (study, False)):
         there = needs_met(known, None, has_thresholds=False)
         assert SEGMENTATIONS in there
         assert (POINTS in there) == points
