@@ -56,7 +56,8 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
     list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
     Boxes of several rows are put together. A pixel is marked where its number exceeds `threshold`; by default
-    an array must hold a mask, 0 and one of 1 and 255.
+    an array must hold a mask: 0 and 1, or 0 and 255. An empty `img_idx` and an image with two different
+    masks, or with a mask and boxes, are errors.
     """
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}

@@ -302,7 +302,7 @@ def _colour_scales(drawing: PairsData, names: Labels, width: float) -> list[Any]
 
 
 def _names_of_places(drawing: PairsData, place_width: float) -> TileNames:
-    """Return the names of methods below panels, slanted only if the first has room left of the panel.
+    """Return the names of methods below panels, not slanted where they would leave the page.
 
     `place_width` is the width of the place of a method in mm.
     """

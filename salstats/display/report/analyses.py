@@ -60,7 +60,7 @@ class ReportFrames:
         return self._frames[key]
 
     def values(self) -> list[pd.DataFrame]:
-        """Return all frames."""
+        """Return the frames of all analyses."""
         return list(self._frames.values())
 
     def estimates(self, key: str) -> Estimates:
@@ -268,7 +268,8 @@ def _run_contrasts(
 ) -> None:
     """Compare every method with the reference: differences, and decreases in percent of the reference.
 
-    Each hypothesis is tested once, by the difference.
+    Each hypothesis is tested once, by the difference, whose P values the decreases take. Metrics of which a
+    percentage means nothing have no decreases.
     """
     by = _contrast_groups(scores)
     adjust = settings.adjust

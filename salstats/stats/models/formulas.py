@@ -419,7 +419,7 @@ def _response_factor(node: Any, formula_excerpt: str) -> Factor:
 
 
 def _factor(token: Any, formula_excerpt: str) -> Factor:
-    """Return the factor of a token, with its expression checked."""
+    """Return the factor of a token: a column, or an expression of columns; raise FormulaError otherwise."""
     if token.kind.value == "name":
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
     code = _quoted_excerpt(token.token)

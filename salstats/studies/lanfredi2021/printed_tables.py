@@ -314,7 +314,9 @@ def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
 
 
 def readers(scores: GazeStudyScores) -> ItemResult:
-    """Show the rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
+    """Show the rows of Tables 1, 3 and 4 with intervals that hold for other readers (or networks) and cases.
+
+    The analysis is made for each sheet of the scores.
 
     Scores of readers are averaged over the networks and compared with the interobserver scores; a reader is
     the position of a reading in its block. Scores of networks are averaged over the readings. Table 2 is left

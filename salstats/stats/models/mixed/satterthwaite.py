@@ -26,8 +26,8 @@ def satterthwaite_df(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarr
     """Return the degrees of freedom of the t test of each contrast of the coefficients, (k,).
 
     They are 2 v^2 / (g'A g). v is the variance of the contrast, g its derivatives by theta and sigma, and A
-    the covariance of theta and sigma: twice the inverse Hessian of the deviance. A variance that is estimated
-    as zero is treated as known.
+    the covariance of theta and sigma: twice the inverse Hessian of the deviance. A variance
+    component that is estimated as zero is treated as known.
     """
     contrasts = np.atleast_2d(contrasts)
     variances = np.einsum("ku,uv,kv->k", contrasts, solution.covariance, contrasts)
