@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from drawn_studies import draw_table, scores_of_table
+from drawn_studies import draw_readings, draw_table, scores_of_table
 from study_files import write_study
 
 import salstats as ss
@@ -84,6 +84,12 @@ def drawn_table() -> pd.DataFrame:
 def drawn_scores(drawn_table) -> pd.DataFrame:
     """The same as a scores frame: iou and hit of methods gradcam and human."""
     return scores_of_table(drawn_table)
+
+
+@pytest.fixture(scope="session")
+def drawn_readings() -> pd.DataFrame:
+    """Readings of 60 cases by five readers with two modalities, drawn here."""
+    return draw_readings()
 
 
 @pytest.fixture

@@ -91,3 +91,26 @@ def scores_of_table(table):
         )
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def draw_readings():
+    """Readings of 60 cases by five readers with two modalities: a score, a hit and a rating of each."""
+    rng = np.random.default_rng(21)
+    modality, reader, case = (
+        places.ravel() for places in np.meshgrid(range(2), range(5), range(60), indexing="ij")
+    )
+    truth = rng.permutation(np.repeat([1, 0], [40, 20]))[case]
+    score = 0.6 + rng.normal(0, 0.05, 5)[reader] + 0.03 * modality + rng.normal(0, 0.1, 60)[case]
+    score += rng.normal(0, 0.03, (5, 2))[reader, modality] + rng.normal(0, 0.05, (60, 2))[case, modality]
+    score += rng.normal(0, 0.08, len(case))
+    return pd.DataFrame(
+        {
+            "reader": [f"R{number + 1}" for number in reader],
+            "modality": np.array(["A", "B"])[modality],
+            "case_id": [f"k{number + 1:02d}" for number in case],
+            "truth": truth,
+            "score": score,
+            "hit": (rng.random(len(case)) < score).astype(int),
+            "rating": np.clip(np.round(2.5 + truth + rng.normal(0, 0.8, len(case))), 1, 5).astype(int),
+        }
+    )

@@ -22,8 +22,8 @@ def test_the_command_writes_what_the_function_gives(tmp_path, r_data, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_scores_of_one_reader_are_refused_in_one_line(tmp_path, r_data, capsys):
-    scores = mrmc_frame(r_data("synth2"))
+def test_scores_of_one_reader_are_refused_in_one_line(tmp_path, drawn_readings, capsys):
+    scores = mrmc_frame(drawn_readings)
     scores = scores[(scores["reader"] == "R1") & scores["score"].between(0, 1)]
     scores.to_csv(tmp_path / "scores.csv", index=False)
     assert run(["mrmc", str(tmp_path / "scores.csv")]) == 2

@@ -11,10 +11,10 @@ FORMULA = "score ~ modality + (1|case) + (1|reader)"
 
 
 @pytest.fixture
-def readings(tmp_path, monkeypatch, r_data):
-    """The R oracle's readers as `readings.csv` in the working folder."""
+def readings(tmp_path, monkeypatch, drawn_readings):
+    """Readings of several readers as `readings.csv` in the working folder."""
     monkeypatch.chdir(tmp_path)
-    table = r_data("synth2").rename(columns={"case_id": "case"})
+    table = drawn_readings.rename(columns={"case_id": "case"})
     table.to_csv("readings.csv", index=False)
     return table
 

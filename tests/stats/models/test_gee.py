@@ -24,10 +24,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
 
 
 @pytest.fixture(scope="module")
-def few(synth1):
+def few(drawn_table):
     """Few and uneven units, in which the small-sample corrections are large."""
-    patients = synth1["patient"].drop_duplicates().iloc[:14]
-    rows = synth1[synth1["patient"].isin(patients)].dropna(
+    patients = drawn_table["patient"].drop_duplicates().iloc[:14]
+    rows = drawn_table[drawn_table["patient"].isin(patients)].dropna(
         subset=["hit", "iou", "prob", "n_instances", "area_ratio"]
     )
     return rows.sample(frac=1, random_state=3).reset_index(drop=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from mrmc_readings import quietly
+from mrmc_readings import mrmc_frame, quietly
 from tests_support import raises
 
 import salstats as ss
@@ -11,6 +11,12 @@ from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 #: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
 ROUNDING = 1e-9
+
+
+@pytest.fixture
+def readings(drawn_readings):
+    """Readings of five readers with two methods as a scores frame."""
+    return mrmc_frame(drawn_readings)
 
 
 def split(scores, keep):
@@ -38,21 +44,21 @@ def repeated(scores):
         ("readers and cases nested in methods", lambda c, m, r: (r % 2 == m) & (c % 2 == m)),
     ],
 )
-def test_designs_are_known(design, keep, sets):
-    found = quietly(split(sets["synth2_score"], keep))
+def test_designs_are_known(design, keep, readings):
+    found = quietly(split(readings, keep))
     assert found["design"].eq(design).all()
     assert found["std_error"].notna().sum() == 3
 
 
-def test_cases_nested_in_readers_share_nothing(sets):
-    own = ss.mrmc_components(split(sets["synth2_score"], lambda c, m, r: c % 5 == r)).set_index("term")
+def test_cases_nested_in_readers_share_nothing(readings):
+    own = ss.mrmc_components(split(readings, lambda c, m, r: c % 5 == r)).set_index("term")
     assert np.abs(own.loc[["cov2", "cov3"], "estimate"]).max() < 1e-18
     assert own.loc["cov1", "estimate"] > 0
 
 
-def test_patients_are_units(sets):
+def test_patients_are_units(readings):
     """Of as many cases each, their means are what cases are."""
-    scores = sets["synth2_score"]
+    scores = readings
     patients = scores.assign(patient=scores["case"].str[1:].astype(int) // 2)
     patients = patients[~patients["patient"].isin([0, 30])]
     found = ss.mrmc(patients)
@@ -123,9 +129,9 @@ def test_patients_are_units(sets):
         (lambda s: s, {"adjust": "max-t"}, SalstatsError, {"match": "max-t"}),
     ],
 )  # fmt: skip
-def test_wrong_calls_are_refused_in_one_sentence(change, options, error, fields, sets):
+def test_wrong_calls_are_refused_in_one_sentence(change, options, error, fields, readings):
     with raises(error, **fields) as refused:
-        ss.mrmc(change(sets["synth2_score"]), **options)
+        ss.mrmc(change(readings), **options)
     assert "\n" not in str(refused.value)
 
 
@@ -142,8 +148,8 @@ def test_truths_that_differ_are_refused(vandyke):
         )
 
 
-def test_two_readers_are_enough(sets):
-    scores = sets["synth2_score"]
+def test_two_readers_are_enough(readings):
+    scores = readings
     two = scores[scores["reader"].isin(["R1", "R2"])]
     found = ss.mrmc(two).set_index("term")
     means = two.groupby("method")["score"].mean()
