@@ -324,10 +324,15 @@ ADDITIONS = {
 USUAL = ("larger text", "another theme", "caption")
 
 
-@pytest.mark.parametrize(
-    "addition", [pytest.param(a, marks=() if a in USUAL else pytest.mark.slow) for a in ADDITIONS]
-)
-@pytest.mark.parametrize("name", [name for name in FIGURES if " of " not in name and " in " not in name])
+#: Each figure with each addition; at each run it has one of the usual ones, in turn.
+ADDED = [
+    pytest.param(name, addition, marks=() if addition == USUAL[number % len(USUAL)] else pytest.mark.slow)
+    for number, name in enumerate(name for name in FIGURES if " of " not in name and " in " not in name)
+    for addition in ADDITIONS
+]
+
+
+@pytest.mark.parametrize(("name", "addition"), ADDED)
 def test_an_addition_of_plotnine_cuts_nothing_and_shows_no_name_of_a_column(name, addition):
     make, frame, _ = FIGURES[name]
     page = make(frame) + ADDITIONS[addition]
@@ -437,7 +442,7 @@ def laid_out(name, figure, width):
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("width", [60, 89, 183])
+@pytest.mark.parametrize("width", [60, pytest.param(89, marks=pytest.mark.slow), 183])
 @pytest.mark.parametrize(("name", "figure"), FIGURES_OF_STUDIES)
 def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
     for page in laid_out(name, figure, width).pages:
