@@ -44,7 +44,7 @@ def codes_and_values(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
     return coded.indices.fill_null(-1).to_numpy(), _pandas_index(coded.dictionary)
 
 
-def values_of(column: pd.Series) -> pd.Index:
+def sorted_distinct_values(column: pd.Series) -> pd.Index:
     """Return the sorted values of text, coded or not."""
     return _pandas_index(_sorted_dictionary_of(column).dictionary)
 
@@ -67,7 +67,7 @@ def make_text_plain(frame: pd.DataFrame) -> None:
         frame[name] = column
 
 
-def coded_frame(table: Any) -> pd.DataFrame:
+def frame_from_arrow(table: Any) -> pd.DataFrame:
     """Return a pyarrow.Table as a frame: its text as it stands, its dictionaries sorted and coded."""
     import pyarrow as pa
 

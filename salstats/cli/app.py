@@ -264,7 +264,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
         options_of_call = keyword_arguments(command_options, typed)
         with no_output_is_read():
             run = CommandRun(
-                path_or_none=typed[path.parameter.name],
+                input_path_or_none=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),
                 arguments=[options_of_call.pop(name) for name in command.arguments],
                 output=options_of_call.pop("output", None),

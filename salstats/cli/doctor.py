@@ -153,7 +153,7 @@ def _data() -> Iterator[tuple[str, str]]:
     yield "folder", str(folder)
     missing = []
     changed = []
-    checksums = _checksums(folder)
+    checksums = _recorded_checksums(folder)
     for name, checksum in checksums.items():
         file = folder / name
         if not file.is_file():
@@ -170,7 +170,7 @@ def _data() -> Iterator[tuple[str, str]]:
         yield "changed", ", ".join(changed)
 
 
-def _checksums(folder: Path) -> dict[str, str]:
+def _recorded_checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each embedded file, from the table of README.md and from SHA256SUMS files."""
     checksums = {}
     for line in (folder / "README.md").read_text().splitlines():

@@ -53,7 +53,7 @@ def run_describe_patients(run: CommandRun, source: Source) -> None:
     run.deliver(run.function(source.read(run), split(covariates), **run.options))
 
 
-def run_bounded(run: CommandRun, source: Source) -> None:
+def run_with_missing_bounds(run: CommandRun, source: Source) -> None:
     """Estimate, and with `--bounds` add the bounds of undefined scores."""
     adds_bounds = run.options.pop("bounds")
     limit_texts = run.options.pop("limits", None)
@@ -63,11 +63,11 @@ def run_bounded(run: CommandRun, source: Source) -> None:
     scores = source.read(run)
     frame = run.call(scores)
     if adds_bounds:
-        frame = _add_bounds(frame, scores, limit_texts)
+        frame = _with_missing_bounds(frame, scores, limit_texts)
     run.deliver(frame)
 
 
-def _add_bounds(
+def _with_missing_bounds(
     frame: "pd.DataFrame", scores: "pd.DataFrame", limit_texts: list[str] | None
 ) -> "pd.DataFrame":
     """Add the bounds of undefined scores; those of comparisons are made from the scores."""

@@ -26,7 +26,7 @@ class CommandRun:
     """One call of a command."""
 
     #: The file or folder that is read; None where options name the folders of a study.
-    path_or_none: Path | None
+    input_path_or_none: Path | None
     #: Keyword arguments of the reader.
     reading: dict[str, Any]
     #: Keyword arguments of the public function.
@@ -44,8 +44,8 @@ class CommandRun:
     @property
     def path(self) -> Path:
         """The file or folder that is read, of a command that needs one."""
-        assert self.path_or_none is not None
-        return self.path_or_none
+        assert self.input_path_or_none is not None
+        return self.input_path_or_none
 
     def call(self, data: Any, **options: Any) -> Any:
         """Call the public function on the data, with a progress bar or spinner at a terminal."""
@@ -107,10 +107,10 @@ def read_study(run: CommandRun) -> Any:
     import salstats as ss
 
     reading = dict(run.reading)
-    if run.path_or_none is None and "colormap" in run.options:
+    if run.input_path_or_none is None and "colormap" in run.options:
         # the colours of pictures in folders, and no way of smoothing
         reading["colormap"] = run.options.pop("colormap")
-    return ss.read_study(run.path_or_none, **reading)
+    return ss.read_study(run.input_path_or_none, **reading)
 
 
 def _score_options() -> list[Option]:

@@ -210,7 +210,7 @@ def simulate_scores(
     200
     """
     check_count(n_patients, "n_patients")
-    shifts = _checked_design(tasks, methods, metrics)
+    shifts = _checked_task_shifts(tasks, methods, metrics)
     missing_shares = dict(missing) if isinstance(missing, Mapping) else dict.fromkeys(methods, missing)
     for method in missing_shares:
         check_choice(method, tuple(methods), "missing")
@@ -308,7 +308,7 @@ def simulation_truth(
     11  occlusion  0.27       -0.21             43.75
     17      human  0.48         NaN               NaN
     """
-    shifts = _checked_design(tasks, methods, metrics)
+    shifts = _checked_task_shifts(tasks, methods, metrics)
     if reference is not None:
         check_choice(reference, tuple(methods), "reference")
     elif "human" in methods:
@@ -372,7 +372,7 @@ def _draw_score(
     return np.where(generator.random(mean.shape) < model.zeros, 0.0, scores)
 
 
-def _checked_design(
+def _checked_task_shifts(
     tasks: Sequence[str] | Mapping[str, float],
     methods: Mapping[str, Mapping[str, ScoreModel]],
     metrics: Sequence[str],

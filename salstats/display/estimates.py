@@ -154,7 +154,7 @@ class Estimates:
         return self.has_estimate & has_low & has_high
 
     @cached_property
-    def is_tested_row(self) -> np.ndarray:
+    def has_limit_or_p_value(self) -> np.ndarray:
         """True for each row whose estimate has a limit or a P value, by which it may be significant."""
         return self.has_estimate & (self.has_limits | ~np.isnan(self.reported_p_values))
 
@@ -212,7 +212,7 @@ class Estimates:
             return self.numbers("p_adjusted")
         return self.numbers("p_value")
 
-    def adjusted_by(self, procedure: str | None) -> "Estimates":
+    def with_procedure(self, procedure: str | None) -> "Estimates":
         """Return the estimates with the procedure that a caller names for the adjusted P values."""
         if procedure is None:
             return self

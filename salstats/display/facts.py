@@ -130,7 +130,7 @@ def with_interval(heading: str, estimates: Estimates, *, with_p_values: bool = F
     name = interval_name(estimates)
     if not name:
         return heading
-    if with_p_values and _is_unadjusted(estimates):
+    if with_p_values and _only_p_values_are_adjusted(estimates):
         name += ", unadjusted"
     return f"{heading} ({name})"
 
@@ -144,7 +144,7 @@ def with_quantile_level(heading: str, estimates: Estimates) -> str:
     return capitalized(re.sub("quantile", name, heading, flags=re.IGNORECASE))
 
 
-def _is_unadjusted(estimates: Estimates) -> bool:
+def _only_p_values_are_adjusted(estimates: Estimates) -> bool:
     """Return whether P values are adjusted and limits are not."""
     return estimates.is_adjusted and not estimates.values("family_level")
 
@@ -213,7 +213,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
     if limits.family_level is not None:
         level = f"simultaneous {level_text(limits.family_level)}%"
-    if _is_unadjusted(estimates):
+    if _only_p_values_are_adjusted(estimates):
         level = f"unadjusted {level}"
     interval_names = _brief_kinds(limits, labels)
     if level:
@@ -379,7 +379,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     left out.".
     """
     if has_marginal_estimates(estimates) or has_coefficients(estimates):
-        return _model_count_sentence(estimates)
+        return _model_observations_sentence(estimates)
     single = estimates.subset(~estimates.is_summary_row)
     if not len(single):
         single = estimates
@@ -395,7 +395,9 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " per estimate"
-    text += _summary_counts(estimates, observation, with_units=_has_one_observation_per_unit(counted_rows))
+    text += _summary_row_counts_text(
+        estimates, observation, with_units=_has_one_observation_per_unit(counted_rows)
+    )
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
@@ -403,7 +405,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     return f"{text}{_missing_text(single, missing)}."
 
 
-def _model_count_sentence(estimates: Estimates) -> str:
+def _model_observations_sentence(estimates: Estimates) -> str:
     """Say how many observations the models of estimates have, and how many they leave out."""
     if not len(estimates.non_missing("n")):
         return ""
@@ -446,7 +448,7 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
     return f"; {count_range(n_missing)} {missing}"
 
 
-def _summary_counts(estimates: Estimates, observation: str, *, with_units: bool) -> str:
+def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_units: bool) -> str:
     """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)".
 
     With units, as those of the other rows are not named: " (Average, 549 pairs of 200 cases)".
@@ -477,7 +479,7 @@ def clustering_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     return f"{capitalized(plural(pair_noun))} of one {noun(str(unit))} are taken as independent."
 
 
-def undefined_sentence(estimates: Estimates) -> str:
+def undefined_replicates_sentence(estimates: Estimates) -> str:
     """Say how many replicates were undefined, "" where all were defined."""
     n_undefined = estimates.non_missing("n_undefined")
     if not len(n_undefined) or not n_undefined.max():

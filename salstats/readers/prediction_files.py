@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import and_more
+from salstats.checks import and_n_more
 from salstats.errors import InputFileError, SalstatsError, Setting, warn
 from salstats.files.paths import check_folder
 from salstats.images.masks import Rle
@@ -35,7 +35,7 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
     excluded = sorted({*contents, *possible} - {*images, *folders})
     if excluded:
         warn(
-            f"{excluded[0]}{and_more(excluded)}: left out",
+            f"{excluded[0]}{and_n_more(excluded)}: left out",
             hint=f"images are {layout}, and links to folders are not searched",
             path=excluded[0],
         )
@@ -75,7 +75,7 @@ def check_cases_and_warn_of_unknown(
     unknown = sorted({*names} - {*cases})
     if unknown:
         warn(
-            f"{source}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out",
+            f"{source}: case {unknown[0]!r}{and_n_more(unknown)} has no image in {folder} and is left out",
             column="case",
             value=unknown,
             path=str(source),

@@ -12,12 +12,12 @@ import pandas as pd
 from salstats.checks import LARGEST, did_you_mean, invisible_part, quoted
 from salstats.coded_text import (
     TEXT,
-    coded_frame,
     coded_text,
+    frame_from_arrow,
     is_coded,
     make_text_plain,
     plain_text,
-    values_of,
+    sorted_distinct_values,
 )
 from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened
@@ -203,7 +203,7 @@ class FileTable:
         if not isinstance(cells.dtype, pd.StringDtype) and not is_coded(cells):
             cells = self.text(column)
         names = coded_text(cells)
-        if _doubtful_names(values_of(names)):
+        if _doubtful_names(sorted_distinct_values(names)):
             text = plain_text(names)
             self._check_names(column, text, _doubtful_names(text))
         return names
@@ -579,7 +579,7 @@ def read_coded(
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row = read_text(file, data, options, options.sep or default_separator)
-        frame = coded_frame(cells)
+        frame = frame_from_arrow(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
         pa.default_memory_pool().release_unused()

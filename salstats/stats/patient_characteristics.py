@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    and_more,
+    and_n_more,
     check_by,
     check_columns,
     check_frame,
@@ -231,7 +231,8 @@ def _raise_different_values(
     unit_columns = [name for name in units.name.split(", ") if name in data.columns]
     unit_text = named_row(data, unit_columns or ["case"], int(rows[0]))
     raise ColumnError(
-        f"column {column!r} differs within {unit_text}{and_more(differing_units.tolist())}: {quoted(values)}",
+        f"column {column!r} differs within {unit_text}{and_n_more(differing_units.tolist())}: "
+        f"{quoted(values)}",
         hint=Message(
             f"keep one value for each {units.name}, as over_views() does, or let ",
             Setting("unit"),

@@ -244,7 +244,7 @@ def plot_box(
         Figure()
         + rows.layers()
         + empty_row_layers(without_scores)
-        + _cloud_layers(clouds, places)
+        + _density_layers(clouds, places)
         + _layers(defined_boxes, places)
         + _point_layers(points, outliers, places)
         + _mean_layers(defined_boxes, places)
@@ -283,7 +283,7 @@ def _with_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: list[st
     return rows.merge(positions, on=groups)
 
 
-def _cloud_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
+def _density_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
     """Return a layer of densities, none if there are no clouds."""
     if clouds.empty:
         return []

@@ -19,7 +19,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
-from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
+from salstats.display.plots.layout.captions import margin_notes, p_below_level_text, significance_level
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -361,7 +361,7 @@ def loss_order(
     `row_column` is the column of the values. The loss is that of the first metric, and of one method if it is
     given.
     """
-    first_metric = _first_value(contrasts, labels, "metric")
+    first_metric = _first_in_label_order(contrasts, labels, "metric")
     if row_column != "metric" and first_metric is not None:
         contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
     if row_column != "method" and method is not None and contrasts.values("method"):
@@ -385,7 +385,7 @@ def loss_order(
 
 def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
     """Return a sentence on the order of rows that `loss_order` gives, `by` significance or size."""
-    metric = _first_value(contrasts, labels, "metric")
+    metric = _first_in_label_order(contrasts, labels, "metric")
     quantity = "difference"
     if "percent_decrease" in contrasts.values("term"):
         quantity = "decrease"
@@ -397,7 +397,7 @@ def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = 
     return f"Sorted by {by} of the {quantity} {comparison}."
 
 
-def _first_value(contrasts: Estimates, labels: Labels, column: str) -> Any:
+def _first_in_label_order(contrasts: Estimates, labels: Labels, column: str) -> Any:
     """Return the first value of a column in the order of the labels, None if it has none."""
     if not contrasts.values(column):
         return None
@@ -453,7 +453,7 @@ def significance_rule(contrasts: Estimates, style: str, no_difference: str = "0"
     if contrasts.has_limits.any():
         rules.append(f"interval excludes {no_difference}")
     if contrasts.is_adjusted:
-        rules.append(f"adjusted {p_below(contrasts, style)}")
+        rules.append(f"adjusted {p_below_level_text(contrasts, style)}")
     elif not contrasts.values("verdict") and contrasts.is_tested:
-        rules.append(p_below(contrasts, style))
+        rules.append(p_below_level_text(contrasts, style))
     return " and ".join(rules)

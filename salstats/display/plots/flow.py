@@ -261,11 +261,11 @@ def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFra
         else:
             distinct_branches.append(group_branches)
             titles_of_branches.append([title])
-    titles = map(_common_title, titles_of_branches)
+    titles = map(_joined_title, titles_of_branches)
     return list(zip(titles, distinct_branches, strict=True))
 
 
-def _common_title(titles: list[str]) -> str:
+def _joined_title(titles: list[str]) -> str:
     """Return the title of groups that have equal numbers: "Hit rate and IoU (each)"."""
     if len(titles) == 1:
         return titles[0]

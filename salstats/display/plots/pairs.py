@@ -487,7 +487,7 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
         score_low=("score_low", "min"),
         score_high=("score_high", "max"),
     )
-    numbers = _numbers_of_differences(drawing).groupby("panel", observed=True)["number"]
+    numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
     groups["difference_low"] = numbers.min()
     groups["difference_high"] = numbers.max()
     groups["zero"] = 0.0
@@ -520,7 +520,7 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     return axes[["panel", "low", "high", "first_number", "last_number"]]
 
 
-def _numbers_of_differences(drawing: PairsData) -> pd.DataFrame:
+def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
     """Return all finite numbers on the axes of differences and zero: columns `panel` and `number`."""
     frame = drawing.differences.frame
     parts = [
@@ -650,7 +650,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.has_cloud.any():
-        clouds = _clouds(pairs[drawing.has_cloud], room)
+        clouds = _density_outlines(pairs[drawing.has_cloud], room)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -665,7 +665,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     ]
 
 
-def _clouds(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
+def _density_outlines(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
     """Return the outlines of the densities of differences, in order: columns `x`, `value`, `panel`, `mark`.
 
     They begin at the right of the place of a method, whose width is `room`.

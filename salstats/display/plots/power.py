@@ -113,7 +113,7 @@ def plot_power(  # noqa: C901, PLR0912
     rows = curves.rows
     bars = rows.iloc[:0]
     if show == "power":
-        bars = _limit_bars(rows)
+        bars = _n_needed_limit_bars(rows)
     height = grid.panel_height(_HEIGHT_SHARE)
     legend: list[str] = []
     if len(curves.texts) > 1:
@@ -256,7 +256,7 @@ def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     return n_needed_text(curve)
 
 
-def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
+def _n_needed_limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
     """Return bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each.
 
     The columns `n_cases` and `limit` are the ends of a bar, `shown` is its vertical position.
@@ -268,13 +268,15 @@ def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
     axis_ends = (rows["n_cases"].min(), rows["n_cases"].max())
     for _, panel_rows in rows.groupby("panel", observed=True):
         for number, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
-            bar = _limit_bar(curve, number, axis_ends)
+            bar = _n_needed_limit_bar(curve, number, axis_ends)
             if bar is not None:
                 bars.append(bar)
     return pd.concat(bars)
 
 
-def _limit_bar(curve: pd.DataFrame, number: int, axis_ends: tuple[float, float]) -> pd.DataFrame | None:
+def _n_needed_limit_bar(
+    curve: pd.DataFrame, number: int, axis_ends: tuple[float, float]
+) -> pd.DataFrame | None:
     """Return the bar of one curve, None where it is outside the axis.
 
     `number` counts the curves of a panel from 0; each bar is a step below that of the curve before.

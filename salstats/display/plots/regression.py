@@ -60,7 +60,7 @@ class _PlacedTerms(NamedTuple):
     has_factors: bool
 
 
-class _RowsAndPanels(NamedTuple):
+class _RowAndPanelColumns(NamedTuple):
     """Columns that become the rows and the panels of a figure.
 
     `row` is the column of the rows, `facet` that of further panels or None, and `panel_texts` has the labels
@@ -257,7 +257,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     for term, (variable, level) in names_of_terms.variable_and_level.items():
         # a term without a level is named by its variable alone
         term_texts[term] = ": ".join(text for text in (variable, level) if text)
-    row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)
+    row, facet, panel_texts = _row_and_panel_columns(defined_rows, labels, facet, term_texts)
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
     models = _models(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
@@ -309,9 +309,9 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
     return frame
 
 
-def _rows_and_panels(
+def _row_and_panel_columns(
     defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
-) -> _RowsAndPanels:
+) -> _RowAndPanelColumns:
     """Return the columns of rows and panels: terms are rows, or panels where a further column names rows.
 
     `facet` is the further grouping column, if there is one, and `term_texts` the label of each term.
@@ -322,13 +322,13 @@ def _rows_and_panels(
         # the axis names a single outcome
         texts["outcome"] = {outcome: outcome for outcome in outcomes}
     if facet is None:
-        return _RowsAndPanels("term", facet=None, panel_texts=texts)
+        return _RowAndPanelColumns("term", facet=None, panel_texts=texts)
     if len(term_texts) > _MAX_TERM_PANELS:
         facet_texts = {facet: labels.texts(facet, defined_rows[facet])}
-        return _RowsAndPanels("term", facet, panel_texts=facet_texts | texts)
+        return _RowAndPanelColumns("term", facet, panel_texts=facet_texts | texts)
     if len(term_texts) > 1:
         texts["term"] = term_texts
-    return _RowsAndPanels(facet, facet=None, panel_texts=texts)
+    return _RowAndPanelColumns(facet, facet=None, panel_texts=texts)
 
 
 def _has_scores_and_gaps(coefficients: Estimates) -> bool:

@@ -13,7 +13,7 @@ import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import COMPARED, SCORED, assignment, call_text
-from salstats.display.report.ranking import compared_means_best_first, is_ranked
+from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
 from salstats.display.report.settings import Settings, has_several_values, text_covariates
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -233,7 +233,7 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
     Bonferroni's procedure over these comparisons allows for the choice of that method by the same scores.
     """
     means = analyses.results.estimates("means")
-    ranked = means.subset(is_ranked(means, settings.reference))
+    ranked = means.subset(is_mean_on_first_metric(means, settings.reference))
     ranking = compared_means_best_first(ranked, settings.reference)
     if len(ranking) < 2:
         return
@@ -410,7 +410,7 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         correlations,
     )
     means = analyses.results.estimates("means")
-    first_metric = str(means.frame.loc[is_ranked(means, settings.reference), "metric"].iloc[0])
+    first_metric = str(means.frame.loc[is_mean_on_first_metric(means, settings.reference), "metric"].iloc[0])
     analyses.run(
         "confidence",
         ss.fit_line,

@@ -105,7 +105,7 @@ def preamble(settings: Settings, calls: Iterable[str]) -> str:
     if SCORED in names:
         lines.append(f"{SCORED} = scores[scores['score'].notna()]")
     if LABELS in names:
-        lines.append(f"{LABELS} = {python_literal(settings.label_options)}")
+        lines.append(f"{LABELS} = {python_literal(settings.labels_with_reference_first)}")
     return "\n".join([*imports, "", *lines])
 
 

@@ -72,7 +72,7 @@ def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
     SalstatsError
         Two values have one label, and so would share a row of every table.
     """
-    labels = Labels(settings.label_options, scores)
+    labels = Labels(settings.labels_with_reference_first, scores)
     for column in ("metric", "method", "task"):
         if column in scores.columns:
             labels.texts(column, scores[column].unique())

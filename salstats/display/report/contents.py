@@ -13,7 +13,7 @@ from salstats.display.report.analyses import Analyses, ordered_metrics, scores_o
 from salstats.display.report.calls import assignment, call_text
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
-from salstats.display.report.ranking import is_ranked
+from salstats.display.report.ranking import is_mean_on_first_metric
 from salstats.display.report.settings import has_several_values
 from salstats.display.report.wording import Wording
 from salstats.display.text.format import joined
@@ -50,7 +50,7 @@ class Contents:
     def ranked_means(self) -> pd.DataFrame:
         """Means on the first metric, by which methods are ranked."""
         means = self.analyses.results.estimates("means")
-        is_on_first_metric = is_ranked(means, self.wording.settings.reference)
+        is_on_first_metric = is_mean_on_first_metric(means, self.wording.settings.reference)
         frame = self.analyses.frames["means"]
         return frame[is_on_first_metric].drop(columns="task", errors="ignore").reset_index(drop=True)
 

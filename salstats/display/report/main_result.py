@@ -9,7 +9,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_gap_slope, outcome_metric_of_rows
 from salstats.display.report.comparisons import contrast_states
-from salstats.display.report.ranking import compared_means_best_first, is_ranked
+from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
 from salstats.display.report.wording import Wording, decimals, decimals_of_limits, name_list
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
@@ -31,7 +31,7 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     means = frames.estimates("means")
     reference = wording.settings.reference
     # means of the methods on the first metric; `ranking` has those that are defined, the best method first
-    ranked = means.subset(is_ranked(means, reference))
+    ranked = means.subset(is_mean_on_first_metric(means, reference))
     ranking = compared_means_best_first(ranked, reference)
     metric = str(ranked.frame["metric"].iloc[0])
     if not len(ranking):
@@ -45,7 +45,7 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
         associations += _confidence_sentence(metric, frames.estimates("correlation"), wording)
     return (
         _best_method_sentence(ranked, ranking, frames, wording),
-        _distance_sentence(best_method, metric, frames, wording),
+        _gap_to_reference_sentence(best_method, metric, frames, wording),
         associations,
     )
 
@@ -180,7 +180,7 @@ def _past_tense(names: Sequence[str]) -> str:
     return "was" if len(names) == 1 else "were"
 
 
-def _distance_sentence(method: str, metric: str, frames: ReportFrames, wording: Wording) -> str:
+def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, wording: Wording) -> str:
     """Say how far the best method is from the reference: its share of that mean, or the difference."""
     reference = wording.settings.reference
     if reference is None:

@@ -17,11 +17,11 @@ def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
     for metric, rows in wording.rows_by_metric(means):
         yield from _sentences_of_metric(wording.metric(metric), rows, wording)
-    yield from bound_sentences(means, wording)
+    yield from missing_bounds_sentences(means, wording)
     yield from caveat_sentences(means, wording)
 
 
-def bound_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
+def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the largest changes of means if undefined scores were known, where these have bounds."""
     if means.values("weights"):
         return

@@ -16,7 +16,7 @@ from salstats.display.report.associations import (
     target_phrase,
 )
 from salstats.display.report.case_counts import count_undefined_and_absent
-from salstats.display.report.mean_scores import bound_sentences
+from salstats.display.report.mean_scores import missing_bounds_sentences
 from salstats.display.report.provenance import versions
 from salstats.display.report.settings import has_several_values
 from salstats.display.report.template import TEMPLATE, Slots
@@ -322,7 +322,7 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
         # weights by task make another average, which the slot "weights" describes
         "averaged": _condition_slot(has_averages and not isinstance(weights, Mapping)),
         "weights": _weights_text(wording),
-        "bounds": _condition_slot(any(bound_sentences(frames.estimates("means"), wording))),
+        "bounds": _condition_slot(any(missing_bounds_sentences(frames.estimates("means"), wording))),
         "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
         "replicates": None,
         "resampling": "",
@@ -376,11 +376,11 @@ def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference:
         "n_others": count_text(np.nanmax(n_tests)) if is_adjusted else None,
         "on_pairs": on_pairs,
         "test": _test_sentences(contrasts, wording),
-        "rule": _further_conditions_text(contrasts, wording),
+        "rule": _further_significance_conditions(contrasts, wording),
     }
 
 
-def _further_conditions_text(contrasts: Estimates, wording: Wording) -> str:
+def _further_significance_conditions(contrasts: Estimates, wording: Wording) -> str:
     """Return the conditions, besides the interval, under which a difference is taken as shown."""
     rule = ""
     if used_procedure(contrasts) is not None:
@@ -411,7 +411,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "margin": None,
         "margin_adjusted": "",
         "alpha": wording.alpha,
-        "rule": _further_conditions_text(differences, wording),
+        "rule": _further_significance_conditions(differences, wording),
     }
     if "task" in differences.frame.columns:
         slots["on_task"] = " and task"

@@ -8,7 +8,7 @@ from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
 
-def is_ranked(means: Estimates, reference: str | None) -> np.ndarray:
+def is_mean_on_first_metric(means: Estimates, reference: str | None) -> np.ndarray:
     """Find the means by which methods are ranked.
 
     They are of the first metric on which a method other than the reference has a mean, else of the first

@@ -112,7 +112,7 @@ class Settings:
             )
 
     @property
-    def label_options(self) -> dict[str, Any]:
+    def labels_with_reference_first(self) -> dict[str, Any]:
         """Labels as the user gave them, with the reference before the other methods."""
         options: dict[str, Any] = {}
         if self.reference is not None:

@@ -86,7 +86,7 @@ def table_correlation(
     """
     required_columns = ("estimate", "x", "y")
     estimates = check_display(correlations, digits, style, "correlations", required_columns)
-    estimates = estimates.adjusted_by(adjust)
+    estimates = estimates.with_procedure(adjust)
     frame = estimates.frame
     names = Labels(labels, frame).with_references(references_of(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]

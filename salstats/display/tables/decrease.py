@@ -125,7 +125,7 @@ def table_decrease(  # noqa: C901
     True
     """
     required_columns = ("estimate", "method", "reference")
-    all_rows = check_display(decrease, digits, style, "decrease", required_columns).adjusted_by(adjust)
+    all_rows = check_display(decrease, digits, style, "decrease", required_columns).with_procedure(adjust)
     average = "mean"
     if all_rows.values("reference_median"):
         average = "median"
@@ -420,7 +420,7 @@ def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
     for row, side in enumerate(sides):
         if side in ("lower", "higher"):
             significant.append(row)
-        elif contrasts.is_tested_row[row]:
+        elif contrasts.has_limit_or_p_value[row]:
             others.append(row)
     return _TestedRows(significant, others)
 

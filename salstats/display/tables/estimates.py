@@ -156,7 +156,7 @@ def table_estimates(
     True
     """
     required_columns = ("estimate", "n") if n else ("estimate",)
-    all_rows = check_display(estimates, digits, style, "estimates", required_columns).adjusted_by(adjust)
+    all_rows = check_display(estimates, digits, style, "estimates", required_columns).with_procedure(adjust)
     if all_rows.values("better"):
         raise SalstatsError(
             "estimates is a significance map",
@@ -288,7 +288,7 @@ def _tested_differences(
     """
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
-        return read_estimates(differences, "differences", required_columns).adjusted_by(adjust)
+        return read_estimates(differences, "differences", required_columns).with_procedure(adjust)
     if all_rows.of_term("mean") is all_rows:
         return None
     contrasts = all_rows.of_term("difference")

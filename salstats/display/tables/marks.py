@@ -154,7 +154,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     difference_keys = _key_texts(differences.frame, shared_keys)
     sides, _ = split_verdicts(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
-    is_tested_by_key = dict(zip(difference_keys, differences.is_tested_row, strict=True))
+    is_tested_by_key = dict(zip(difference_keys, differences.has_limit_or_p_value, strict=True))
     mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))
     if len(side_by_key) < len(differences):
         raise SalstatsError(

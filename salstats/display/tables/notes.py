@@ -15,7 +15,7 @@ from salstats.display.facts import (
     interval_note,
     paragraph,
     pooled_tasks_sentence,
-    undefined_sentence,
+    undefined_replicates_sentence,
     weights_sentence,
 )
 from salstats.display.tables.marks import BestEstimates, Differing
@@ -319,7 +319,7 @@ def estimates_notes(
     statistics = paragraph(
         interval_note(estimates, labels),
         count_sentence(estimates, nouns.counted, nouns.missing),
-        undefined_sentence(estimates),
+        undefined_replicates_sentence(estimates),
         weights_sentence(estimates),
     )
     return EstimatesNotes(subject, statistics)

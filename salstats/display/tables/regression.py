@@ -159,7 +159,7 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    all_rows = read_and_join(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
+    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_procedure(adjust)
     names = Labels(labels, all_rows.frame).with_references(references_of(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)

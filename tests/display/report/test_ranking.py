@@ -5,7 +5,7 @@ import pytest
 from report_frames import frame, mean_row
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.ranking import compared_means_best_first, is_ranked
+from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
 
 
 def means_of(*rows):
@@ -39,7 +39,7 @@ def test_ranked_means_are_averages_on_the_first_metric_with_a_compared_method():
         for task in ("Edema", "Average")
     ]
     means = means_of(*rows)
-    ranked = means.subset(is_ranked(means, "human"))
+    ranked = means.subset(is_mean_on_first_metric(means, "human"))
     assert ranked.values("metric") == ["hit"]
     assert ranked.values("task") == ["Average"]
-    assert means.subset(is_ranked(means, None)).values("metric") == ["iou"]
+    assert means.subset(is_mean_on_first_metric(means, None)).values("metric") == ["iou"]

@@ -31,9 +31,9 @@ def test_the_unit_is_a_column_of_the_rows_that_are_reported_on(small):
 
 
 def test_the_reference_stands_before_other_methods_unless_labels_order_them():
-    assert Settings(reference="human").label_options == {"method": ["human"]}
+    assert Settings(reference="human").labels_with_reference_first == {"method": ["human"]}
     ordered = {"method": ["gradcam", "human"]}
-    assert Settings(reference="human", labels=ordered).label_options == ordered
+    assert Settings(reference="human", labels=ordered).labels_with_reference_first == ordered
 
 
 def test_covariates_are_those_that_vary_or_those_named(some):

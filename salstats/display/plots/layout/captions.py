@@ -54,7 +54,7 @@ def significance_level(estimates: Estimates) -> float:
     return round(1 - float(levels[0]), 10)
 
 
-def p_below(estimates: Estimates, style: str) -> str:
+def p_below_level_text(estimates: Estimates, style: str) -> str:
     """Return "P < 0.05" with the level that belongs to the intervals, as a style writes it."""
     level = f"{significance_level(estimates):.10g}"
     if not STYLES[style].p_zero:

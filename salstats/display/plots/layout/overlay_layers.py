@@ -55,7 +55,7 @@ def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.Dat
     frames = []
     for number, picture in enumerate(placed):
         for kind, lines in picture.panel.lines.items():
-            points, line_numbers = joined_lines(lines)
+            points, line_numbers = points_with_line_numbers(lines)
             line_names = [f"{number} {kind} {line_number}" for line_number in line_numbers]
             frames.append(_on_paper(table, number, points, kind=kind, line=line_names))
     return _concat_kinds(frames, list(_LINES))
@@ -284,7 +284,7 @@ def bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
     return float(max(length for length in lengths if length <= longest))
 
 
-def joined_lines(lines: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def points_with_line_numbers(lines: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return the points (row, col) of all lines in one array, and the number of each point's line, from 0."""
     if not lines:
         return np.empty((0, 2)), np.empty(0, dtype=np.int64)

@@ -13,7 +13,7 @@ from salstats.display.plots.layout.captions import (
     groups_without_note,
     intervals_cut_to_log_axis,
     is_ratio,
-    p_below,
+    p_below_level_text,
     scope_note,
     significance_level,
 )
@@ -55,8 +55,8 @@ def test_without_a_single_level_it_is_five_percent():
 
 
 def test_p_is_written_with_or_without_a_zero_by_style():
-    assert p_below(ratios(conf_level=0.95), "nature") == "P < 0.05"
-    assert p_below(ratios(conf_level=0.95), "ama") == "P < .05"
+    assert p_below_level_text(ratios(conf_level=0.95), "nature") == "P < 0.05"
+    assert p_below_level_text(ratios(conf_level=0.95), "ama") == "P < .05"
 
 
 def test_ratios_are_all_or_none_of_the_estimates():

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.plots.layout.overlay_layers import bar_layers, bar_length, joined_lines, mark_rows
+from salstats.display.plots.layout.overlay_layers import (
+    bar_layers,
+    bar_length,
+    mark_rows,
+    points_with_line_numbers,
+)
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, lay_out
 from salstats.display.text.labels import Labels
@@ -70,7 +75,7 @@ def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_len
 
 
 def test_points_of_lines_are_joined_with_the_number_of_their_line():
-    points, numbers = joined_lines([np.zeros((2, 2)), np.ones((3, 2))])
+    points, numbers = points_with_line_numbers([np.zeros((2, 2)), np.ones((3, 2))])
     assert numbers.tolist() == [0, 0, 1, 1, 1]
     assert points.sum() == 6
-    assert joined_lines([])[0].shape == (0, 2)
+    assert points_with_line_numbers([])[0].shape == (0, 2)
