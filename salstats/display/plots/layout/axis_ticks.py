@@ -95,7 +95,8 @@ def _first_without_overlap(
     """Return the first candidate whose texts neither overlap nor extend into the next panel.
 
     Before the next candidate its two ends are tried, then the candidate without its first break, without its
-    last, and without both. If none fits, the last candidate is returned.
+    last, and without both. If none fits, texts may extend beyond the axis; if they overlap
+    even so, the middle break of the last candidate is returned.
 
     Parameters
     ----------
@@ -108,18 +109,29 @@ def _first_without_overlap(
     texts : callable
         Function from breaks to their texts.
     """
+    choices = []
     for candidate in candidates:
         both_ends = candidate[:: max(len(candidate) - 1, 1)]
-        for breaks in (candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]):
-            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length):
+        choices += [candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]]
+    for overhang in (_OVERHANG_MM + _EXPANSION * length, np.inf):
+        for breaks in choices:
+            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length, overhang):
                 return breaks
-    return candidates[-1]
+    fewest = candidates[-1]
+    return fewest[len(fewest) // 2 :][:1]
 
 
 def _texts_fit(
-    breaks: Sequence[float], texts: Sequence[str], axis_share: Callable[[float], float], length: float
+    breaks: Sequence[float],
+    texts: Sequence[str],
+    axis_share: Callable[[float], float],
+    length: float,
+    overhang: float,
 ) -> bool:
-    """Return whether texts of breaks neither overlap nor extend too far beyond an axis, `length` in mm."""
+    """Return whether texts of breaks neither overlap nor extend further than `overhang` beyond an axis.
+
+    The length of the axis and the overhang are in mm.
+    """
     starts = []
     ends = []
     for number, text in zip(breaks, texts, strict=True):
@@ -127,7 +139,6 @@ def _texts_fit(
         half_width = text_width_mm(text) / 2
         starts.append(centre - half_width)
         ends.append(centre + half_width)
-    overhang = _OVERHANG_MM + _EXPANSION * length
     if starts[0] <= -overhang or ends[-1] >= length + overhang:
         return False
     return all(end + _TEXT_GAP_MM < next_start for end, next_start in zip(ends, starts[1:], strict=False))

@@ -1,5 +1,7 @@
 """Numbers at an axis: round, told apart, and no more than have room."""
 
+from itertools import pairwise
+
 import pytest
 
 from salstats.display.plots.layout.axis_ticks import (
@@ -11,6 +13,7 @@ from salstats.display.plots.layout.axis_ticks import (
     tick_texts,
     vertical_breaks,
 )
+from salstats.display.plots.layout.text_fit import text_width_mm
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,17 @@ def test_ticks_are_round_numbers_with_the_same_decimals(limits, texts):
 def test_more_ticks_stand_where_there_is_more_room():
     narrow, wide = (axis_breaks((0.0, 1.0), room) for room in (12.0, 60.0))
     assert 1 < len(narrow) < len(wide)
+
+
+@pytest.mark.parametrize("limits", [(0.24, 0.87), (-0.49, 0.02), (35.8, 162.1), (-0.0312, 0.0)])
+@pytest.mark.parametrize("length", [8.0, 12.0, 14.0, 17.0, 25.0])
+def test_texts_of_ticks_never_overlap(limits, length):
+    breaks = axis_breaks(limits, length)
+    assert breaks
+    widths = [text_width_mm(text) for text in tick_texts(breaks)]
+    mm_per_unit = length / (limits[1] - limits[0])
+    for (first, second), (one, other) in zip(pairwise(breaks), pairwise(widths), strict=True):
+        assert (second - first) * mm_per_unit > (one + other) / 2
 
 
 def test_a_vertical_axis_has_room_for_more_ticks_than_a_horizontal_one():
