@@ -56,13 +56,19 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
     list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
     Boxes of several rows are put together. A pixel is marked where its number exceeds `threshold`; by default
-    an array must hold a mask: 0 and 1, or 0 and 255. An empty `img_idx` and an image with two different
-    masks, or with a mask and boxes, are errors.
+    an array must hold a mask: 0 and 1, or 0 and 255. An empty `img_idx`, an image with two different
+    masks, or with a mask and boxes, and a threshold for boxes alone are errors.
     """
+    if threshold is not None and (
+        not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold)
+    ):
+        raise ValueRangeError(
+            Setting("threshold"), f" must be a finite number, not {threshold!r}", value=threshold
+        )
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
-        for number, row in enumerate(_rows(file), start=2):
+        for number, row in _numbered_rows(file):
             name = row[IMAGE]
             location = f"{file}, row {number}, {IMAGE} {name!r}"
             if not name.strip():
@@ -83,20 +89,27 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
                     rows=[number - 2],
                     path=file,
                 )
+    if threshold is not None and all(annotation.mask is None for annotation in annotations.values()):
+        raise ValueRangeError(
+            Setting("threshold", threshold),
+            f" is for arrays of the column {ATTENTION}, and the tables hold boxes",
+            hint="leave it out",
+            value=threshold,
+        )
     return {
         name: annotation._replace(boxes=tuple(boxes.get(name, ())))
         for name, annotation in annotations.items()
     }
 
 
-def _rows(file: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table: its image and its annotation, as text."""
+def _numbered_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a table with their numbers in the file: the image and its annotation, as text."""
     # the csv module has one limit for the whole program
     earlier_limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         with opened(file, any_size=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
-            rows = csv.DictReader(text, strict=True)
-            header = list(rows.fieldnames or ())
+            rows = csv.reader(text, strict=True)
+            header = next(rows, [])
             complete = [columns for columns in _COLUMN_GROUPS if {IMAGE, *columns} <= set(header)]
             if not complete or len(set(header)) < len(header):
                 raise InputFileError(
@@ -107,14 +120,18 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
                     path=file,
                 )
             columns = complete[0]
-            for row in rows:
-                if None in row or None in row.values():
+            for number, cells in enumerate(rows, start=2):
+                # a blank line
+                if not cells:
+                    continue
+                if len(cells) != len(header):
                     raise InputFileError(
                         f"{file}, line {rows.line_num}: more or fewer cells than the header has",
                         hint="a cell that holds a comma is to be quoted",
                         path=file,
                     )
-                yield {column: row[column] for column in (IMAGE, *columns)}
+                row = dict(zip(header, cells, strict=True))
+                yield number, {column: row[column] for column in (IMAGE, *columns)}
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputFileError(f"{file}: cannot be read as CSV ({error})", path=file) from error
     finally:
@@ -127,10 +144,6 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
     if numbers is None:
         numbers = _array_from_json(text, location)
     if threshold is not None:
-        if not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
-            raise ValueRangeError(
-                Setting("threshold"), f" must be a finite number, not {threshold!r}", value=threshold
-            )
         return masks.encode(numbers > threshold)
     marked = numbers != 0
     marks = numbers[marked]

@@ -103,6 +103,15 @@ class TestTables:
         with pytest.raises(InputFileError, match=r"a\.csv, row 202, img_idx 'z.png'"):
             read("\n".join(["img_idx,attention", *rows]))
 
+    def test_blank_lines_count_as_rows_of_the_file(self, read):
+        with raises(InputFileError, column="attention", match=r"a\.csv, row 4, img_idx 'b\.png'"):
+            read('img_idx,attention\na.png,"[[1]]"\n\nb.png,"[[3]]"\n')
+
+    @pytest.mark.parametrize("threshold", ["0.5", np.nan, 0.5])
+    def test_a_threshold_is_a_number_for_masks(self, read, threshold):
+        with raises(ValueRangeError, option="threshold", value=threshold):
+            read("img_idx,x,y,w,h\nx.png,1,5,1,2\n", threshold=threshold)
+
     @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,x,y,w\nx,1,1,1\n"])
     def test_a_table_without_the_columns_is_refused(self, read, text):
         with raises(InputFileError, match="not a table of annotations"):
