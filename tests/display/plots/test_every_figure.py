@@ -415,7 +415,7 @@ def smallest_text_pt(drawn):
 
 #: Figures of studies that are measured at each run, of two studies; `pytest -m slow` measures all of them.
 QUICK_STUDIES = ("small", "extreme")
-SLOWER_FIGURES = ("readers", "roc", "calibration", "residuals", "regression", "gallery")
+SLOWER_FIGURES = ("pairs", "readers", "roc", "calibration", "residuals", "regression", "gallery", "agreement")
 FIGURES_OF_STUDIES = [
     pytest.param(
         name,
