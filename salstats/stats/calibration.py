@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import optimize, special
 
 from salstats.checks import check_count, check_frame, check_level
-from salstats.errors import SalstatsWarning, ValueRangeError, warn
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.auroc import LabelledTable, labelled_table
 from salstats.stats.binned_means import quantile_bins
@@ -367,6 +367,8 @@ def _read_predictions(
     if has_units(wide.codes.frame, unit):
         units = resolve_unit(wide.codes, unit, "data")
     is_complete = ~(np.isnan(wide.scores) | np.isnan(wide.labels))
+    if not is_complete.any():
+        raise ColumnError(f"no row has both a probability ({prob!r}) and a label ({label!r})", column=label)
     keys, all_rows_of_groups = row_groups(wide.codes, wide.groups)
     rows_of_groups = [rows[is_complete[rows]] for rows in all_rows_of_groups]
     n_missing = [int((~is_complete[rows]).sum()) for rows in all_rows_of_groups]

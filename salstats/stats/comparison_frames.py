@@ -373,7 +373,8 @@ def verdict_columns(
     """Return the column `verdict` (lower, higher or inconclusive), and with a margin its columns.
 
     A verdict is conclusive where the interval excludes 0. Its side is that of the difference: a percentage
-    decrease from a negative mean is a method above the reference.
+    decrease from a negative mean is a method above the reference. The side of an average of decreases is
+    that of the average, which may differ from the side of the averaged means.
     """
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
     if estimates.options.flipped and estimates.sign_flips is not None:
@@ -388,11 +389,16 @@ def verdict_columns(
     is_sound = ~has_no_width & ~np.isnan(estimates.estimate)
     is_sound &= estimates.n_undefined <= most_undefined
     excludes_zero &= is_sound
-    side = side_verdicts(method_mean - reference_mean, excludes_zero)
-    if margin is None:
-        return {"verdict": side}
     # 1 where a larger estimate is a higher score of the method, -1 where it is a lower score
-    sense = np.ones(len(side))
+    sense = np.ones(len(excludes_zero))
     if estimates.target.term != "difference":
         sense = np.where(reference_mean < 0, 1, -1)
+    difference = method_mean - reference_mean
+    row_weights = estimates.target.estimand.row_weights
+    if row_weights is not None:
+        averages_decreases = np.count_nonzero(row_weights, axis=0) > 1
+        difference = np.where(averages_decreases, sense * estimates.estimate, difference)
+    side = side_verdicts(difference, excludes_zero)
+    if margin is None:
+        return {"verdict": side}
     return margin_test_columns(estimates, margin, metrics, sense, side, is_sound)

@@ -21,7 +21,7 @@ from salstats.stats.engine.coefficients import (
     fisher_std_error,
     pool_fisher_z,
 )
-from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
+from salstats.stats.engine.correlated_pairs import ROBUST, CorrelatedPairs, check_covariates, check_repeats
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.few_units import count_units_with_rarer_value, few_events, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
@@ -321,10 +321,15 @@ def correlate(
             )
         lacks_test = np.isnan(correlation.columns["p_value"])
         if interval == "cr2" and correlation.is_testable and lacks_test:
-            problems.too_few_units.append(label)
+            problems.without_variance.append(label)
         correlations.append(correlation)
     has_exact_p = RECORDS[test].ranks and not covariate_names
-    problems.report(f"the correlation of {x!r} and {y!r}", has_exact_p, is_stratified=stratified is not None)
+    problems.report(
+        f"the correlation of {x!r} and {y!r}",
+        has_exact_p=has_exact_p,
+        is_robust=test in ROBUST,
+        is_stratified=stratified is not None,
+    )
 
     table = pd.DataFrame([correlation.columns for correlation in correlations])
     pairs_of_groups = [correlation.pairs for correlation in correlations]
@@ -601,8 +606,8 @@ class _Problems:
     undefined: list[Message] = field(default_factory=list)
     #: Groups whose correlation is -1 or 1.
     perfect: list[Message] = field(default_factory=list)
-    #: Groups with too few units for a variance.
-    too_few_units: list[Message] = field(default_factory=list)
+    #: Groups whose correlation has no variance.
+    without_variance: list[Message] = field(default_factory=list)
 
     def add_group(self, label: Message, n_pairs: int, correlations: _StrataCorrelations) -> None:
         """Add a group without strata if its correlation is undefined or perfect."""
@@ -612,7 +617,7 @@ class _Problems:
         if abs(r) == 1:
             self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
 
-    def report(self, subject: str, has_exact_p: bool, *, is_stratified: bool) -> None:
+    def report(self, subject: str, *, has_exact_p: bool, is_robust: bool, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
@@ -626,10 +631,13 @@ class _Problems:
                 group_list(self.perfect),
                 column="std_error",
             )
-        if self.too_few_units:
+        if self.without_variance:
+            reason = "there are too few units"
+            if is_robust:
+                reason += ", or without one of them too many values are equal,"
             warn(
-                f"there are too few units for a variance, so {subject} has no test and no limits (NaN) for ",
-                group_list(self.too_few_units),
+                f"{reason} for a variance, so {subject} has no test and no limits (NaN) for ",
+                group_list(self.without_variance),
                 column="n_units",
             )
 

@@ -114,6 +114,8 @@ def empty_shares(
         raise ColumnError("scores has no case in which the finding is there", column="score")
     shares = summarize(masks, by=columns, unit=unit, interval=interval, level=level)
     shares["term"] = "empty"
+    if not columns:
+        return shares.assign(n_empty=int(masks["score"].sum()))
     n_empty = masks["score"].groupby([masks[column] for column in columns], dropna=False, observed=True).sum()
     index = pd.Index(shares[columns[0]])
     if len(columns) > 1:

@@ -76,7 +76,7 @@ def letter_values(
             from above, NaN where that side has none so far in.
         n, n_missing, n_outside
             Observations with a value, those without, and values outside. A group without any has one row, M,
-            all NaN.
+            whose values are NaN.
 
     Raises
     ------

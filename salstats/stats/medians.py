@@ -308,21 +308,23 @@ def _quantile_term(quantile: float) -> str:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
+def _score_ranges(
+    metrics: pd.Series, sides_scores: np.ndarray, groups: np.ndarray
+) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
 
-    The range of an unknown metric is taken to be 0 to 1. It is -inf to inf where a score of the group lies
+    `metrics` and `groups` (n_rows,) and `sides_scores` (n_sides, n_rows) describe the rows of scores. The
+    range of an unknown metric is taken to be 0 to 1. It is -inf to inf where a score of the group lies
     outside of the metric's range.
     """
-    values = scores["score"].to_numpy(dtype=np.float64)
     first_rows = np.unique(groups, return_index=True)[1]
     ranges = []
     for group, row in enumerate(first_rows):
-        metric = registered_metric(scores["metric"].iloc[row])
+        metric = registered_metric(metrics.iloc[row])
         score_range = (0.0, 1.0)
         if metric is not None:
             score_range = (float(metric.low), float(metric.high))
-        group_values = values[groups == group]
+        group_values = sides_scores[:, groups == group]
         low, high = score_range
         if ((group_values < low) | (group_values > high)).any():
             score_range = (-np.inf, np.inf)
@@ -373,7 +375,7 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _score_ranges(grouped_rows.frame, grouped_rows.groups)
+    ranges = _score_ranges(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
     groups = []
     for group in range(len(keys)):
         rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))

@@ -245,6 +245,8 @@ def _method_and_reference_totals(
     row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
     is_single = ~_is_average(frame, keys).any(axis=1)
+    # a group whose pairs all lack the finding has none here
+    row_sums[is_single] = row_sums[is_single].fillna(0)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
         raise SalstatsError(
             "the scores are not those that the estimates were made of: they have other pairs",

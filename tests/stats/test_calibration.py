@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.calibration import calibration, calibration_curve
 
 #: Fits stop at changes of the coefficients by 1e-12, ours and those of statsmodels.
@@ -192,3 +192,9 @@ def test_groups_without_a_slope_are_named(predictions):
 def test_few_events_are_a_caution(predictions):
     rare = predictions.assign(label=(predictions.index < 6).astype(int))
     assert calibration(rare, "prob", "label")["caution"].eq("few events").all()
+
+
+@pytest.mark.parametrize("estimate", [calibration, calibration_curve])
+def test_a_table_without_a_complete_row_is_an_error(predictions, estimate):
+    with raises(ColumnError, column="label"):
+        estimate(predictions.assign(label=np.nan), "prob", "label")

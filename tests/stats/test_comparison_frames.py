@@ -199,3 +199,17 @@ def test_flips_of_few_units_are_all_patterns_and_counted_as_such():
     row = ss.difference(scores, reference="human").iloc[0]
     # one of two opposite patterns of each pair: 2^5
     assert row["n_replicates"] == 32
+
+
+def test_the_side_of_an_average_of_decreases_is_that_of_the_average():
+    noise = np.random.default_rng(0).normal(0, 0.002, (4, 60))
+    rare = paired_scores(0.10 + noise[0], 0.01 + noise[1], task="A")
+    frequent = paired_scores(0.80 + noise[2], 0.95 + noise[3], task="B")
+    scores = pd.concat([rare, frequent])
+    got = ss.percent_decrease(scores, reference="human", average="task_mean").set_index("task")
+    # decreases of 90 % and -19 %; the averaged means rise from 0.45 to 0.48
+    assert got.loc["Average", "conf_low"] > 0
+    assert got.loc["Average", "method_mean"] > got.loc["Average", "reference_mean"]
+    assert got["verdict"].to_dict() == {"A": "lower", "B": "higher", "Average": "lower"}
+    of_means = ss.percent_decrease(scores, reference="human", average="task").set_index("task")
+    assert of_means.loc["Average", "verdict"] == "higher"

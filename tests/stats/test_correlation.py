@@ -509,3 +509,24 @@ def test_default_limits_hold_where_slopes_differ_between_patients(options):
     # one in 10,000 runs would fall below
     n_held = ((held["conf_low"] <= truth) & (held["conf_high"] >= truth)).sum()
     assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
+
+
+def test_values_that_are_nearly_all_equal_have_a_reason_of_their_own():
+    frame = pd.DataFrame({"x": [1.0] * 6 + [2.0, 5, 3, 8, 4, 7], "y": np.arange(12.0) % 5})
+    with warns(column="n_units", match="too many values are equal"):
+        found = correlate(frame.assign(case=list("abcdefghijkl")), "x", "y", test="bicor")
+    assert np.isfinite(found["estimate"]).all()
+    assert found["p_value"].isna().all()
+
+
+def test_an_absent_finding_counts_once_for_each_score():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"case": f"{case}", "method": "cam", "metric": "iou", "seed": seed, "prob": rng.random(),
+         "label": int(case >= 4), "score": np.nan if case < 4 else rng.random()}
+        for seed in "01" for case in range(12)
+    ]  # fmt: skip
+    by_score = correlate(pd.DataFrame(rows), "score", "prob", by=["method", "metric"])
+    by_metric = correlate(pd.DataFrame(rows), "iou", "prob", by="method")
+    for found in (by_score, by_metric):
+        assert found[["n_missing", "n_absent"]].to_numpy().tolist() == [[8, 8]]

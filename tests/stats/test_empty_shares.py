@@ -129,3 +129,10 @@ def test_every_metric_of_masks_tells_empty_ones(metric):
         "reason": [None, EMPTY],
     }
     assert shares(pd.DataFrame(rows)) == {"cam": (0.5, 1, 2, 0)}
+
+
+def test_without_groups_there_is_one_share_of_all_masks():
+    scores = ss.score(study())
+    found = empty_shares(scores[scores["method"] == "shy"], by=())
+    assert found["n_empty"].tolist() == [2]
+    assert found["n"].tolist() == [8]

@@ -272,3 +272,15 @@ def test_bootstrap_limits_fall_by_what_the_reference_rises(clustered):
     mirrored = ss.median_difference(scores, **options | {"reference": "cam"})[limits]
     columns = ["estimate", "conf_high", "conf_low"]
     np.testing.assert_allclose(mirrored, -before[columns], atol=1e-12)
+
+
+def test_limits_of_an_unknown_metric_end_nowhere_if_either_side_exceeds_1():
+    # five cases are too few for limits inside the range
+    cases = [f"c{i}" for i in range(5)]
+    method = pd.DataFrame({"case": cases, "method": "cam", "metric": "own"})
+    method["score"] = np.linspace(0.1, 0.7, 5)
+    scores = pd.concat([method, method.assign(method="human", score=np.linspace(2, 6, 5))])
+    for reference in ("human", "cam"):
+        with pytest.warns(ss.errors.SalstatsWarning):
+            found = ss.median_difference(scores, reference=reference)
+        assert found[["conf_low", "conf_high"]].to_numpy().tolist() == [[-np.inf, np.inf]]

@@ -263,3 +263,19 @@ def test_tables_show_bounds(scores, estimate, table, digits) -> None:
     low, high = (f"{bounds[c].iloc[0]:.{digits}f}".replace("-", "−") for c in ("bound_low", "bound_high"))
     assert f"{low}, {high}" in shown
     assert "worst or best" in shown
+
+
+def test_a_task_without_the_finding_has_no_bounds_and_stops_no_other() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {"case": f"{case}", "task": task, "method": method, "metric": "iou", "label": int(task == "A"),
+         "score": rng.random() if task == "A" else np.nan}
+        for task in "AB" for method in ("cam", "human") for case in range(10)
+    ]  # fmt: skip
+    scores = pd.DataFrame(rows)
+    with warns(column="score"):
+        differences = ss.difference(scores, reference="human")
+    found = ss.missing_bounds(differences, scores=scores).set_index("task")
+    alone = ss.missing_bounds(differences).set_index("task")
+    assert found.loc["A", ["bound_low", "bound_high"]].equals(alone.loc["A", ["bound_low", "bound_high"]])
+    assert found.loc["B", ["bound_low", "bound_high"]].isna().all()

@@ -128,15 +128,15 @@ def fixed_rows(
     groups : collection of str
         Grouping columns of the estimates.
     """
-    no_rows = np.zeros(len(frame), dtype=bool)
+    is_pair: np.ndarray = np.zeros(len(frame), dtype=bool)
     if factor.column == "reader" and "other_reader" in frame.columns:
         # a pair of readers scores several cases, so that it is never drawn with one
-        return frame["other_reader"].notna().to_numpy()
+        is_pair = frame["other_reader"].notna().to_numpy()
     if factor.column not in frame.columns:
-        return no_rows
+        return is_pair
     if factor.compared and factor.column in groups:
-        return no_rows
-    levels = frame[factor.column]
+        return is_pair
+    levels = frame[factor.column].mask(is_pair)
     has_several_levels = np.full(len(frame), levels.nunique() > 1)
     if factor.noun == TRAININGS and has_several_levels.any():
         group_columns = [frame[c] for c in groups if c != factor.column]
@@ -145,8 +145,8 @@ def fixed_rows(
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
     is_fixed: np.ndarray = levels.notna().to_numpy() & has_several_levels
     if units is None or not is_fixed.any():
-        return is_fixed
+        return is_pair | is_fixed
     units_of_level = pd.Series(units[is_fixed]).groupby(levels.to_numpy()[is_fixed]).nunique()
     if units_of_level.max() > 1:
-        return is_fixed
-    return no_rows
+        return is_pair | is_fixed
+    return is_pair

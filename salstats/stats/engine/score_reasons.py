@@ -154,6 +154,9 @@ def rows_with_absent_finding(data: pd.DataFrame, names: Sequence[str], by: Seque
         # metrics are variables of one observation
         has_no_value = rows["metric"].isin(metrics)
         key = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
+    elif "score" in names:
+        has_no_value = rows[list(names)].isna().any(axis=1)
+        key = [c for c in KEY_COLUMNS if c in rows.columns]
     else:
         has_no_value = rows[list(names)].isna().any(axis=1)
         key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]

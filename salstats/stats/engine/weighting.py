@@ -86,7 +86,7 @@ def apply_weights(
     if isinstance(weights, Mapping):
         member_weights = _member_weights(codes, weights, average)
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
-    if weights in (UNIT, units.name):
+    if isinstance(weights, str) and weights in (UNIT, units.name):
         return WeightedScores(codes, units, Weights(each_unit=True))
     values = row_weights(codes, weights, units.name)
     rows = np.flatnonzero(values > 0)

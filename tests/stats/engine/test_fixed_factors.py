@@ -151,3 +151,15 @@ def test_a_reader_of_each_task_is_fixed_and_a_training_of_each_task_is_not():
     assert fixed == {"reader": [True] * 4, "seed": [False] * 4, "model": [False] * 4}
     # without the grouping by task, two trainings are averaged
     assert all(fixed_rows(scores, factor, cases).all() for factor in FACTORS)
+
+
+def test_readers_of_a_method_are_fixed_beside_pairs_of_people():
+    reader_maps = trained(n_seeds=2, column="reader").query("method == 'cam'")
+    pairs = reader_maps.query("reader == '0'").assign(method="human", other_reader="1")
+    scores = pd.concat([reader_maps, pairs], ignore_index=True)
+    alone = ss.summarize(reader_maps)["inference_to"].item()
+    assert alone == "these readers"
+    assert ss.summarize(scores).set_index("method")["inference_to"].to_dict() == {
+        "cam": alone,
+        "human": alone,
+    }

@@ -295,3 +295,9 @@ def test_tables_say_what_weights_are(scores) -> None:
     assert "weighted mean (weights edema 0.2, nodule 0.8) over tasks" in below(
         summarize(scores, average="task", weights=PREVALENCE)
     )
+
+
+def test_weights_that_are_no_name_are_an_error(scores) -> None:
+    values = scores.iloc[:, -1]
+    with raises(SalstatsError, option="weights", value=values):
+        summarize(scores, weights=values)
