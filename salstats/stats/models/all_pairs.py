@@ -11,6 +11,8 @@ from salstats.stats.adjust import TUKEY
 
 #: Number of quantiles between which others are interpolated.
 _N_NODES = 8
+#: Adjusted P values below this are Bonferroni's: scipy's integral has rounding errors of about 1e-12.
+_SMALLEST_INTEGRAL = 1e-10
 
 
 def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: str) -> pd.DataFrame:
@@ -49,11 +51,10 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
         pairs = frame.loc[rows, [term, "reference_level"]]
         n_levels = len(pd.unique(pairs.to_numpy().ravel()))
         statistic = frame.loc[rows, "statistic"].abs().to_numpy()
-        p_adjusted[rows] = stats.studentized_range.sf(np.sqrt(2) * statistic, n_levels, df[rows])
+        p_value = frame.loc[rows, "p_value"].to_numpy()
+        p_adjusted[rows] = _tukey_p_values(statistic, p_value, n_levels, df[rows])
         family_level = frame.loc[rows, "conf_level"].to_numpy()
         single_level[rows] = _single_level(family_level, n_levels, df[rows])
-    # The integral's rounding errors must not make an adjusted P value smaller than that of a single test.
-    p_adjusted = np.fmax(p_adjusted, frame["p_value"].to_numpy())
     half_width = special.stdtrit(df, (1 + single_level) / 2) * frame["std_error"].to_numpy()
     frame.insert(frame.columns.tolist().index("p_value") + 1, "p_adjusted", p_adjusted)
     return frame.assign(
@@ -64,6 +65,16 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
         n_tests=n_tests,
         procedure=TUKEY,
     )
+
+
+def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
+    """Return adjusted P values, between the P values of single tests and Bonferroni's bound."""
+    upper_bound = np.minimum(p_value * n_levels * (n_levels - 1) / 2, 1)
+    integral = stats.studentized_range.sf(np.sqrt(2) * statistic, n_levels, df)
+    # the bound may lie above a P value that is just above the threshold, and would then not be monotone
+    in_tail = np.minimum(upper_bound, _SMALLEST_INTEGRAL)
+    p_adjusted = np.where(integral < _SMALLEST_INTEGRAL, in_tail, integral)
+    return np.clip(p_adjusted, p_value, upper_bound)
 
 
 def _single_level(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:

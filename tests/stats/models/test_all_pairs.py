@@ -45,3 +45,18 @@ def test_a_level_without_estimates_is_not_counted_in_its_family():
     # three means, two of which differ by 2 standard errors of their difference with 30 df: R's
     # ptukey(2 * sqrt(2), 3, 30, lower.tail = FALSE)
     assert np.isclose(frame["p_adjusted"][3], 0.129620712042, rtol=1e-8)
+
+
+def test_tiny_p_values_fall_with_the_statistic_between_the_single_one_and_bonferronis():
+    statistic = np.repeat([5.5, 6.2, 6.5, 6.8, 7.1, 8.291, 9, 15, 30, 37], 3)
+    for df in (9, 60, np.inf):
+        frame = tukey_frame(contrasts_of([df] * len(statistic), statistic), ["site"], "method")[::3]
+        adjusted = frame["p_adjusted"].to_numpy()
+        assert (adjusted > 0).all()
+        assert (np.diff(adjusted) < 0).all()
+        assert (adjusted >= frame["p_value"]).all()
+        assert (adjusted <= 3 * frame["p_value"]).all()
+    # with the normal distribution the bound is the P value itself there, to one part in a thousand
+    np.testing.assert_allclose(adjusted[5:], 6 * stats.norm.sf(statistic[15::3]), rtol=1e-9)
+    integral = stats.studentized_range.sf(np.sqrt(2) * statistic[:9:3], 3, np.inf)
+    np.testing.assert_allclose(adjusted[:3], integral, rtol=1e-9)
