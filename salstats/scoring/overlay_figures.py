@@ -286,7 +286,10 @@ def _mask_rule_of_columns(
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
     if threshold is None:
-        threshold = option_of_scores(scored, "threshold") or OTSU
+        threshold = option_of_scores(scored, "threshold")
+        # 0 is a threshold
+        if threshold is None:
+            threshold = OTSU
     if cutoff is None:
         cutoff = option_of_scores(scored, "cutoff")
     if smooth is not None:

@@ -255,8 +255,9 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
     """Return map, mask and peak of a method, with a note if there is no map or nothing is marked."""
     if content is None or (content.saliency is None and content.mask is None):
         return _MethodContent(note=NO_MAP)
+    keeps = setting.keeps(content.prob)
     mask = None
-    if content.mask is not None:
+    if content.mask is not None and keeps:
         mask = decode(content.mask)
     peak = None
     mask_options: dict[str, Any] = {}
@@ -269,14 +270,14 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
         # from the corner of pixel (0, 0) instead of its centre
         peak = np.array([on_image.peak], dtype=np.float64) + 0.5
         # a stored mask precedes one made of the map, as in `score`
-        if mask is None:
+        if content.mask is None:
             mask_options = {
                 "threshold": setting.threshold,
                 "smooth": setting.smooth,
                 "colormap": setting.colormap,
                 "cutoff": setting.cutoff,
             }
-            if setting.keeps(content.prob):
+            if keeps:
                 mask = on_image.mask(setting.threshold)
     note = ""
     if mask is None or not mask.any():

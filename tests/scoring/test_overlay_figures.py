@@ -92,6 +92,9 @@ def test_masks_are_cut_where_the_scores_say_they_were():
     assert "Threshold: 0.5." in caption(plot_gallery(STUDY, picked, scores=scored, threshold=0.5))
     by_name = scored.assign(threshold="yen")
     assert "Threshold: Yen's level." in caption(plot_gallery(STUDY, picked, scores=by_name))
+    # a file of scores has a threshold of 0 as a number
+    of_zero = scored.assign(threshold=np.where(scored["method"].eq("gradcam"), 0.0, np.nan))
+    assert "Threshold: 0." in caption(plot_gallery(STUDY, picked, scores=of_zero))
 
 
 def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):

@@ -105,6 +105,16 @@ def test_a_stored_mask_precedes_one_made_of_the_map():
     assert (shown.saliency, shown.note, set(shown.points)) == (None, "", set())
 
 
+@pytest.mark.parametrize("saliency", [None, hill(3, 4)])
+def test_a_stored_mask_below_the_cutoff_is_empty_as_in_score(saliency):
+    mask = encode(box(0, 10, 0, 10))
+    for prob, note in ((0.1, "empty mask"), (0.5, "")):
+        stored = answer("Edema", saliency=saliency, mask=mask, prob=prob)
+        shown = picture(replace(A, predictions=(stored,)), "Edema", cutoff=0.5)
+        assert (shown.note, "mask" in shown.lines) == (note, not note)
+        assert shown.threshold is None
+
+
 class TestPeople:
     def test_they_are_shown_beside_a_method_on_request(self):
         shown = picture(A, "Edema", human=True)
