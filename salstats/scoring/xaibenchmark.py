@@ -9,8 +9,9 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images import masks
+from salstats.images.maps import is_finite
 from salstats.metrics import xaibenchmark
-from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, Score
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NOT_FINITE, Score
 from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
 from salstats.study import Case, Prediction, Study
 
@@ -52,7 +53,7 @@ def score_xaibenchmark(
         annotated on a case: `case, patient, task, method, model, seed, metric, score, reason, rules`
         ("xaibenchmark"; `patient`, `model` and `seed` only where the study has them). `reason` says why a
         score is NaN: "finding absent" (the truth marks nothing: the package leaves the image out), "no map",
-        "empty mask" (precision of a map that is positive nowhere).
+        "map is not finite", "empty mask" (precision of a map that is positive nowhere).
 
     Raises
     ------
@@ -128,6 +129,8 @@ def _scores(
             f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}",
             path=prediction.source,
         )
+    if not is_finite(saliency):
+        return [(np.nan, NOT_FINITE)] * len(metrics)
     resized = xaibenchmark.resized_to_truth(saliency, truth)
     scores: list[Score] = []
     for metric in metrics:

@@ -130,6 +130,18 @@ def test_a_map_of_another_size_is_resized_to_the_truth():
     assert found == xaibenchmark.iou(resize(small, truth.shape), truth)
 
 
+def test_a_map_with_a_missing_value_has_no_score_as_in_score():
+    truth = np.zeros((4, 4), bool)
+    truth[:2] = True
+    saliency = np.where(truth, 0.9, 0.0)
+    saliency[0, 0] = np.nan
+    study = ss.study_from_arrays({("a", "cat"): truth}, {("a", "cat", "cam"): saliency})
+    found = score_xaibenchmark(study)
+    assert found["score"].isna().all()
+    of_score = ss.score(study, metrics=[f"xaibenchmark_{name}" for name in xaibenchmark.SCORES])
+    assert found["reason"].tolist() == of_score["reason"].tolist() == ["map is not finite"] * 4
+
+
 def test_a_missing_map_is_a_row(on_disk, tmp_path):
     np.save(tmp_path / "i00.npy", np.ones((3, 3)))
     with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
