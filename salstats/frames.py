@@ -1,7 +1,7 @@
 """Frames of scores and of estimates: their columns, their checks, their columns as codes."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -423,16 +423,29 @@ def estimates_frame(
 ) -> pd.DataFrame:
     """Make an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
 
-    Its rows stand in `order`, by default in that of `keys`.
+    Its rows stand in `order`, by default in that of `keys`. ColumnError if a grouping column has the name of
+    another column of the result.
     """
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
     ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns} | dict(special or {})
+    check_names_of_groups(keys.columns, ordered)
     grouping = {name: keys[name].array for name in keys.columns}
     frame = pd.DataFrame(grouping | ordered, index=pd.RangeIndex(len(keys)))
     if order is None or (order[1:] > order[:-1]).all():
         return frame
     return frame.take(order).reset_index(drop=True)
+
+
+def check_names_of_groups(names: Iterable[Hashable], result_columns: Collection[str]) -> None:
+    """Raise ColumnError if a grouping column has the name of another column of the result."""
+    for name in names:
+        if name in result_columns:
+            raise ColumnError(
+                f"column {name!r} cannot be a grouping column: the result has a column of that name",
+                hint="rename it",
+                column=str(name),
+            )
 
 
 def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:

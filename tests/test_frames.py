@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from tests_support import raises, warns
 
+import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.frames import (
     ColumnCodes,
@@ -251,3 +252,17 @@ def test_tables_that_are_not_scores_are_checked_for_their_metrics():
     assert checked_table_codes(augmented, ["iou"]).frame is augmented
     with raises(ColumnError, column="score"):
         checked_table_codes(table.assign(metric="iou", score="high"), ["iou"])
+
+
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        lambda s: ss.summarize(s, by=["method", "metric", "unit"]),
+        lambda s: ss.describe(s, by=["method", "metric", "unit"]),
+        lambda s: ss.case_flow(s, by=["method", "metric", "unit"]),
+    ],
+)
+def test_a_grouping_column_named_as_a_result_is_an_error(estimate):
+    scores = pd.DataFrame({"case": list("abcd"), "method": "cam", "metric": "iou", "score": 0.5})
+    with raises(ColumnError, column="unit"):
+        estimate(scores.assign(unit=["mm", "cm"] * 2))

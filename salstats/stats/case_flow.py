@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.coded_text import TEXT
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, check_names_of_groups, coded_scores
 from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
@@ -122,9 +122,10 @@ def case_flow(
         if not (branch["method_row"] >= 0).any():
             continue
         branch_key = {str(column): level for column, level in key.items()}
-        is_compared = reference is not None and key["method"] != reference
+        is_compared = reference is not None and str(key["method"]) != reference
         for row in _stages(branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared):
             rows.append({**branch_key, **row})
+    check_names_of_groups(columns, ["step", "stage", "reason", "excluded", "unit", *counted_codes, "n_rows"])
     flow = pd.DataFrame(
         rows, columns=["step", "stage", *columns, "reason", "excluded", *counted_codes, "n_rows"]
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
-from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
+from salstats.frames import DEFAULT_BY, ColumnCodes, check_names_of_groups, coded_scores
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
@@ -106,6 +106,7 @@ def describe(
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
+    check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)
     return add_shared_case_counts(frame, coded, columns, lambda: paired_call(scores))
 
