@@ -254,6 +254,7 @@ def test_tables_that_are_not_scores_are_checked_for_their_metrics():
         checked_table_codes(table.assign(metric="iou", score="high"), ["iou"])
 
 
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     "estimate",
     [
