@@ -104,7 +104,9 @@ def prediction(
         name = str(map_file)
     elif isinstance(mask, Path):
         name = str(mask)
-    read = partial(_read_content, _absolute(map_file), _absolute(mask), prob, label, shape, name, colormap)
+    read = partial(
+        _read_content, _absolute(map_file), _absolute(mask), prob, label, shape, str(source), colormap
+    )
     return Prediction(task, series, read, name, has_saliency=map_file is not None)
 
 

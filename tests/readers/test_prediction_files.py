@@ -1,5 +1,7 @@
 """Predictions of methods whose maps and masks are files, and the names of their series."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests_support import raises, warns
@@ -63,6 +65,9 @@ def test_a_mask_has_the_size_of_its_image():
     assert prediction("t", SERIES, (3, 3), "a.json", mask=mask).read().mask == mask
     with raises(InputFileError, match=r"^a\.json: .* 3 x 3 .* 4 x 3"):
         prediction("t", SERIES, (4, 3), "a.json", mask=mask).read()
+    # the file of the mask is named, not that of the map
+    with raises(InputFileError, match=r"^a\.json: .* 3 x 3 .* 4 x 3"):
+        prediction("t", SERIES, (4, 3), "a.json", map_file=Path("map.npy"), mask=mask).read()
 
 
 def test_a_prediction_is_named_by_its_map_then_its_mask(tmp_path):
