@@ -99,6 +99,7 @@ def read_coco(
         names of categories, in the file's order. The truth of a task is what any of its annotations marks,
         `iscrowd` or not; where an image has none, the finding is absent and `label` is 0. Of results, a mask
         is what any of those that count marks, none where there are none, and `prob` is the largest score.
+        Results and maps of one name are one answer, whose mask is that of the results.
 
     Raises
     ------
@@ -158,6 +159,7 @@ def read_coco(
     for series, path in series_sources(maps, method, "maps").items():
         map_files[series] = _maps_of_tasks(Path(path), task_names)
         check_cases_and_warn_of_unknown({case for _, case in map_files[series]}, case_names, path, file)
+    all_series = tuple(dict.fromkeys([*results, *map_files]))
     cases = []
     for image, (case, shape) in sorted(images.items(), key=lambda entry: entry[1]):
         truths: dict[str, Truth] = {}
@@ -166,16 +168,28 @@ def read_coco(
             key = (image, category_of_name[task])
             if key in annotations:
                 truths[task] = _truth(annotations[key])
-            for series, marks in results.items():
-                mask, prob = _union_and_best_score(marks.get(key, []), shape)
-                source = result_files[series]
-                predictions.append(prediction(task, series, shape, source, mask=mask, prob=prob))
-            for series, files in map_files.items():
-                if (task, case) in files:
-                    predictions.append(prediction(task, series, shape, file, map_file=files[task, case]))
+            for series in all_series:
+                map_file = map_files.get(series, {}).get((task, case))
+                mask = None
+                prob = NAN
+                if series in results:
+                    mask, prob = _union_and_best_score(results[series].get(key, []), shape)
+                elif map_file is None:
+                    continue
+                # results and maps of one name are one answer, as a case has one of each series
+                predictions.append(
+                    prediction(
+                        task,
+                        series,
+                        shape,
+                        result_files.get(series, file),
+                        map_file=map_file,
+                        mask=mask,
+                        prob=prob,
+                    )
+                )
         labels = {task: float(task in truths) for task in task_names}
         cases.append(Case(case, shape, truths, tuple(predictions), labels=labels))
-    all_series = tuple(dict.fromkeys([*results, *map_files]))
     return Study(tuple(cases), tuple(task_names), all_series, file.name)
 
 

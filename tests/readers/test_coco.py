@@ -128,6 +128,19 @@ def test_maps_lie_beside_the_results_by_category_and_case(folder):
     assert held == [("a", "dog"), ("b", "cat")]
 
 
+def test_results_and_maps_of_one_name_are_one_answer(folder):
+    (folder / "cam" / "dog").mkdir(parents=True)
+    np.save(folder / "cam" / "dog" / "a.npy", np.eye(4))
+    of_results = read_coco(folder).cases[0]
+    with_maps = read_coco(folder, maps=folder / "cam").cases[0]
+    assert len(with_maps.predictions) == len(of_results.predictions)
+    for key, answer in of_results.answers.items():
+        content = with_maps.answers[key].read()
+        assert content.mask == answer.read().mask
+        np.testing.assert_equal(content.prob, answer.read().prob)
+        assert (content.saliency is not None) is (key[0] == "dog")
+
+
 def test_tasks_choose_categories_in_their_order(folder):
     assert read_coco(folder, tasks=["dog", "cat"]).tasks == ("dog", "cat")
     with raises(SalstatsError, value="cow", choices=("cat", "dog")):
