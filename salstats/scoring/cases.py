@@ -32,6 +32,7 @@ NOT_FINITE = "map is not finite"
 NEGATIVE = "true negative"
 PREDICTED_NEGATIVE = "predicted negative"
 NO_PROB = "no probability"
+NO_LABEL = "no label"
 NO_POINT = "no point"
 NO_MASK = "no mask"
 NOTHING_POSITIVE = "nothing positive"
@@ -304,13 +305,15 @@ class _TaskOfCase:
                     break
         # without a cut-off the image-level truth decides: 1 is positive
         value = self.label
+        unknown_reason = NO_LABEL
         positive_from = 1.0
         cutoff = rule.mask.cutoff_of(self.task, series)
         if cutoff is not None:
             value = prob
+            unknown_reason = NO_PROB
             positive_from = cutoff
         if np.isnan(value):
-            return NO_PROB
+            return unknown_reason
         if value < positive_from:
             return PREDICTED_NEGATIVE
         return None

@@ -158,7 +158,8 @@ def score(
             Why a score is undefined: "finding absent", "empty mask", "true negative" (neither mask nor
             truth), "no map", "map is not finite", "no mask", "no point", "nothing positive" (energy), "no
             background" (mask or truth covers the image), "no probability" (a cutoff, but no probability),
-            "predicted negative"; missing where there is a score.
+            "no label" (a slice by the label, but no label), "predicted negative"; missing where there is a
+            score.
         prob, label
             The model's probability and the image-level truth, where the study has them.
         tp, fp, fn, tn

@@ -214,7 +214,7 @@ class TestPredictedPositive:
         assert self.slice_reason(cutoff=0.3) == "no probability"
 
     @pytest.mark.parametrize(
-        ("label", "reasons"), [(1, []), (0, ["predicted negative"]), (np.nan, ["no probability"])]
+        ("label", "reasons"), [(1, []), (0, ["predicted negative"]), (np.nan, ["no label"])]
     )
     def test_without_a_cutoff_the_label_decides(self, label, reasons):
         study = drawn(square(*BLOCK) * 1.0)
