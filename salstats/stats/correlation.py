@@ -35,7 +35,7 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
+from salstats.stats.engine.score_reasons import absent_column, human_label_column, rows_with_absent_finding
 from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
 from salstats.stats.engine.wide_tables import correlation_table
 
@@ -341,6 +341,7 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
+    special_columns |= human_label_column(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}

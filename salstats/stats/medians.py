@@ -43,6 +43,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
+from salstats.stats.engine.score_reasons import human_label_column
 from salstats.stats.engine.shared_cases import (
     add_shared_case_counts,
     flow_call,
@@ -147,7 +148,8 @@ def medians(
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
     table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
-    frame = estimates_frame(grouped_rows.keys, table, {"quantile": float(quantile)} | options.columns())
+    special = {"quantile": float(quantile)} | options.columns() | human_label_column(scores)
+    frame = estimates_frame(grouped_rows.keys, table, special)
     return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
 
 
@@ -283,8 +285,10 @@ def median_difference(
         "method_median": method_quantiles,
         "verdict": side_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
+        **options.columns(),
+        **human_label_column(scores),
     }
-    frame = estimates_frame(keys.astype({"reference": TEXT}), table, special | options.columns())
+    frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
     frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     return adjust_unless_none(frame, adjust)

@@ -200,6 +200,16 @@ def metric_option_columns(
     return options
 
 
+def human_label_column(data: pd.DataFrame) -> dict[str, str]:
+    """Return the column `human_label` of an estimates frame of all metrics, or nothing without one label."""
+    if "human_label" not in data.columns:
+        return {}
+    labels = data["human_label"].dropna().unique()
+    if len(labels) != 1:
+        return {}
+    return {"human_label": str(labels[0])}
+
+
 def _single_value(values: pd.Series) -> Any:
     """Return the value if all are equal, else "several"."""
     distinct = values.unique()

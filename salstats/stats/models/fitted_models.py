@@ -97,6 +97,8 @@ class Fitted:
     inference_notes: Notes
     #: Column of the sampling weights, or "unit"; None without weights.
     weights: str | None = None
+    #: Name of the method `human` in figures and tables; None without one name in the data.
+    human_label: str | None = None
 
 
 def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
@@ -132,6 +134,8 @@ def option_columns(fitted: Fitted) -> dict[str, Any]:
     options: dict[str, Any] = {"family": fitted.family.name, "errors": fitted.errors}
     if fitted.correlation is not None:
         options["correlation"] = fitted.correlation
+    if fitted.human_label is not None:
+        options["human_label"] = fitted.human_label
     return options
 
 

@@ -22,7 +22,7 @@ from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.grouping import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
+from salstats.stats.engine.score_reasons import has_absent_finding, human_label_column, is_absent
 from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
@@ -127,6 +127,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
         inference_notes=inference_notes,
         weights=weights,
+        human_label=human_label_column(data).get("human_label"),
     )
 
 

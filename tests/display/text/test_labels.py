@@ -208,3 +208,21 @@ def test_whole_numbers_that_a_column_holds_as_floats_are_written_without_decimal
     assert named.order("seed", [2.0, 10.0, 1.5]) == [10.0, 2.0, 1.5]
     assert Labels({"seed": {2: "second"}}, seeds).value("seed", 2.0) == "second"
     assert Labels().value("model", "1.0") == "1.0"
+
+
+def test_models_and_correlations_keep_the_name_of_a_simulated_annotator():
+    one_task = "dataset == 'textured' and model == 'plain' and task == 'digit 3'"
+    scores = ss.datasets.load_digits_scores().query(one_task)
+    model = ss.fit(scores, "iou ~ method + prob")
+    frames = [
+        model.tidy(),
+        model.means("method"),
+        model.contrasts("method", reference="human"),
+        model.predict({"method": "human"}),
+        ss.regress(scores, "iou ~ prob", by="method"),
+        ss.quantile_regress(scores, "iou ~ prob", by="method"),
+        ss.medians(scores),
+        ss.correlate(scores, "iou", "prob"),
+    ]
+    for frame in frames:
+        assert Labels(None, frame).value("method", "human") == "Simulated annotator"
