@@ -21,10 +21,13 @@ from salstats.stats.engine.equivalence import split_verdicts
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
     """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where it is not known.
 
-    Estimates without a metric, such as areas under a curve, are better the larger; ranks, Brier scores,
-    shares of empty masks and how much a score changes within a case are not. The sign of a percentage
-    decrease is the opposite of that of its metric. `directions` outweigh what is known of a metric.
+    Estimates without a metric are better the larger, and so are areas under a ROC curve whatever their metric
+    is; ranks, Brier scores, shares of empty masks and how much a score changes within a case are not. The
+    sign of a percentage decrease is the opposite of that of its metric. `directions` outweigh what is known
+    of a metric.
     """
+    if term in ("auroc", "auroc_difference"):
+        return 1
     if term in ("brier_score", "empty", "within_case_sd", "rank", "true_rank"):
         return -1
     stated_direction = None

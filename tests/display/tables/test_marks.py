@@ -32,6 +32,8 @@ def best(estimates, exclude=(), directions=None, **columns):
         ("iou", "rank", -1),
         ("quality", "mean", 0),
         (None, "auroc", 1),
+        ("hd95", "auroc", 1),
+        ("hd95", "auroc_difference", 1),
         (None, "brier_score", -1),
     ],
 )
