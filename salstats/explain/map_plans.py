@@ -102,8 +102,10 @@ class MapPlan:
         digests = [network.digest(load(network)) for network, _ in self.members]
         for (network, outputs), digest in zip(self.members, digests, strict=True):
             source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)
+            # the options of an ensemble are those of all its members
+            networks = [network] if self.ensemble is None else [member for member, _ in self.members]
             for method in self.methods:
-                text = self._method_text(network, method, source)
+                text = self._method_text(networks, method, source)
                 for seed in self.repeat_seeds(method):
                     series = self.series(network, method, seed)
                     settings[series] = text
@@ -114,15 +116,23 @@ class MapPlan:
                         settings[series, task] = f"{other_outputs} {output}"
         return settings
 
-    def _method_text(self, network: Network, method: PlannedMethod, source: str) -> str:
-        """Return the method with its options, the text of its networks and the precision of passes."""
-        options = {
-            **method.record.options,
-            "channels": method.record.channels,
-            "sign": method.record.sign,
-            **network.arguments(method.name, method.record, method.options),
-        }
-        text = f"{method.record.name} {option_text(options)}, {source}, resolution {self.resolution}"
+    def _method_text(self, networks: Sequence[Network], method: PlannedMethod, source: str) -> str:
+        """Return the method with its options, the text of its networks and the precision of passes.
+
+        Options are given once if all networks have the same, else those of each network.
+        """
+        option_texts = []
+        for network in networks:
+            options = {
+                **method.record.options,
+                "channels": method.record.channels,
+                "sign": method.record.sign,
+                **network.arguments(method.name, method.record, method.options),
+            }
+            option_texts.append(option_text(options))
+        if len(set(option_texts)) == 1:
+            option_texts = option_texts[:1]
+        text = f"{method.record.name} {' '.join(option_texts)}, {source}, resolution {self.resolution}"
         if self.mixed_precision:
             text += ", mixed precision"
         return text

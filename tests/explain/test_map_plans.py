@@ -88,6 +88,15 @@ def test_an_ensemble_is_known_by_its_members_and_their_tasks():
     assert len({settings_of(plan)[Series("gradcam", "ensemble")] for plan in plans}) == 4
 
 
+def test_an_ensemble_is_known_by_the_options_of_every_member():
+    layers = [("0", "1"), ("1", "1"), ("1", "0"), ("0", "0")]
+    texts = []
+    for a, b in layers:
+        plan = plan_of([network("a", layer=a), network("b", layer=b)], "gradcam", ensemble=True)
+        texts.append(settings_of(plan)[Series("gradcam", "ensemble")])
+    assert len(set(texts)) == 4
+
+
 def test_seeds_of_cases_are_the_same_in_every_run_and_differ():
     seeds = {case_seed(s, m, c) for s in range(3) for m in range(3) for c in ("a", "b", "1a")}
     assert len(seeds) == 27
