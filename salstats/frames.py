@@ -53,12 +53,31 @@ ESTIMATE_COLUMNS = (
     "p_floor",
     "caution",
 )
+#: Columns of estimates by the names that R gives them, with dots: "conf.low" is `conf_low`.
+_DOTTED_NAMES = {
+    name.replace("_", "."): name
+    for name in (*ESTIMATE_COLUMNS, "reference_level", "human_label")
+    if "_" in name
+}
 #: Columns that a frame of `augment` has.
 _AUGMENTED = {"formula", "fitted", "residual"}
 #: Other names for the columns `patient` and `case`.
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
 )
+
+
+def names_of_dotted_columns(columns: Iterable[str]) -> dict[str, str]:
+    """Return the names of the columns of estimates that have R's dots, `{"conf.low": "conf_low"}`.
+
+    A column whose name is there without dots too is left out, as are all in a table without estimates.
+    """
+    present = set(columns)
+    if "estimate" not in present:
+        return {}
+    return {
+        dotted: name for dotted, name in _DOTTED_NAMES.items() if dotted in present and name not in present
+    }
 
 
 class CodedColumn(NamedTuple):

@@ -12,8 +12,8 @@ from salstats.checks import check_columns, check_frame, quoted
 from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
-from salstats.errors import ColumnError, MessagePart, SalstatsError, Setting
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
+from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, names_of_dotted_columns
 from salstats.stats.adjust import check_procedure
 from salstats.study import HUMAN
 
@@ -245,12 +245,22 @@ def read_estimates(
     Raises
     ------
     ColumnError
-        A column is missing, or holds text where numbers belong.
+        A column is missing, has a name with R's dots, or holds text where numbers belong.
     SalstatsError
         Not a frame.
     """
     rows = check_frame(frame, name).reset_index(drop=True)
     check_columns(rows, needed, name, source)
+    dotted_names = names_of_dotted_columns(rows.columns)
+    if dotted_names:
+        dotted, own_name = next(iter(dotted_names.items()))
+        raise ColumnError(
+            f"column {dotted!r} of {name} must be called {own_name!r}",
+            hint=Message(
+                "rename ", quoted(dotted_names), " as ", quoted(dotted_names.values()), ", as read_data does"
+            ),
+            column=dotted,
+        )
     for column in _NUMERIC_COLUMNS:
         if column in rows.columns:
             rows[column] = numbers_of(rows[column], column, name)

@@ -18,6 +18,7 @@ from salstats.frames import (
     ColumnCodes,
     check_cases_have_one_patient,
     named_row,
+    names_of_dotted_columns,
     repeat_hint,
     warn_of_doubtful_scores,
 )
@@ -215,7 +216,8 @@ def read_data(
     DataFrame
         The file's columns in their order: identifiers as text, others as numbers where every cell is
         one, else as text. In a table with a column `case` a column `score` is what it is in a scores
-        frame: float64, finite or missing.
+        frame: float64, finite or missing. In a table with a column `estimate`, columns with the dots of
+        R's broom (`conf.low`, `std.error`, `p.value`) have the names of an estimates frame (`conf_low`).
 
     Raises
     ------
@@ -238,6 +240,7 @@ def read_data(
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
     table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
+    table = table.renamed(names_of_dotted_columns(table.columns))
     data = table.typed(layout.case)
     check_identifiers_are_filled(data, table, table.rows)
     return join_tables(data, joined_tables, layout) if joined_tables else data

@@ -104,3 +104,15 @@ def test_two_estimates_of_one_group_are_refused(estimates):
     check_distinct(estimates, ["task", "method"])
     with raises(SalstatsError, option="estimates", rows=(1, 2, 3)):
         check_distinct(estimates, ["metric"])
+
+
+def test_columns_with_the_dots_of_r_are_named_and_read_under_our_names(tmp_path):
+    frame = FRAME.query("task == 'Edema'").assign(**{"age.group": "old"})
+    dotted = frame.rename(columns={"conf_low": "conf.low", "conf_high": "conf.high", "p_value": "p.value"})
+    with raises(ColumnError, column="p.value"):
+        read_estimates(dotted)
+    dotted.to_csv(tmp_path / "dotted.csv", index=False)
+    assert read_data(tmp_path / "dotted.csv").columns.tolist() == frame.columns.tolist()
+    # a table without estimates keeps its names
+    dotted.drop(columns="estimate").to_csv(tmp_path / "dotted.csv", index=False)
+    assert "conf.low" in read_data(tmp_path / "dotted.csv")
