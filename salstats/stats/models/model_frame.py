@@ -25,11 +25,31 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
     is the score of the reference minus that of each other method on the same case.
     """
     metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
+    _check_replaced_columns(formula, metrics, reference)
     if reference is not None:
         return _gap_frame(data, formula, metrics, reference)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
+
+
+def _check_replaced_columns(formula: Formula, metrics: Sequence[str], reference: str | None) -> None:
+    """Raise FormulaError for a column in a formula that the frame drops, or fills with other values."""
+    if not metrics and reference is None:
+        return
+    replaced = {"score"}
+    if reference is not None:
+        # The gap is formed of these two columns; `score` by itself is the left side then.
+        replaced = {"score", "reference_score"}
+        if not metrics:
+            replaced -= set(formula.response.columns)
+    for column in formula.columns:
+        if column in replaced:
+            raise FormulaError(
+                f"{formula.text!r} cannot use the column {column!r}, which the model makes of the scores",
+                hint="name the metric instead, or rename a column of other values",
+                column=column,
+            )
 
 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:

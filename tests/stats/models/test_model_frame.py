@@ -68,6 +68,25 @@ def test_gap_needs_a_plain_metric_and_a_known_reference(drawn_scores):
         ss.regress(drawn_scores.drop(columns="method"), "score ~ prob", reference="human")
 
 
+@pytest.mark.parametrize(
+    ("formula", "reference", "column"),
+    [
+        ("overlap ~ prob + score", "human", "score"),
+        ("overlap ~ reference_score", "human", "reference_score"),
+        ("iou ~ score", None, "score"),
+        ("iou ~ reference_score", "human", "reference_score"),
+    ],
+)
+def test_columns_that_the_frame_makes_of_scores_are_no_covariates(drawn_scores, formula, reference, column):
+    # `score` of a table with a column per metric would be overwritten by the gap, and fit it perfectly
+    data = drawn_scores.assign(reference_score=drawn_scores["prob"])
+    if formula.startswith("overlap"):
+        iou = data[data["metric"] == "iou"]
+        data = iou.assign(overlap=iou["score"], score=iou["prob"]).drop(columns="metric")
+    with raises(FormulaError, column=column):
+        ss.regress(data, formula, reference=reference)
+
+
 def test_method_in_the_formula_is_not_a_grouping_column_by_default(drawn_scores):
     result = ss.regress(drawn_scores, "iou ~ method * task", errors="cluster")
     assert list(result.columns[:2]) == ["formula", "term"]
