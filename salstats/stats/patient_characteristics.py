@@ -16,6 +16,7 @@ from salstats.checks import (
     numeric_if_numbers,
     quoted,
 )
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import ColumnCodes, checked_table_codes, integer_column, named_row, text_column
 from salstats.stats.engine.grouping import OVERALL, append_keys, index_groups, pool_over
@@ -327,7 +328,11 @@ def _describe_values(values: pd.Series, kind: str, units_of_group: np.ndarray) -
         levels = [_counted_level(levels)]
     rows = []
     for level in levels:
-        n_level = int(known.eq(level).sum())
+        is_level = known.eq(level)
+        if kind == DICHOTOMOUS and isinstance(level, str):
+            # "Yes" and "yes" are one level.
+            is_level = known.astype(TEXT).str.casefold().eq(level.casefold())
+        n_level = int(is_level.sum())
         percent = np.nan
         if len(known):
             percent = 100 * n_level / len(known)

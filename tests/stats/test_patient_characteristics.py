@@ -86,6 +86,12 @@ def test_levels_are_counted_in_the_order_of_their_categories_with_those_nobody_h
     assert describe_patients(as_text, "stage")["level"].tolist() == ["I", "II"]
 
 
+def test_yes_is_counted_in_each_of_its_spellings(patients):
+    spelled = patients.assign(smoker=["Yes", "yes", "no", None, "YES", "No"])
+    row = only(describe_patients(spelled, "smoker"))
+    assert (row["kind"], row["n"], row["n_level"], row["percent"]) == (DICHOTOMOUS, 5, 3, 60)
+
+
 def test_a_dichotomous_covariate_has_one_row(patients):
     row = only(describe_patients(patients, "smoker"))
     assert (row["kind"], row["level"]) == (DICHOTOMOUS, "Yes")
