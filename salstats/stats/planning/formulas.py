@@ -108,7 +108,8 @@ def smallest_number(power: Callable[[int], float], target: float, minimum: int) 
     # Power is below the target at `low`, and reaches it at `high`.
     low = minimum
     high = 2 * minimum
-    while power(high) < target:
+    # A power that is NaN does not reach it.
+    while not power(high) >= target:
         low = high
         high = 2 * high
         if low > MOST_CASES:

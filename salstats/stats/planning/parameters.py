@@ -170,6 +170,18 @@ def _mrmc_components(numbers: Mapping[str, float]) -> MrmcComponents:
         )
     # `mrmc` takes a negative cov2 - cov3 as 0; here that is part of this component, as in RJafroc.
     var_tr = numbers["method:reader"] + max(numbers["cov3"] - numbers["cov2"], 0.0)
+    gap = max(numbers["cov2"] - numbers["cov3"], 0.0)
+    # What the readers' differences between methods vary by, expected mean square of Hillis (2011)
+    variance = numbers["error"] - numbers["cov1"] - gap + max(var_tr, 0.0)
+    rounding = ROUNDING * numbers["error"]
+    if variance < -rounding or variance + gap <= rounding:
+        raise ValueRangeError(
+            f"components of which error - cov1 - (cov2 - cov3) + method:reader is {variance:.3g} are of no "
+            "study: readers' differences of methods would have no variance",
+            hint="give a larger error, or smaller covariances",
+            option="error",
+            value=numbers["error"],
+        )
     return MrmcComponents(
         var=numbers["error"],
         cov1=numbers["cov1"],

@@ -44,6 +44,7 @@ def test_fewest_pairs_are_those_of_pwr(by_r):
 
 def test_fewest_is_none_where_power_stays_below():
     assert formulas.smallest_number(lambda n: 0.5, 0.8, 2) is None
+    assert formulas.smallest_number(lambda n: np.nan, 0.8, 2) is None
     assert formulas.smallest_number(lambda n: 0.9, 0.8, 2) == 2
 
 

@@ -122,6 +122,19 @@ def test_a_missing_component_raises(missing):
         reader_groups_of(components)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"error": 0.001, "cov1": 0.002, "cov2": 0.0003, "cov3": 0.0002},
+        # no variance is left, with which any study would have a power of 1
+        {"error": 0.001, "cov1": 0.001, "cov2": 0.0002, "cov3": 0.0002},
+    ],
+)
+def test_components_that_leave_differences_without_variance_raise(values):
+    with raises(ValueRangeError, option="error", value=0.001):
+        reader_groups_of(COMPONENTS | values | {"method:reader": 0.0})
+
+
 def test_sources_without_components_raise():
     with raises(ValueRangeError, option="error", value=0.0):
         reader_groups_of(COMPONENTS | {"error": 0.0})
