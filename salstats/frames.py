@@ -386,8 +386,8 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
     for column in frame.columns:
         if column in keys or not ID_NAME.fullmatch(str(column)):
             continue
-        first_value, second_value = frame[column].iloc[[first, second]]
-        if first_value != second_value:
+        if not _are_equal(frame[column], first, second):
+            first_value, second_value = frame[column].iloc[[first, second]]
             return Message(
                 f"the first is of {column} {first_value}, the second of {second_value}: ",
                 _two_column_case_hint(column),
@@ -411,9 +411,15 @@ def _differing_columns(frame: pd.DataFrame, first: int, second: int) -> list[str
     for column in frame.columns:
         if column in (*IDENTIFIER_COLUMNS, "score") or frame[column].dtype.kind in "fcb":
             continue
-        if frame[column].iloc[first] != frame[column].iloc[second]:
+        if not _are_equal(frame[column], first, second):
             columns.append(column)
     return columns
+
+
+def _are_equal(column: pd.Series, first: int, second: int) -> bool:
+    """Return whether two cells of a column are equal; missing ones are."""
+    cells = column.reset_index(drop=True)
+    return bool(cells.iloc[[first]].equals(cells.iloc[[second]].set_axis([first])))
 
 
 def _two_column_case_hint(column: str) -> Message:

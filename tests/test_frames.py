@@ -220,6 +220,15 @@ def test_what_tells_repeated_rows_apart_is_proposed():
     assert str(hint_of({"score": 0.1}, {"score": 0.2}, keys=every)) == "drop one"
 
 
+@pytest.mark.parametrize("missing", [pd.NA, np.nan])
+def test_missing_cells_do_not_tell_repeated_rows_apart(missing):
+    frame = pd.DataFrame({"case": "a", "score": [0.1, 0.2], "patient_id": missing, "note": missing})
+    frame = frame.astype({"patient_id": "Int64", "note": "string"} if missing is pd.NA else {})
+    assert "if they differ by task" in str(repeat_hint(frame, ("case",), 0, 1))
+    frame["note"] = pd.array(["x", missing], "string")
+    assert "'note'" in str(repeat_hint(frame, ("case",), 0, 1))
+
+
 def test_columns_of_estimates_have_their_order_and_rows_the_order_given():
     keys = pd.DataFrame({"method": ["b", "a", "c"]})
     frame = estimates_frame(keys, {"n": [1, 2, 3], "estimate": [0.1, 0.2, 0.3]}, {"extra": [7, 8, 9]})
