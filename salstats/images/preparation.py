@@ -256,6 +256,9 @@ def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[floa
             high = low + 1
         return low, high
     dtype = np.asarray(image).dtype
+    # an image of bool has 0 and 255 here, whose values are 0 and 1
+    if dtype == np.bool_:
+        return 0.0, 255.0
     if rescale == "none" or dtype.kind == "f":
         return 0.0, 1.0
     if dtype.itemsize > 2:

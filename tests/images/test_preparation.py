@@ -69,6 +69,7 @@ def test_values_are_rescaled_then_standardised_and_padding_is_standardised_too()
         (np.array([[-10.0, 30.0]]), "image", [0, 1]),
         (np.array([[5, 5]], np.int64), "image", [0, 0]),
         (np.array([[0, 300]], np.int64), "none", [0, 300]),
+        (np.array([[False, True]]), "none", [0, 1]),
     ],
 )
 def test_each_rescale_does_what_it_says(image, rescale, expected):
