@@ -117,6 +117,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
     for (case, task, method), saliency in maps.items():
         read = partial(_map_content, prob.get((case, task)), saliency)
         predictions[case].append(Prediction(task, Series(method), read, "arrays"))
+    checked_points = _checked_points(points or {})
     has_people = human is not None or points is not None
     if has_people:
         for case, task in product(predictions, tasks):
@@ -125,7 +126,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
                 mask = human_masks.get((case, task), np.zeros(shapes[case], dtype=bool))
             case_points = None
             if points is not None:
-                case_points = points.get((case, task), np.empty((0, 2)))
+                case_points = checked_points.get((case, task), np.empty((0, 2)))
             read = partial(_human_content, mask, case_points)
             predictions[case].append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
     reader_names = tuple(dict.fromkeys(reader for _, _, reader in reader_masks))
@@ -186,6 +187,23 @@ def _check_map_shapes_and_methods(maps: Mapping[CaseTaskName, np.ndarray]) -> No
             )
 
 
+def _checked_points(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.ndarray]:
+    """Return points as arrays (k, 2), k of which may be 0."""
+    checked = {}
+    for pair, rows_and_columns in points.items():
+        array = np.asarray(rows_and_columns, dtype=np.float64)
+        if array.size == 0:
+            array = np.empty((0, 2))
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ShapeError(
+                f"points: {pair} has shape {array.shape}; a point is a row and a column, (k, 2)",
+                option="points",
+                value=array.shape,
+            )
+        checked[pair] = array
+    return checked
+
+
 def _check_prob(prob: Mapping[CaseTask, float]) -> None:
     """Raise where a probability is not between 0 and 1."""
     for pair, value in prob.items():
@@ -229,5 +247,5 @@ def _human_content(mask: np.ndarray | None, points: np.ndarray | None) -> Conten
     """Return the mask and the points that people marked for one task."""
     return Content(
         mask=None if mask is None else masks.encode(mask),
-        points=None if points is None else np.asarray(points, dtype=np.float64).reshape(-1, 2),
+        points=points,
     )

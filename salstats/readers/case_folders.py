@@ -173,7 +173,7 @@ def read_folders(
     }
     if folder is not None:
         named = {option: path for option, path in paths.items() if path is not None}
-        paths = {**paths, **_paths_in_folder(Path(folder)), **named}
+        paths = {**paths, **_paths_in_folder(Path(folder), named), **named}
     consensus = None
     if isinstance(truth, str) and truth in CONSENSUS_RULES:
         consensus = truth
@@ -223,18 +223,28 @@ def recognise(folder: Path) -> bool:
     return has_predictions and (folder / "truth").is_dir()
 
 
-def _paths_in_folder(root: Path) -> dict[str, Any]:
-    """Return the paths of a study that lie in one folder, by the option that names them."""
+def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
+    """Return the paths of a study that lie in one folder, by the option that names them.
+
+    Maps and masks are not looked for if they are among the options that are `named`.
+    """
     check_folder(root)
     paths: dict[str, Any] = {}
     for option in ("truth", "human", "images"):
         if (root / option).is_dir():
             paths[option] = root / option
-    for option in ("maps", "masks"):
-        if not (root / option).is_dir():
+    for option, suffixes in (("maps", MAP_SUFFIXES), ("masks", MASK_SUFFIXES)):
+        if option in named or not (root / option).is_dir():
             continue
         visible = sorted(path for path in (root / option).iterdir() if not path.name.startswith("."))
         methods = {path.name: path for path in visible if path.is_dir()}
+        files = [path for path in visible if path.suffix.lower() in suffixes and not path.is_dir()]
+        if methods and files:
+            raise InputFileError(
+                f"{root / option}: {files[0].name} lies beside the folder {min(methods)!r}",
+                hint="move the files into a folder with the name of their method, or the folders away",
+                path=root / option,
+            )
         paths[option] = methods or {"saliency": root / option}
     for name in ("points.csv", "points.json"):
         if (root / name).exists():

@@ -50,6 +50,7 @@ def test_masks_of_zeros_and_ones_are_masks():
         ({"human": {("a", "Edema"): TRUTH[:4]}}, ShapeError, "human", "'a', 'Edema'"),
         ({"human": {"a": TRUTH}}, SalstatsError, "human", r"key 'a' must be \(case, task\)"),
         ({"points": {("b", "Edema"): [(3, 3)]}}, SalstatsError, "points", "case 'b'"),
+        ({"points": {("a", "Edema"): [(2, 9, 9), (3, 9, 9)]}}, ShapeError, "points", r"\(2, 3\)"),
         ({"prob": {("a", "Nodule"): 0.5}}, SalstatsError, "prob", "task 'Nodule'"),
         ({"prob": {("a", "Edema"): 90}}, ValueRangeError, "prob", "got 90"),
         ({"maps": {("a", "Oedema", "cam"): MAP}}, SalstatsError, "maps", "task 'Oedema'"),

@@ -1,6 +1,7 @@
 """Folders of maps and masks whose files have equal names are a study."""
 
 import json
+import shutil
 import warnings
 
 import numpy as np
@@ -93,6 +94,15 @@ class TestCases:
     def test_patients_are_read_from_names(self, folders):
         study = read(folders, "cams", patient_from="^(.)")
         assert [case.patient for case in study] == ["a", "c", "图"]
+
+    def test_maps_beside_folders_of_methods_are_refused_and_may_be_named(self, folders, tmp_path):
+        for name, source in (("truth", "masks"), ("maps", "cams"), ("maps/thumbs", "ig")):
+            shutil.copytree(folders / source, tmp_path / "study" / name)
+        root = tmp_path / "study"
+        with raises(InputFileError, path=root / "maps", match="thumbs"):
+            ss.read_study(root)
+        study = ss.read_study(root, format="folders", maps={"cams": folders / "cams"})
+        assert study.series == (Series("cams"),)
 
 
 class TestCounterparts:
