@@ -43,6 +43,10 @@ GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
 #: Tag PhotometricInterpretation of TIFF, and its value for images whose largest number is black.
 _PHOTOMETRIC = 262
 _WHITE_IS_ZERO = 0
+#: Tag SampleFormat of TIFF, and its values for whole numbers.
+_SAMPLE_FORMAT = 339
+_UNSIGNED = 1
+_SIGNED = 2
 #: Tag Orientation of TIFF and EXIF, and its values for images that are neither turned nor mirrored.
 _ORIENTATION = 274
 _UPRIGHT = (None, 0, 1)
@@ -142,7 +146,9 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
             raise InputFileError(
                 f"{file}: its pixels are {image.mode}; save it in grey or RGB", path=file, value=image.mode
             )
-        if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
+        if image.mode in GREY and "transparency" not in image.info:
+            return _grey_pixels(file, image)
+        if image.mode == "RGB" and "transparency" not in image.info:
             return np.array(image)
         pixels = _opaque_rgb(file, image)
         if image.mode == "LA":
@@ -189,7 +195,7 @@ def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
     """Return the pixels of an image: (M, N) of a grey one as the file has them, else (M, N, 3)."""
     _refuse_16_bits_that_pillow_changes(path, image)
     if image.mode in GREY and "transparency" not in image.info:
-        return np.array(image)
+        return _grey_pixels(path, image)
     pixels = _opaque_rgb(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
         return pixels
@@ -224,8 +230,27 @@ def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
             path=path,
             value="transparency",
         )
+
+
+def _grey_pixels(path: Path, image: Any) -> np.ndarray:
+    """Return the numbers of a grey image; raise where Pillow would give others than the file has."""
     tags = getattr(image, "tag_v2", {})
-    if image.mode.startswith("I;16") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
+    # Pillow turns white to black in images of 8 bits alone
+    if image.mode not in ("1", "L") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
         raise InputFileError(
             f"{path}: its largest number is black; save it with black as 0", path=path, value="WhiteIsZero"
         )
+    sample_format = tags.get(_SAMPLE_FORMAT, (_UNSIGNED,))[0]
+    pixels = np.array(image)
+    # Pillow reads 8 bits as unsigned and 32 bits as signed, whatever the tag says
+    is_other_sign = image.mode == "L" and sample_format == _SIGNED
+    if image.mode == "I" and tags and sample_format == _UNSIGNED:
+        is_other_sign = bool((pixels < 0).any())
+    if is_other_sign:
+        raise InputFileError(
+            f"{path}: its numbers are signed ones of 8 bits, or of 32 bits and too large to read",
+            hint="save them as real numbers (float32)",
+            path=path,
+            value="SampleFormat",
+        )
+    return pixels

@@ -7,7 +7,7 @@ from PIL import Image, ImageFile
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.readers.image_files import read_picture
+from salstats.readers.image_files import read_grey, read_picture
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (5, 7), dtype=np.uint8)
@@ -68,6 +68,43 @@ def test_an_array_too_large_for_an_image_is_not_read(tmp_path):
     np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=bool, shape=(2**15, 2**14)).flush()
     with raises(InputFileError, option="SALSTATS_LIMIT_GB"):
         read_picture(tmp_path / "large.npy")
+
+
+def _write_tiff(file, pixels, sample_format, photometric):
+    """Write numbers as an uncompressed TIFF of one strip, by its specification."""
+    data = pixels.tobytes()
+    height, width = pixels.shape
+    tags = [
+        (256, width), (257, height), (258, 8 * pixels.itemsize), (259, 1), (262, photometric), (273, 8),
+        (277, 1), (278, height), (279, len(data)), (339, sample_format),
+    ]  # fmt: skip
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags)
+    file.write_bytes(
+        b"II*\0" + struct.pack("<I", 8 + len(data)) + data + struct.pack("<H", len(tags)) + entries + bytes(4)
+    )
+
+
+@pytest.mark.parametrize(
+    ("pixels", "sample_format", "photometric", "value"),
+    [
+        (np.array([[0, 7, 2**31 - 1]], "<u4"), 1, 1, None),
+        (np.array([[0, -7, 2**31 - 1]], "<i4"), 2, 1, None),
+        (np.array([[0, 1, 2**31]], "<u4"), 1, 1, "SampleFormat"),
+        (np.array([[0, 1, -1]], "i1"), 2, 1, "SampleFormat"),
+        (np.array([[0, 0.5, 1]], "<f4"), 3, 1, None),
+        (np.array([[0, 0.5, 1]], "<f4"), 3, 0, "WhiteIsZero"),
+        (np.array([[0, 1, 5]], "<u2"), 1, 0, "WhiteIsZero"),
+    ],
+)
+def test_numbers_of_a_tiff_are_its_own_or_an_error(tmp_path, pixels, sample_format, photometric, value):
+    file = tmp_path / "map.tif"
+    _write_tiff(file, pixels, sample_format, photometric)
+    for read in (read_grey, read_picture):
+        if value is None:
+            np.testing.assert_array_equal(read(file), pixels)
+        else:
+            with raises(InputFileError, path=file, value=value):
+                read(file)
 
 
 def test_what_cannot_be_read_is_named(tmp_path):
