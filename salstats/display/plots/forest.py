@@ -51,7 +51,11 @@ from salstats.display.plots.layout.row_panels import (
 )
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
+from salstats.display.text.covariate_units import (
+    has_coefficients,
+    per_covariate_units,
+    without_intercepts,
+)
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -60,6 +64,7 @@ from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_heading,
     marginal_note,
+    model_note,
     outcome_text,
     single_number_columns,
     term_names,
@@ -102,6 +107,7 @@ def plot_forest(  # noqa: C901
     null: float | str | None = "auto",
     limits: Limits | None = None,
     p_values: bool = False,
+    intercept: bool = False,
     digits: int | None = None,
     style: str = "nature",
     width: float = COLUMN_MM,
@@ -127,6 +133,8 @@ def plot_forest(  # noqa: C901
         all numbers.
     p_values : bool
         Write the P values too, adjusted where there are such.
+    intercept : bool
+        Draw the intercepts of models too.
     digits : int, optional
         Decimals of estimate and limits; by default 1 for percent, 2 for ratios, else 3.
     style : {"nature", "radiology", "ama", "brackets"}
@@ -148,7 +156,7 @@ def plot_forest(  # noqa: C901
         No column `estimate`, or one that should be numeric and is not.
     SalstatsError
         Three or more columns to name the rows; two rows for one place; estimates that are all missing;
-        no P values where they are asked for; an unknown option.
+        no P values where they are asked for; only intercepts; an unknown option.
 
     Examples
     --------
@@ -164,6 +172,8 @@ def plot_forest(  # noqa: C901
     differences = read_estimates(estimates).of_term("difference")
     names = Labels(labels, differences.frame)
     if has_coefficients(differences):
+        if not intercept:
+            differences = without_intercepts(differences)
         differences = per_covariate_units(differences)
     prepared, reference_note = _with_term_labels(
         pairs_as_methods(variances_as_standard_deviations(differences, names), names), names
@@ -224,7 +234,7 @@ def plot_forest(  # noqa: C901
             scope_note(frame, names, unnamed_columns),
             interval_caption(prepared, labels=names),
             arrows_note(frame, ends, decimals, style, named=False),
-            marginal_note(prepared, names),
+            _models_note(prepared, names),
             reference_note,
             interaction_note(differences, names),
             _count_note(prepared, in_panels, n_is_left_out="n" in columns and "n" not in fitted_columns),
@@ -256,6 +266,13 @@ def plot_forest(  # noqa: C901
         page_labels = p9.element_text(weight=list(weights[rows.are_on(page)]), **label_style)
         pages.append(page.alone() + p9.theme(axis_text_y=page_labels))
     return paged_figure(pages)
+
+
+def _models_note(estimates: Estimates, labels: Labels) -> str:
+    """Return the sentence on the models of marginal estimates or of coefficients, "" for other estimates."""
+    if has_coefficients(estimates) and not has_marginal_estimates(estimates):
+        return model_note(estimates, labels)
+    return marginal_note(estimates, labels)
 
 
 def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bool) -> str:

@@ -25,15 +25,13 @@ from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets,
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
-from salstats.display.text.covariate_units import per_covariate_units
+from salstats.display.text.covariate_units import per_covariate_units, without_intercepts
 from salstats.display.text.format import MINUS
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, right_side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
-from salstats.errors import Message, SalstatsError, Setting
-from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
 
@@ -131,13 +129,7 @@ def plot_regression(
     coefficients = read_estimates(terms, "terms", ("estimate", "term"))
     coefficients = coefficients.subset(is_coefficient(coefficients.frame))
     if not intercept:
-        coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
-        if not len(coefficients):
-            raise SalstatsError(
-                "terms holds only intercepts",
-                hint=Message("pass ", Setting("intercept", True), " to draw them"),
-                column="term",
-            )
+        coefficients = without_intercepts(coefficients)
     ratio = is_ratio(coefficients)
     coefficients = per_covariate_units(coefficients)
     cut_note = ""

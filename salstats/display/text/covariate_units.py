@@ -5,6 +5,7 @@ import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.terms import COVARIATE_UNITS, number_names, variables_of_rows
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
 
 #: Columns that are effects of a covariate.
@@ -21,6 +22,18 @@ def has_coefficients(estimates: Estimates) -> bool:
     """Return whether estimates are coefficients of models or slopes, not means, contrasts or variances."""
     has_terms = bool(estimates.values("formula")) and bool(estimates.values("term"))
     return has_terms and not estimates.values("parameter")
+
+
+def without_intercepts(estimates: Estimates) -> Estimates:
+    """Return the coefficients of a figure's terms; raise SalstatsError where all are intercepts."""
+    is_intercept = estimates.frame["term"] == INTERCEPT
+    if is_intercept.all():
+        raise SalstatsError(
+            f"{estimates.name} holds only intercepts",
+            hint=Message("pass ", Setting("intercept", True), " to draw them"),
+            column="term",
+        )
+    return estimates.subset(~is_intercept)
 
 
 def per_covariate_units(estimates: Estimates) -> Estimates:

@@ -166,6 +166,18 @@ def test_one_coefficient_by_subgroup_is_drawn_and_odds_ratios_stand_on_logarithm
     assert texts(plain)[1][1] == "Coefficient (95% CI)"
 
 
+def test_a_forest_of_a_model_leaves_the_intercept_out_and_names_the_model():
+    scores = ss.datasets.load_simulated()
+    coefficients = ss.fit(scores, "hit ~ method + prob + task", family="binomial").tidy(exponentiate=True)
+    figure = ss.plot_forest(coefficients)
+    labels = row_labels(figure)
+    assert "Intercept" not in labels
+    assert set(labels) < set(row_labels(ss.plot_forest(coefficients, intercept=True)))
+    assert "Logistic regression, on" in caption(figure)
+    with raises(SalstatsError, column="term"):
+        ss.plot_forest(coefficients.query("term == '(Intercept)'"))
+
+
 def test_rows_without_an_estimate_say_so():
     frame = subgroups()
     frame.loc[2, "estimate"] = np.nan
