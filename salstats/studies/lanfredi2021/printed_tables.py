@@ -109,11 +109,14 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
 
 
 def _sheet_names(scores: pd.DataFrame) -> pd.Series | str:
-    """Name the sheet of each row: its data set, or the mixing where all rows have the same."""
+    """Name the sheet of each row: its data set, or the mixing where all rows have the same.
+
+    Rows without a name are of one sheet, `GIVEN`.
+    """
     if "dataset" in scores:
-        return scores["dataset"]
+        return scores["dataset"].astype("object").fillna(GIVEN)
     if "mixing" in scores and scores["mixing"].nunique(dropna=False) == 1:
-        return scores["mixing"]
+        return scores["mixing"].astype("object").fillna(GIVEN)
     return GIVEN
 
 

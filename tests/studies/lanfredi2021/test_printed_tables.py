@@ -299,6 +299,18 @@ def test_one_sheet_makes_what_it_allows_and_says_what_it_lacks(embedded):
     pd.testing.assert_frame_equal(one_sheet, uniform.drop(columns=printed))
 
 
+@pytest.mark.filterwarnings("ignore:Table|Appendix")
+@pytest.mark.parametrize("column", ["dataset", "mixing"])
+def test_an_empty_column_of_sheets_is_as_none(column):
+    scores = ss.datasets.load_lanfredi2021(sheet="uniform")
+    scores = scores.drop(columns=["dataset", "mixing"], errors="ignore")
+    scores = scores[scores["method"].isin(["interobserver", "convex", "gradcam_wag"])]
+    expected = ss.reproduce("lanfredi2021", scores=scores)
+    found = ss.reproduce("lanfredi2021", scores=scores.assign(**{column: None}))
+    assert set(expected["table1"]["method"]) >= {"interobserver", "gradcam_wag"}
+    same_tables(found, expected, expected)
+
+
 def test_other_scores_of_fewer_images_are_not_compared_with_print():
     scores = ss.datasets.load_lanfredi2021(sheet=None)
     cases = scores["case"].drop_duplicates().iloc[::2]
