@@ -168,6 +168,7 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     people = wide_replicates.pop(HUMAN)
     rows = []
     for method, method_replicates in wide_replicates.items():
+        # The average is over the tasks of both, so that it is of the rows above it.
         tasks = method_replicates.columns.intersection(people.columns)
         for task in (*tasks, AVERAGE):
             rows.append(
@@ -177,7 +178,7 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
                     "method": method,
                     "reference": HUMAN,
                     "term": "percent_decrease",
-                    **decrease_of_replicates(people, method_replicates, task)._asdict(),
+                    **decrease_of_replicates(people[tasks], method_replicates[tasks], task)._asdict(),
                     "conf_level": 0.95,
                     "interval": "order",
                 }

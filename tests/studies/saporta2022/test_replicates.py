@@ -73,6 +73,16 @@ def test_without_people_there_is_no_decrease_and_that_is_said(files):
     ]
 
 
+def test_the_average_decrease_is_of_the_tasks_that_people_and_the_method_have(files):
+    replicates = read_replicates(files)
+    is_human = replicates["method"] == "human"
+    lacks = ~is_human & (replicates["task"] == replicates.loc[0, "task"])
+    of_both = replicates[replicates["task"] != replicates.loc[0, "task"]]
+    for key in ("extended_data_5", "extended_data_6"):
+        found = ss.reproduce("saporta2022", bootstrap=replicates[~lacks])[key]
+        pd.testing.assert_frame_equal(found, ss.reproduce("saporta2022", bootstrap=of_both)[key])
+
+
 def test_what_cannot_be_used_is_named(files, tmp_path):
     replicates = read_replicates(files[:1])
     fewer = replicates[replicates["replicate"] < 100]
