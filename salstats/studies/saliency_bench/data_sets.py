@@ -20,6 +20,7 @@ from salstats.errors import SalstatsError
 from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
+from salstats.stats.engine.score_reasons import has_absent_finding
 from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saliency_bench.cell_means import Benchmark
@@ -55,9 +56,11 @@ def data_sets(benchmark: Benchmark) -> ItemResult | None:
 
 def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
     """Count patients, images and so on of a data set, and return the quartiles of the size of findings."""
-    present = scores
+    is_present = ~has_absent_finding(scores)
     if "label" in scores:
-        present = scores[scores["label"] == 1]
+        # Rows without a label, of a data set beside others, are of findings unless their reason denies it.
+        is_present &= scores["label"].isna().to_numpy() | (scores["label"] == 1).to_numpy()
+    present = scores[is_present]
     keys = [column for column in ("case", "task") if column in scores]
     findings = present.drop_duplicates(keys)
     facts: dict[str, float] = {f"n_{column}s": scores[column].nunique() for column in counted}

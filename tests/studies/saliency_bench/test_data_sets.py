@@ -39,6 +39,20 @@ def test_table_1_counts_what_each_data_set_holds_and_describes_its_findings():
         np.testing.assert_allclose(frame.loc[dataset, ["q1", "median", "q3"]].astype(float), quartiles)
 
 
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_findings_are_told_by_labels_or_else_by_reasons():
+    scores = drawn_scores(n_sets=2, n_cases=5)
+    is_absent = scores["case"].isin(["c0", "c1"])
+    by_reason = scores.assign(
+        score=scores["score"].mask(is_absent), reason=np.where(is_absent, "finding absent", None)
+    )
+    # as after concat of a data set with labels and one without
+    is_labelled = scores["dataset"] == "set 0"
+    of_one_set = by_reason.assign(label=(~is_absent).astype(float).where(is_labelled))
+    for given in (by_reason, of_one_set):
+        assert data_sets(bench_of(given)).frame["n_present"].to_list() == [3, 3]
+
+
 def test_printed_means_have_no_table_of_data_sets():
     assert data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
 
