@@ -43,7 +43,7 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
     else:
         denominator_per_unit = pilot.unit_sums(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
-    if moved.flip_chances is not None and pilot.sizes.max() == 1:
+    if sd > 0 and moved.flip_chances is not None and pilot.sizes.max() == 1:
         return _spread_of_discordant_pairs(moved, sd)
     df = variance_df(unit_sums)
     return Spread(sd, error_ratio_limits(df), df)

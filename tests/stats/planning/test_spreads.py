@@ -69,6 +69,12 @@ def test_limits_of_the_sd_hold_it():
     assert np.mean(held) >= 0.93
 
 
+def test_hits_that_all_differ_equally_have_no_spread():
+    same = np.repeat([1.0, 0.0], [30, 10])
+    pilot = Pilot.from_pairs(same, same, np.arange(40), np.arange(40))
+    assert spread_of(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0).sd == 0
+
+
 def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     # 8 of 40 pairs discordant: Wilson's limits .1050 and .3478 of their share
     own = np.repeat([1.0, 0.0, 1.0], [4, 4, 32])
