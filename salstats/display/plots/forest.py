@@ -145,9 +145,10 @@ def plot_forest(  # noqa: C901
     Returns
     -------
     Figure
-        The figure, or its first page. At 89 mm the marks have 25 mm: labels are wrapped, numbers of cases
-        move to the caption, and intervals stand below their estimates. Its `data` are the rows of all panels,
-        also those without an estimate, with `panel`, `row_label` and `y` (mm from the top).
+        The figure, or its first page. Where text would leave the marks less than 25 mm, labels are wrapped;
+        if that is not enough, numbers of cases move to the caption, then intervals below their estimates. Its
+        `data` are the rows of all panels, also those without an estimate, with `panel`, `row_label` and `y`
+        (mm from the top).
         "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises

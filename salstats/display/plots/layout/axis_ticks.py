@@ -91,6 +91,7 @@ def _first_without_overlap(
     axis_share: Callable[[float], float],
     length: float,
     texts: Callable[[Iterable[float]], list[str]],
+    needed: float | None = None,
 ) -> list[float]:
     """Return the first candidate whose texts neither overlap nor extend into the next panel.
 
@@ -108,15 +109,21 @@ def _first_without_overlap(
         Length of the axis in mm.
     texts : callable
         Function from breaks to their texts.
+    needed : float, optional
+        A number that each candidate has, and that is not left out.
     """
     choices = []
     for candidate in candidates:
         both_ends = candidate[:: max(len(candidate) - 1, 1)]
         choices += [candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]]
+    if needed is not None:
+        choices = [breaks for breaks in choices if needed in breaks]
     for overhang in (_OVERHANG_MM + _EXPANSION * length, np.inf):
         for breaks in choices:
             if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length, overhang):
                 return breaks
+    if needed is not None:
+        return [needed]
     fewest = candidates[-1]
     return fewest[len(fewest) // 2 :][:1]
 
@@ -145,7 +152,7 @@ def _texts_fit(
 
 
 def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]:
-    """Return round numbers within the limits of a logarithmic axis of a length in mm."""
+    """Return round numbers within the limits of a logarithmic axis of a length in mm, 1 among them."""
     low, high = limits
     candidates = []
     for n in range(_MAX_STEPS + 1, _MIN_STEPS - 1, -1):
@@ -153,13 +160,21 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
     # narrow limits may contain no power of ten
     if len(candidates[0]) < 2 and high < 10 * low:
         return axis_breaks(limits, length)
+    needed = None
+    if low <= 1 <= high:
+        # ratios are compared with 1; where few numbers fit, these are every second, third and so on from it
+        needed = 1.0
+        finest = sorted({*candidates[0], needed})
+        first = finest.index(needed)
+        spaced = [finest[first % step :: step] for step in range(1, len(finest) + 1)]
+        candidates = [breaks for breaks in candidates if needed in breaks] + spaced
     log_span = np.log(high / low) or 1.0
 
     def axis_share(number: float) -> float:
         """Return the place of a number on the axis, from 0 to 1."""
         return float(np.log(number / low) / log_span)
 
-    return _first_without_overlap(candidates, axis_share, length, log_texts)
+    return _first_without_overlap(candidates, axis_share, length, log_texts, needed)
 
 
 def log_texts(breaks: Iterable[float | str]) -> list[str]:

@@ -83,3 +83,12 @@ def test_axes_of_a_panel_have_breaks_for_its_width_and_height():
     horizontal, vertical = number_axes(width=14.0, height=60.0)
     assert len(horizontal.breaks((0.0, 4.0))) < len(vertical.breaks((0.0, 4.0)))
     assert horizontal.labels([0.5, 1.0]) == ["0.5", "1.0"]
+
+
+@pytest.mark.parametrize("length", [6.0, 12.0, 25.0, 80.0])
+@pytest.mark.parametrize("limits", [(0.013, 12.0), (0.02, 1.4), (0.8, 300.0), (0.1, 10.0)])
+def test_a_logarithmic_axis_of_any_length_has_a_number_at_1(limits, length):
+    breaks = log_breaks(limits, length)
+    assert 1.0 in breaks
+    assert breaks == sorted(set(breaks))
+    assert limits[0] <= breaks[0] <= breaks[-1] <= limits[1]
