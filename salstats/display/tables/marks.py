@@ -16,6 +16,7 @@ from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, 
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.patient_characteristics import text_of_level
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
@@ -170,7 +171,8 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     marks = []
     n_untested = 0
     methods = estimates.row_values("method")
-    for row, key in enumerate(_key_texts(estimates.frame, shared_keys)):
+    estimate_keys = _key_texts(estimates.frame, shared_keys)
+    for row, key in enumerate(estimate_keys):
         marks.append(mark_by_key.get(key, ""))
         is_reference = methods[row] in references
         if key in side_by_key:
@@ -180,6 +182,11 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
                 other_rows.add(row)
         elif estimates.has_estimate[row] and not is_reference:
             n_untested += 1
+    if n_untested and side_by_key.keys().isdisjoint(estimate_keys):
+        raise SalstatsError(
+            Setting("differences"),
+            f" has no row of these estimates; it has {quoted(map(' '.join, side_by_key))}",
+        )
     return Differing(rows, other_rows, marks, n_untested)
 
 
@@ -224,8 +231,11 @@ def _check_differences(
 
 
 def _key_texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the values of some columns as text, row by row."""
-    return [tuple(map(str, row)) for row in frame[columns].to_numpy()]
+    """Return the values of some columns as text, row by row.
+
+    Seeds are whole numbers in one frame and floats in another, in which some are missing.
+    """
+    return [tuple(map(text_of_level, row)) for row in frame[columns].to_numpy()]
 
 
 class Stars(NamedTuple):

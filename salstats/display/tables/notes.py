@@ -148,8 +148,8 @@ def underline_note(differences: Estimates, differing: Differing, labels: Labels)
     if is_paired(differences):
         reference = f"{reference} on the same cases"
     if not differing.rows:
-        return f"No difference from {reference} was shown (it would be underlined: {criterion})."
-    if not differing.other_rows:
+        text = f"No difference from {reference} was shown (it would be underlined: {criterion})"
+    elif not differing.other_rows:
         text = f"All differ from {reference} ({criterion})"
     elif len(differing.rows) > len(differing.other_rows):
         text = f"Underlined: not shown to differ from {reference}; all others differ ({criterion})"

@@ -90,6 +90,18 @@ def test_significant_differences_are_marked_and_estimates_without_one_are_counte
     assert result.n_untested == 1
 
 
+def test_estimates_are_found_by_whole_numbers_that_a_gap_makes_floats():
+    means = read_estimates(frame([0.3, 0.4, 0.5], seed=[1.0, 1.0, np.nan]))
+    compared = read_estimates(differences(seed=1).frame.iloc[:1], "differences")
+    assert differing_rows(means, ["metric", "method", "seed"], compared).rows == {1}
+
+
+def test_differences_of_none_of_the_estimates_are_an_error():
+    means = read_estimates(frame([0.3, 0.4, 0.5], task="Edema"))
+    with raises(SalstatsError, option="differences"):
+        differing_rows(means, ["metric", "task", "method"], differences(task="Nodule"))
+
+
 def test_columns_that_lack_on_both_sides_are_named_with_the_side_that_has_them():
     means = read_estimates(frame([0.3, 0.5, 0.9], size=["s", "s", "l"]))
     compared = read_estimates(differences().frame.assign(task=["a", "b"]), "differences")

@@ -136,6 +136,7 @@ def test_underlined_estimates_are_the_rarer_ones():
     assert note((0, 1), ()).startswith("All differ from ")
     assert note((), (0, 1)).startswith("No difference from ")
     assert note((0,), (1,), 3).endswith("; 3 estimates were not compared.")
+    assert note((), (1,), 3).endswith("; 3 estimates were not compared.")
     assert "not compared" not in note((0,), (1,))
     assert "on the same cases" in note((0,), (1,))
     unpaired = notes.underline_note(
