@@ -15,7 +15,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, legend_chars
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, wrapped_texts
-from salstats.display.plots.layout.theme import GUIDE
+from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.display.text.labels import Labels
@@ -37,6 +37,10 @@ _QUANTITIES = ("power", "width")
 _HEIGHT_SHARE = 0.7
 #: Distance between the bars of two curves in percentage points of power.
 _BAR_STEP = 2.5
+#: Lines whose numbers of cases have room in the corner of a panel.
+_MAX_TEXT_LINES = 3
+#: Size of these numbers.
+_TEXT_PT = 6
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ def plot_power(  # noqa: C901, PLR0912
     Parameters
     ----------
     plan : DataFrame
-        A frame of `power`; groups have panels of their own. Simulated power has a band, its Wilson interval,
+        A frame of `power`; groups have panels of their own, with the numbers of cases that up to three curves
+        need in the corner. Simulated power has a band, its Wilson interval,
         and the needed cases a bar, their limits as the pilot's SD is uncertain.
     show : {"power", "width"}
         What is drawn: power with its target, or the mean width of the interval.
@@ -148,8 +153,11 @@ def plot_power(  # noqa: C901, PLR0912
                 data=curves.target_marks, shape="o", fill="white", size=2.2, stroke=0.4, show_legend=False
             )
         )
+    text_layers: list[Any] = []
     axis_ends = [0]
     if show == "power":
+        text_layers = _sample_size_layers(rows, height)
+        layers += text_layers
         # percent
         axis_ends.append(100)
     layers.append(p9.expand_limits(y=axis_ends))
@@ -161,7 +169,9 @@ def plot_power(  # noqa: C901, PLR0912
         _effect_note(frame),
     ]
     if show == "power":
-        notes.append(_sample_size_note(frame, curves, legend, has_bars=len(bars) > 0))
+        notes.append(
+            _sample_size_note(frame, curves, legend, has_bars=len(bars) > 0, has_texts=len(text_layers) > 0)
+        )
     notes += [
         spread_note(frame),
         *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
@@ -199,18 +209,14 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
         panel=crossed_labels(frame, {column: names.texts(column, frame[column]) for column in varying}),
     )
     has_panels = frame["panel"].nunique() > 1
-    curves = sorted(curves_of(frame), key=lambda curve: curve["panel"].cat.codes.iloc[0])
-    # numbers of cases that the curves of each line need, in the order of the panels
-    sample_sizes_of_line: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
     line_of_row = pd.Series("", index=frame.index)
-    for curve in curves:
+    for curve in curves_of(frame):
         line = curve_text(curve, frame)
         line_of_row[curve.index] = line
-        sample_sizes = sample_sizes_of_line.setdefault(line, [])
-        sample_sizes.append(_sample_size_text(curve, show_limits=not has_panels))
-    texts = {line: line for line in sample_sizes_of_line}
-    if show == "power":
-        texts = {line: f"{line} ({'; '.join(sizes)})" for line, sizes in sample_sizes_of_line.items()}
+        texts[line] = line
+        if show == "power" and not has_panels:
+            texts[line] = f"{line} ({_sample_size_text(curve, show_limits=True)})"
     frame["line"] = pd.Categorical(line_of_row.map(texts), list(texts.values()), ordered=True)
     target_marks = frame.iloc[:0]
     if show == "power":
@@ -219,7 +225,7 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
 
 
 def _with_wrapped_texts(curves: _Curves, width: float) -> _Curves:
-    """Return curves whose texts fit the legend of a figure of a width in mm; many panels make them long."""
+    """Return curves whose texts fit the legend of a figure of a width in mm."""
     texts = wrapped_texts(curves.texts.values(), legend_chars(width), None)
     rows = curves.rows
     marks = curves.target_marks
@@ -254,6 +260,37 @@ def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     if show_limits and n_needed_limits_text(curve):
         return f"{n_needed_text(curve)} [{n_needed_limits_text(curve)}]"
     return n_needed_text(curve)
+
+
+def _sample_size_layers(rows: pd.DataFrame, height: float) -> list[Any]:
+    """Return texts with the fewest cases of each curve, in the lower right corner of its panel.
+
+    Panels have a height in mm. No text is returned for more lines than have room there.
+    """
+    lines = list(rows["line"].cat.categories)
+    if rows["panel"].nunique() == 1 or len(lines) > _MAX_TEXT_LINES:
+        return []
+    texts = []
+    for _, curve in rows.groupby(["panel", "line"], observed=True):
+        n_below = len(lines) - 1 - lines.index(curve["line"].iloc[0])
+        text = curve.head(1).assign(
+            text=_sample_size_text(curve, show_limits=False),
+            x=rows["n_cases"].max(),
+            # percentage points of power
+            y=100 * n_below * LINE_MM / height,
+        )
+        texts.append(text)
+    layer = p9.geom_text(
+        p9.aes("x", "y", label="text", color="line"),
+        pd.concat(texts),
+        ha="right",
+        va="bottom",
+        size=_TEXT_PT,
+        family=font(),
+        show_legend=False,
+        inherit_aes=False,
+    )
+    return [layer]
 
 
 def _n_needed_limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
@@ -336,8 +373,10 @@ def _effect_note(frame: pd.DataFrame) -> str:
     return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
-def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
-    """Return a sentence on rings, bars and the numbers in the legend, with these numbers if there is none."""
+def _sample_size_note(
+    frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool, has_texts: bool
+) -> str:
+    """Return a sentence on rings, bars and the numbers of cases, with these numbers if none is drawn."""
     marks = []
     if len(curves.target_marks):
         marks.append("rings")
@@ -347,13 +386,16 @@ def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *
     if marks:
         beginning = f"{' and '.join(marks)}: fewest".capitalize()
     has_panels = curves.rows["panel"].nunique() > 1
-    sizes = "in brackets"
-    if not legend:
-        sizes = joined([_sample_size_text(curve, show_limits=not has_panels) for curve in curves_of(frame)])
-    if has_panels:
-        sizes += ", in the panels' order"
+    if has_texts:
+        sizes = "at the lower right"
+    elif has_panels:
+        sizes = "in the table of the plan"
+    elif legend:
+        sizes = "in brackets"
+    else:
+        sizes = joined([_sample_size_text(curve, show_limits=True) for curve in curves_of(frame)])
     limits = ""
-    if any(n_needed_limits_text(curve) for curve in curves_of(frame)):
+    if (has_bars or not has_panels) and any(n_needed_limits_text(curve) for curve in curves_of(frame)):
         level = level_text(LIMITS_LEVEL)
         limits = f" and their {level}% limits, as the pilot's spread is uncertain"
     target = level_text(frame.iloc[0]["target"])

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
+import plotnine as p9
 import pytest
 from display.plots.estimate_figures import nth_data
 from tests_support import raises
@@ -48,13 +49,27 @@ def test_rings_lie_on_the_target_where_it_is_reached():
     assert "(≤ 20)" in caption(figure)
 
 
-def test_groups_have_panels_and_their_numbers_stand_in_the_panels_order():
+def test_groups_have_panels_with_their_numbers():
     frame = plan(methods=("occlusion", "gradcam"), effects=(-0.1, -0.05), needed=(25, 45))
     frame.loc[frame["method"] == "gradcam", "n_needed"] += 1
     figure = ss.plot_power(frame, labels={"method": ["gradcam", "occlusion"]})
     assert list(figure.data["panel"].cat.categories) == ["Grad-CAM", "Occlusion"]
-    assert list(figure.data["line"].cat.categories) == ["effect −0.1 (26; 25)", "effect −0.05 (46; 45)"]
-    assert "in brackets, in the panels' order" in caption(figure)
+    assert list(figure.data["line"].cat.categories) == ["effect −0.1", "effect −0.05"]
+    found = nth_data(figure, 5).set_index(["panel", "line"])["text"].to_dict()
+    assert found == {
+        ("Grad-CAM", "effect −0.1"): "26",
+        ("Grad-CAM", "effect −0.05"): "46",
+        ("Occlusion", "effect −0.1"): "25",
+        ("Occlusion", "effect −0.05"): "45",
+    }
+    assert "Rings: fewest cases for 80% (at the lower right)." in caption(figure)
+
+
+def test_numbers_of_more_lines_than_have_room_are_in_the_plan():
+    effects = (-0.1, -0.08, -0.06, -0.04)
+    figure = ss.plot_power(plan(("occlusion", "gradcam"), effects, (10, 20, 30, 40)))
+    assert not any(isinstance(layer.geom, p9.geom_text) for layer in figure.layers)
+    assert "(in the table of the plan)" in caption(figure)
 
 
 def test_formulas_have_no_band_and_readers_are_lines():
