@@ -162,8 +162,9 @@ def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = Tr
     std_error = np.array([bias_error, limit_error, limit_error])
     df = float(n - 1)
     points = _limits_of_agreement(bias, sd)
-    half_width = t_quantile(level, df) * std_error
-    statistic = np.array([bias / bias_error, np.nan, np.nan])
+    # differences that do not vary say nothing of other cases
+    half_width = t_quantile(level, df) * np.where(std_error > 0, std_error, np.nan)
+    statistic = np.array([bias / bias_error if bias_error > 0 else np.nan, np.nan, np.nan])
     return Coefficients(
         estimate=points,
         std_error=std_error,

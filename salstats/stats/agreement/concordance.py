@@ -75,17 +75,23 @@ def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
     mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in pair_moments(readings, all_rows))
     rho = concordance(readings, all_rows)[0]
     n = len(readings.values)
-    r = covariance / np.sqrt(var_x * var_y)
-    u = (mean_x - mean_y) / (var_x * var_y) ** 0.25
-    variance = (
-        (1 - r**2) * rho**2 * (1 - rho**2) / r**2
-        + 2 * rho**3 * (1 - rho) * u**2 / r
-        - rho**4 * u**4 / (2 * r**2)
-    ) / (n - 2)
-    std_error = np.sqrt(variance)
-    z = fisher_z(rho, k=2)
-    # Delta method: the derivative of z with respect to rho is 1 / (1 - rho²).
-    z_error = std_error / (1 - rho**2)
+    # undefined for a rater who does not vary, for perfect agreement, and for two cases
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = covariance / np.sqrt(var_x * var_y)
+        u = (mean_x - mean_y) / (var_x * var_y) ** 0.25
+        variance = np.true_divide(
+            (1 - r**2) * rho**2 * (1 - rho**2) / r**2
+            + 2 * rho**3 * (1 - rho) * u**2 / r
+            - rho**4 * u**4 / (2 * r**2),
+            n - 2,
+        )
+        std_error = np.sqrt(variance)
+        z = fisher_z(rho, k=2)
+        # Delta method: the derivative of z with respect to rho is 1 / (1 - rho²).
+        z_error = std_error / (1 - rho**2)
+    if n <= 2:
+        std_error = np.full_like(std_error, np.nan)
+    z_error = np.where(np.isfinite(z_error) & (z_error > 0) & (n > 2), z_error, np.nan)
     df = np.array([np.nan])
     half_width = t_quantile(level, df) * z_error
     return Coefficients(

@@ -186,9 +186,10 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
         return (f_low - 1) / (f_low + k - 1), (f_high - 1) / (f_high + k - 1)
 
     # F ratios of ICC(1), and of ICC(2) and ICC(3)
-    f_within = msr / msw
-    f_error = msr / mse
-    a = k * icc2 / (n * (1 - icc2))
+    # undefined where readings of a case are all equal, or raters differ by a constant
+    f_within = msr / msw if msw > 0 else np.nan
+    f_error = msr / mse if mse > 0 else np.nan
+    a = k * icc2 / (n * (1 - icc2)) if icc2 < 1 else np.nan
     b = 1 + a * (n - 1)
     a_msc = a * msc
     b_mse = b * mse

@@ -176,7 +176,9 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     disagreement = _disagreement(categories, weighting)
     # statsmodels' variance is right only for weights in 0 ... 1.
     scaled_disagreement = disagreement / max(disagreement.max(), 1.0)
-    result = cohens_kappa(table, weights=scaled_disagreement)
+    # of one category alone kappa is 0 / 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = cohens_kappa(table, weights=scaled_disagreement)
     estimate = cohen_kappa(readings, equal_weights(readings), weighting)[0]
     coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
     statistic = ratio(estimate, np.array([result.std_kappa0]))
@@ -195,6 +197,6 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()
-    variance = 2 / (s**2 * n * k * (k - 1)) * (s**2 - (p * q * (q - p)).sum())
+    variance = ratio(2 * (s**2 - (p * q * (q - p)).sum()), s**2 * n * k * (k - 1))
     estimate = fleiss_kappa(readings, equal_weights(readings))[0]
     return normal_coefficients(estimate, np.array([np.sqrt(variance)]), level)

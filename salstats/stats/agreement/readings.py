@@ -292,8 +292,10 @@ def _effective_size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) ->
 def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
     """Return coefficients with limits estimate -+ normal quantile * standard error, and the test of 0."""
     df = np.full(len(estimate), np.nan)
-    half_width = t_quantile(level, df) * std_error
-    statistic = estimate / std_error
+    # an error of 0, as where all agree, says nothing of other cases
+    std_error_of_limits = np.where(std_error > 0, std_error, np.nan)
+    half_width = t_quantile(level, df) * std_error_of_limits
+    statistic = estimate / std_error_of_limits
     return Coefficients(
         estimate=estimate,
         std_error=std_error,

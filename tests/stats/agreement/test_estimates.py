@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -219,3 +221,39 @@ def test_readings_of_each_pair_are_counted():
         assert pairs.loc[pair, "n_cases"] == n_cases, pair
         assert pairs.loc[pair, "n"] == 2 * n_cases, pair
         assert pairs.loc[pair, "n_missing"] == 2 * (20 - n_cases), pair
+
+
+@pytest.mark.parametrize(
+    ("kind", "interval", "second_rater"),
+    [
+        ("bland-altman", "bland-altman", [1.0, 2.0, 3.0, 4.0]),
+        ("bland-altman", "bland-altman", [2.0, 3.0, 4.0, 5.0]),
+        ("ccc", "lin", [1.0, 2.0, 3.0, 4.0]),
+        ("ccc", "lin", [2.0, 2.0, 2.0, 2.0]),
+        ("icc", "mcgraw-wong", [1.0, 2.0, 3.0, 4.0]),
+    ],
+)
+def test_textbook_limits_and_tests_are_missing_where_nothing_varies(kind, interval, second_rater):
+    ratings = frame_of(np.column_stack([[1.0, 2.0, 3.0, 4.0], second_rater]), metric="rating")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ss.errors.SalstatsWarning)
+        found = ss.agreement(ratings, kind=kind, interval=interval)
+    assert found["estimate"].notna().all()
+    assert found[["statistic", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_lins_limits_need_three_cases():
+    ratings = frame_of(np.array([[0.1, 0.1], [0.2, 0.3]]), metric="rating")
+    with warns(match="no limits"):
+        found = ss.agreement(ratings, kind="ccc", interval="lin")
+    assert found[["std_error", "statistic", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_kappas_of_one_category_are_undefined_without_a_bare_warning():
+    ratings = frame_of(np.ones((5, 2)), metric="rating")
+    for kind, interval in (("fleiss", "fleiss"), ("cohen", "fleiss-cohen-everitt")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ss.errors.SalstatsWarning)
+            assert ss.agreement(ratings, kind=kind, interval=interval)["estimate"].isna().all()
