@@ -1,6 +1,6 @@
 """Forest plot of the decrease, or difference, of methods from a reference."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -429,18 +429,22 @@ def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
     return f"{difference}, method {MINUS} {reference}"
 
 
-def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
-    """Return estimate and interval of each row as text, with the mark of those inside a margin."""
+def interval_texts(estimates: Estimates, digits: int | Sequence[int], style: str) -> list[str]:
+    """Return estimate and interval of each row as text, with the mark of those inside a margin.
+
+    `digits` are the decimals of all rows, or of each.
+    """
     rows = zip(
         estimates.numbers("estimate"),
         estimates.numbers("conf_low"),
         estimates.numbers("conf_high"),
+        np.broadcast_to(digits, len(estimates)).tolist(),
         margin_marks(estimates),
         strict=True,
     )
     texts = []
-    for estimate, low, high, mark in rows:
-        texts.append(interval_text(estimate, low, high, digits, style, mark))
+    for estimate, low, high, row_digits, mark in rows:
+        texts.append(interval_text(estimate, low, high, row_digits, style, mark))
     return texts
 
 

@@ -56,7 +56,7 @@ from salstats.display.text.covariate_units import (
     per_covariate_units,
     without_intercepts,
 )
-from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
+from salstats.display.text.format import STYLES, count_range, count_text, decimals_of, reported_p, row_p_text
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -136,7 +136,8 @@ def plot_forest(  # noqa: C901
     intercept : bool
         Draw the intercepts of models too.
     digits : int, optional
-        Decimals of estimate and limits; by default 1 for percent, 2 for ratios, else 3.
+        Decimals of estimate and limits; by default 1 for percent, 2 for ratios (more for those below 0.1,
+        which have two significant digits), else 3.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     width : float
@@ -209,7 +210,7 @@ def plot_forest(  # noqa: C901
     columns = _text_columns(
         in_panels,
         heading=heading,
-        digits=decimals,
+        digits=_row_decimals(in_panels, decimals, more_for_small=ratio and digits is None),
         p_values=p_values,
         style=style,
     )
@@ -237,6 +238,7 @@ def plot_forest(  # noqa: C901
             arrows_note(frame, ends, decimals, style, named=False),
             _models_note(prepared, names),
             reference_note,
+            _direction_note(row_columns),
             interaction_note(differences, names),
             _count_note(prepared, in_panels, n_is_left_out="n" in columns and "n" not in fitted_columns),
             p_value_note,
@@ -495,6 +497,24 @@ def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
     return _DEFAULT_DIGITS
 
 
+def _row_decimals(estimates: Estimates, digits: int, *, more_for_small: bool) -> list[int]:
+    """Return the decimals of each row; with `more_for_small` two significant digits below 0.1."""
+    decimals = []
+    for number in estimates.numbers("estimate"):
+        n_decimals = digits
+        if more_for_small and 0 < number < 0.1:
+            n_decimals = decimals_of(number, 2)
+        decimals.append(n_decimals)
+    return decimals
+
+
+def _direction_note(row_columns: list[str]) -> str:
+    """Return the sentence on the direction of differences between levels that are headings and rows."""
+    if row_columns[1:] == ["reference_level"]:
+        return "Differences are the heading minus the row."
+    return ""
+
+
 def _column_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
     """Return the heading of the column of estimates."""
     if estimates.values("formula") or ratio:
@@ -507,7 +527,7 @@ def _column_heading(estimates: Estimates, labels: Labels, term: str | None, rati
 
 
 def _text_columns(
-    estimates: Estimates, heading: str, digits: int, p_values: bool, style: str
+    estimates: Estimates, heading: str, digits: list[int], p_values: bool, style: str
 ) -> dict[str, list[str]]:
     """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}

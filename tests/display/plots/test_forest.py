@@ -178,6 +178,21 @@ def test_a_forest_of_a_model_leaves_the_intercept_out_and_names_the_model():
         ss.plot_forest(coefficients.query("term == '(Intercept)'"))
 
 
+def test_ratios_below_a_tenth_have_two_significant_digits():
+    frame = subgroups().assign(exponentiated=True, estimate=[0.0228, 0.3, 2.5, 0.00041])
+    frame = frame.assign(conf_low=[0.0163, 0.2, 1.5, 0.0002], conf_high=[0.032, 0.4, 4.0, 0.0009])
+    shown = ["0.023 (0.016, 0.032)", "0.30 (0.20, 0.40)", "2.50 (1.50, 4.00)", "0.00041 (0.00020, 0.00090)"]
+    assert set(shown) <= set(drawn_texts(ss.plot_forest(frame, width=183)))
+    assert "0.02 (0.02, 0.03)" in drawn_texts(ss.plot_forest(frame, width=183, digits=2))
+
+
+def test_pairs_of_levels_say_which_is_subtracted_from_which():
+    model = ss.fit(ss.datasets.load_simulated(), "iou ~ method + task")
+    assert "the heading minus the row" in caption(ss.plot_forest(model.contrasts("method")))
+    gaps = model.contrasts("method", reference="human")
+    assert "the heading minus the row" not in caption(ss.plot_forest(gaps))
+
+
 def test_rows_without_an_estimate_say_so():
     frame = subgroups()
     frame.loc[2, "estimate"] = np.nan
