@@ -17,9 +17,9 @@ from salstats.readers.chexlocalize_study import PATIENT
 from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
-from salstats.scoring.masking import value_of
+from salstats.scoring.masking import Key, value_of
 from salstats.studies.declarations import Need
-from salstats.studies.options import check_enough_replicates, names_in
+from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
 from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs, inference_of, true_positive
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
 from salstats.studies.saporta2022.study_frames import (
@@ -98,7 +98,7 @@ class SlicedScores:
     #: Features of `labels_and_features_of`.
     features: pd.DataFrame
     #: Probability cut-offs by task and method, None for any; empty without the option.
-    cutoffs: dict[tuple[str | None, str | None], float]
+    cutoffs: dict[Key, float]
 
     @property
     def available(self) -> frozenset[Need]:
@@ -186,9 +186,9 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
-    cutoffs = _read_cutoffs(options.cutoff)
-    if cutoffs:
+    if options.cutoff:
         _check_can_cut(full)
+    cutoffs = _read_cutoffs(options.cutoff, full)
     full = _add_labels(full).drop(columns=list(FEATURES), errors="ignore")
     return SlicedScores(true_positives, full, features, cutoffs)
 
@@ -449,19 +449,32 @@ def _add_labels(full: pd.DataFrame) -> pd.DataFrame:
     return full.assign(label=is_positive.to_numpy(dtype="float64", na_value=np.nan))
 
 
-def _read_cutoffs(texts: list[str] | None) -> dict[tuple[str | None, str | None], float]:
-    """Read cut-offs by task and method, None for all: N, FILE, METHOD=N or METHOD=FILE; a file is by task."""
-    cutoffs: dict[tuple[str | None, str | None], float] = {}
-    for text in texts or []:
-        name, equals, value = text.rpartition("=")
-        method = None
-        if equals:
-            method = name
+def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, float]:
+    """Read cut-offs by task and method, None for all: N, FILE, METHOD=N or METHOD=FILE; a file is by task.
+
+    They are checked against the methods of the full slice.
+    """
+    given = values_by_option_and_method(cutoff=texts).get("cutoff", {})
+    if isinstance(given, str):
+        given = {(None, None): given}
+    cutoffs: dict[Key, float] = {}
+    for (_, method), text in given.items():
         try:
-            cutoffs[None, method] = float(value)
+            cutoffs[None, method] = float(text)
         except ValueError:
-            for (task, file_method), number in read_thresholds(Path(value), what="cutoff").items():
+            for (task, file_method), number in read_thresholds(Path(text), what="cutoff").items():
                 cutoffs[task, file_method or method] = number
+    methods = sorted({str(name) for name in full["method"]} - {HUMAN})
+    for (_, method), value in cutoffs.items():
+        if method is not None and method not in methods:
+            raise SalstatsError(
+                Setting("cutoff"),
+                f" names method {method!r}, and the full slice has {quoted(methods)}",
+                value=method,
+                choices=methods,
+            )
+        if not 0 <= value <= 1:
+            raise ValueRangeError(Setting("cutoff"), f" must lie between 0 and 1; got {value!r}", value=value)
     return cutoffs
 
 

@@ -132,6 +132,23 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
 
 
 @pytest.mark.parametrize(
+    ("cutoff", "kind", "value"),
+    [
+        (["gradcm=0.4"], SalstatsError, "gradcm"),
+        ([f"{METHOD}:dense=0.4"], SalstatsError, f"{METHOD}:dense"),
+        (["human=0.4"], SalstatsError, "human"),
+        ([f"{METHOD}=0.4,lrp=0.2"], SalstatsError, "lrp"),
+        ([f"{METHOD}=0.4", f"{METHOD}=0.1"], SalstatsError, f"{METHOD}=0.1"),
+        (["40"], ValueRangeError, 40.0),
+        (["-1"], ValueRangeError, -1.0),
+    ],
+)
+def test_a_cut_off_of_no_method_or_probability_is_an_error(scores, full, cutoff, kind, value):
+    with raises(kind, option="cutoff", value=value):
+        read_slices(scores, options_of(full_scores=[full], cutoff=cutoff))
+
+
+@pytest.mark.parametrize(
     ("lacking", "sentence"),
     [
         (["prob"], "Extended Data 9: not made, needs the column prob$"),
