@@ -136,11 +136,16 @@ def _arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
     """Write keyword arguments as those of the command: `replicates=200` is `--replicates=200`."""
     arguments = []
     for name, value in options.items():
-        if value is None or value is False:
+        if value is None:
             continue
         if name not in parser.options:
             raise unknown_option(name, parser.prog, parser.options)
         flag = flag_of(parser.options[name])
+        if value is False:
+            # Options that are not given are false, but for those with a third answer, that nothing is said.
+            if isinstance(parser.options[name], argparse.BooleanOptionalAction):
+                arguments.append(flag.replace("--", "--no-", 1))
+            continue
         if value is True:
             arguments.append(flag)
             continue

@@ -1,6 +1,7 @@
 """`ss.reproduce`: frames of a study from frames, files and options, the same as the command writes."""
 
 import json
+import warnings
 from dataclasses import replace
 
 import gaze_files
@@ -196,6 +197,18 @@ def test_every_study_is_made_of_all_its_data_in_both_modes(results, arguments, c
 def test_what_cannot_be_used_is_named(options, kind, fields):
     with raises(kind, **fields):
         ss.reproduce(**options)
+
+
+def test_an_option_that_is_said_to_be_false_is_not_as_one_that_is_not_given(tmp_path):
+    recordings = gaze_files.write_release(tmp_path / "recordings")
+    maps = gaze_files.write_maps(tmp_path / "maps", shape=(9, 9))
+    warned = {}
+    for padded in (None, False):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ss.reproduce("lanfredi2021", raw=recordings, maps={"cam": maps}, padded=padded, replicates=2)
+        warned[padded] = any(getattr(warning.message, "option", None) == "padded" for warning in caught)
+    assert warned == {None: True, False: False}
 
 
 def test_a_file_of_scores_that_is_not_there_is_named():
