@@ -143,6 +143,7 @@ def save_figure(
     ('fig2.pdf', b'%PDF', 'Bars: 95% Wilson score intervals, u')
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
+    check_choice(journal, tuple(COLUMNS_MM), "journal")
     if isinstance(width, str):
         width = _column_width_mm(width, journal) / _MM.get(unit, 1.0)
     width_inches, _ = size_inches(figure, width, height, unit)
@@ -183,7 +184,6 @@ def _warn_of_further_files(names: Sequence[str]) -> None:
 def _column_width_mm(width: str, journal: str) -> float:
     """Return the width in mm of one or two columns of a journal."""
     check_choice(width, _WIDTHS, "width")
-    check_choice(journal, tuple(COLUMNS_MM), "journal")
     return COLUMNS_MM[journal][_WIDTHS.index(width)]
 
 

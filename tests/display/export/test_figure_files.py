@@ -120,6 +120,8 @@ def test_an_unknown_width_or_journal_is_an_error(figure, tmp_path):
         ss.save_figure(figure, tmp_path / "f.png", width="half")
     with raises(ValueRangeError, option="journal", value="naturre", choices=tuple(COLUMNS_MM)):
         ss.save_figure(figure, tmp_path / "f.png", width="single", journal="naturre")
+    with raises(ValueRangeError, option="journal", value="naturre"):
+        ss.save_figure(figure, tmp_path / "f.png", width=89, journal="naturre")
 
 
 def test_the_caption_stands_beside_the_figure_once_for_all_formats(tmp_path):
