@@ -297,20 +297,21 @@ def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Word
     correlations = all_correlations.subset(all_correlations.frame["x"] == metric)
     if np.isnan(correlations.reported_p_values).all():
         return ""
-    name = wording.column(str(correlations.frame["y"].iloc[0]))
+    # the sentence before this one may be of the scores, so the metric is named again
+    start = f" With {wording.column(str(correlations.frame['y'].iloc[0]))}, {wording.metric(metric)}"
     n_significant = {}
     for verb, is_significant in _significant_directions(correlations, wording).items():
         if is_significant.any():
             n_significant[verb] = int(is_significant.sum())
     if len(correlations) == 1:
         if n_significant:
-            return f" With {name} it {' and '.join(n_significant)}."
-        return f" It was not shown to rise or fall with {name}."
+            return f"{start} {' and '.join(n_significant)}."
+        return f"{start} was not shown to rise or fall."
     group_noun = "methods"
     if len(correlations.values("task")) > 1:
         group_noun = "combinations of method and task"
     groups = f"{len(correlations)} {group_noun}"
     if n_significant:
         clauses = [f"{verb} in {n}" for verb, n in n_significant.items()]
-        return f" With {name} it {' and '.join(clauses)} of {groups}."
-    return f" It was not shown to rise or fall with {name} ({groups})."
+        return f"{start} {' and '.join(clauses)} of {groups}."
+    return f"{start} was not shown to rise or fall ({groups})."

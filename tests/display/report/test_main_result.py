@@ -128,7 +128,7 @@ def check_distance(text, frames, metric, best):
         assert left + round(decrease.loc[same, "estimate"].iloc[0], 1) == pytest.approx(100, abs=0.051)
 
 
-def check_found(text, frames, column):
+def check_found(text, frames, column, metric):
     """The third sentence against the slopes of scores, and the correlations with the confidence."""
     slopes = frames.get("regression", pd.DataFrame(columns=["reference", "p_adjusted", "estimate"]))
     slopes = slopes[slopes["reference"].isna()] if "reference" in slopes else slopes
@@ -141,8 +141,11 @@ def check_found(text, frames, column):
         # also of methods that could not be tested, of which nothing was shown
         of = f" ({n} of {len(slopes)} methods)" if len(slopes) > 1 else ""
         assert (f"{way} with {column}" in text) == (f"{way} with {column}{of}" in text) == (n > 0)
-        said = f"it {way}." if len(correlations) == 1 else f"{way} in {n_pairs} "
-        assert (said in text) == (f"{way} in " in text or f"it {way}" in text) == (n_pairs > 0)
+        one_group = len(correlations) == 1
+        said = f", {metric} {way}." if one_group else f"{way} in {n_pairs} "
+        assert (said in text) == (f"{way} in " in text or f", {metric} {way}." in text) == (n_pairs > 0)
+    if correlations["p_adjusted"].notna().any():
+        assert re.search(rf"\. With [^,.]+, {re.escape(metric)} (was not shown to rise|rose|fell)", text)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -199,7 +202,7 @@ def test_first_sentences_agree_with_the_tables(drawn):
         check_distance(distance, frames, metric, min(named(distance)))
         assert named(distance) <= named(best.partition(";")[0])
         assert HUMAN in distance
-    check_found(found, frames, words.column("size"))
+    check_found(found, frames, words.column("size"), words.metric(metric))
 
 
 def selected(scores, *methods, metric="iou", task=None):
