@@ -231,13 +231,19 @@ def _raise_different_values(
     values = data[column].iloc[rows].dropna().unique()
     unit_columns = [name for name in units.name.split(", ") if name in data.columns]
     unit_text = named_row(data, unit_columns or ["case"], int(rows[0]))
+    # the unit in which values differ is no remedy
+    finer_unit = ""
+    if "task" not in unit_columns:
+        finer_unit = ", such as case and task together"
+        if "case" not in unit_columns and unit_columns:
+            finer_unit = ", such as case, or case and task together"
     raise ColumnError(
         f"column {column!r} differs within {unit_text}{and_n_more(differing_units.tolist())}: "
         f"{quoted(values)}",
         hint=Message(
             f"keep one value for each {units.name}, as over_views() does, or let ",
             Setting("unit"),
-            " name what has one, such as case, or case and task together",
+            f" name what has one{finer_unit}",
         ),
         column=column,
         rows=rows.tolist(),

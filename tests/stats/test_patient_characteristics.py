@@ -157,6 +157,15 @@ def test_a_value_that_differs_within_a_patient_names_column_patient_and_remedy(p
     assert both["n_units"].tolist() == [6, 3, 9]
 
 
+def test_a_remedy_names_no_unit_in_which_values_differ():
+    findings = pd.DataFrame({"case": list("aabb"), "task": list("xyxy"), "size": [1.0, 2.0, 3.0, 3.0]})
+    with raises(ColumnError, column="size") as case_error:
+        describe_patients(findings, "size", continuous="size")
+    assert "such as case and task together" in str(case_error.value)
+    pairs = describe_patients(findings, "size", continuous="size", unit=["case", "task"])
+    assert "N, pairs of case and task." in ss.table_patients(pairs).as_raw_html()
+
+
 def test_units_are_cases_where_there_are_no_patients():
     scores = ss.datasets.load_simulated().drop(columns="patient")
     scores = scores.assign(site=scores["case"].str[-1])

@@ -20,6 +20,8 @@ from salstats.display.text.format import (
     decimals_of,
     fixed_text,
     interval_text,
+    joined,
+    noun,
     plural,
 )
 from salstats.display.text.labels import Labels
@@ -246,7 +248,11 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
 def _count_and_missing_note(characteristics: Estimates) -> str:
     """Say what N counts and, where values are missing, that these are left out."""
     unit = str(characteristics.only_value("unit") or "unit")
-    count_note = f"N, {plural(unit)}."
+    units = plural(unit)
+    unit_columns = unit.split(", ")
+    if len(unit_columns) == 2:
+        units = f"pairs of {joined([noun(column) for column in unit_columns])}"
+    count_note = f"N, {units}."
     if not characteristics.numbers("n_missing").any():
         return count_note
     return paragraph(count_note, "Missing values are left out of percentages and statistics.")

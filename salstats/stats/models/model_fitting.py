@@ -458,6 +458,8 @@ def _pools_tasks(
     With a given `by` nothing counts as pooled.
     """
     remedy = "add + {terms} to the formula"
+    if formula.random:
+        remedy = "add + {terms} or + (1|{first}) to the formula"
     pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
     if pooled is None:
         return False

@@ -95,7 +95,7 @@ def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool
     """
     if errors is None:
         errors = RECOMMENDED
-    kind = check_choice(errors, CHOICES, "errors")
+    kind = _checked_kind(errors)
     if kind == RECOMMENDED:
         kind = family.errors[0]
     elif kind not in family.errors:
@@ -126,6 +126,19 @@ def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool
             hint=Message("it needs ", Setting("reml", True)),
         )
     return kind
+
+
+def _checked_kind(errors: str) -> str:
+    """Return the name of a kind of standard errors, which may be written in capitals."""
+    name = errors.lower() if isinstance(errors, str) else errors
+    if name == "cr1":
+        raise ValueRangeError(
+            Setting("errors", errors),
+            " is not known",
+            hint=f"did you mean 'cluster'? It is one of {', '.join(CHOICES)}",
+            choices=CHOICES,
+        )
+    return check_choice(name, CHOICES, "errors")
 
 
 def _unsupported_errors(family: Family, kind: str) -> ValueRangeError:

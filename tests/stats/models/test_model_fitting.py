@@ -34,6 +34,16 @@ def test_scores_of_several_metrics_in_one_model_warn(drawn_scores):
     ss.regress(drawn_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
 
 
+def test_pooled_tasks_of_a_mixed_model_may_have_a_random_effect(drawn_scores):
+    iou = drawn_scores.query("metric == 'iou'")
+    with warns_too(match=r"add \+ task or \+ \(1\|task\) to the formula"):
+        ss.fit(iou, "iou ~ prob + (1|case)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of five tasks the variance may be 0
+        warnings.filterwarnings("error", "scores of")
+        ss.fit(iou, "iou ~ prob + (1|case) + (1|task)")
+
+
 def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(drawn_table):
     rows = drawn_table.drop(columns=["case", "patient"])
     rows = rows.assign(twice=2 * rows["prob"], one=1.0)

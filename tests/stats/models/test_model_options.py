@@ -19,6 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
             ValueRangeError,
             {"option": "errors", "value": "hc2", "choices": BETA_ERRORS},
         ),
+        # what tables print, and R's clubSandwich calls it
+        ({"errors": "CR1"}, ValueRangeError, {"option": "errors", "value": "CR1", "match": "mean 'cluster'"}),
         ({"errors": "robust"}, ValueRangeError, {"option": "errors", "value": "robust", "choices": CHOICES}),
         (
             {"errors": "classical", "unit": "patient"},
@@ -32,3 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
 def test_options_that_make_no_sense_are_refused(drawn_table, options, error, fields):
     with raises(error, **fields):
         ss.regress(drawn_table, "iou ~ prob", **options)
+
+
+def test_kinds_of_errors_may_be_written_in_capitals(drawn_table):
+    assert set(ss.regress(drawn_table, "iou ~ prob", errors="CR2")["errors"]) == {"cr2"}
