@@ -496,3 +496,8 @@ def text_column(values: Iterable[str | None]) -> Any:
 def integer_column(values: Iterable[int | None]) -> Any:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")
+
+
+def flags_of(column: pd.Series) -> pd.Series:
+    """Return a column of True and False; files hold these as 1 and 0 or as text."""
+    return column.astype(str).str.lower().isin(["true", "1", "1.0"])

@@ -13,7 +13,7 @@ from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, names_of_dotted_columns
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, names_of_dotted_columns
 from salstats.stats.adjust import check_procedure
 from salstats.study import HUMAN
 
@@ -267,7 +267,7 @@ def read_estimates(
         elif column in ("conf_low", "conf_high"):
             rows[column] = np.nan
     if "exponentiated" in rows.columns:
-        rows["exponentiated"] = _flags_of(rows["exponentiated"])
+        rows["exponentiated"] = flags_of(rows["exponentiated"])
     return Estimates(rows, name, tuple(grouping_columns(rows)))
 
 
@@ -301,11 +301,6 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     if "reference" in columns and frame["reference"].nunique() > 1:
         keys.append("reference")
     return keys
-
-
-def _flags_of(column: pd.Series) -> pd.Series:
-    """Return a column of True and False; files hold these as 1 and 0 or as text."""
-    return column.astype(str).str.lower().isin(["true", "1", "1.0"])
 
 
 def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:

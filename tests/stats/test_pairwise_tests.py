@@ -87,6 +87,17 @@ def test_limits_of_ranks_turn_with_the_metric(scores):
     np.testing.assert_array_equal(less["conf_low"], 6 - more["conf_high"])
 
 
+def test_limits_of_ranks_read_flags_as_text(scores):
+    found = ss.significance_map(scores.assign(metric="assd"), by="task", test="t", unit="case")
+    as_text = found.astype({"larger_is_better": str, "better": str})
+    pd.testing.assert_frame_equal(ss.rank_limits(as_text), ss.rank_limits(found))
+
+
+def test_methods_are_no_groups_of_a_map_of_methods(scores):
+    with raises(ColumnError, option="by", column="method"):
+        ss.significance_map(scores, by=["task", "method"])
+
+
 def test_limits_of_ranks_need_tests_that_hold_together(scores):
     for procedure in ("none", "BH", "hochberg"):
         found = ss.significance_map(scores, by="task", test="t", unit="case", adjust=procedure)

@@ -114,7 +114,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_groups(scores, ranking_options.by, ranking_options.last_group)
-    scheme = _ranking_scheme(ranking_options, groups)
+    scheme = _ranking_scheme(ranking_options)
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
@@ -181,12 +181,8 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     )
 
 
-def _ranking_scheme(ranking_options: RankingOptions, groups: Sequence[str]) -> Scheme:
+def _ranking_scheme(ranking_options: RankingOptions) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
-    if "method" in groups:
-        raise ColumnError(
-            Setting("by"), " has 'method', which is what is ranked", hint="leave it out", column="method"
-        )
     check_choice(ranking_options.pairs, PAIRS, "pairs")
     check_choice(ranking_options.ties, TIES, "ties")
     scheme = RECORDS[check_choice(ranking_options.scheme, SCHEMES, "scheme")]
@@ -289,6 +285,10 @@ def ranking_groups(
     A column that is empty in all rows is no default; one that is empty in some rows is an error.
     """
     groups = check_by(scores, by, RANKED_BY)
+    if "method" in groups:
+        raise ColumnError(
+            Setting("by"), " has 'method', which is what is ranked", hint="leave it out", column="method"
+        )
     if by is None:
         groups = [column for column in groups if scores[column].notna().any()]
     if last_group is not None:
