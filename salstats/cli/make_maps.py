@@ -88,7 +88,7 @@ def make_maps(
         **run_options,
     )
     print(
-        f"Maps of {len(cases)} images written to {output}: "
+        f"Maps of {len(cases)} images written to {output}; with masks TRUTH/TASK/CASE.png: "
         f"salstats score {output} --truth TRUTH -o scores.csv"
     )
 

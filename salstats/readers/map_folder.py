@@ -44,7 +44,8 @@ def read_map_folder(
         readers' masks there may be no table, and no map.
     truth : path, optional
         The masks of the truth: a JSON file, case -> task -> COCO run-length code; or a folder of masks,
-        TASK/CASE.png (or what else `read_mask` reads). By default `truth.json` or `truth` in the folder.
+        TASK/CASE.png (or what else `read_mask` reads), or CASE.png if all maps are of one task. By default
+        `truth.json` or `truth` in the folder.
         "majority" or "staple": the consensus of the readers, see `Study.with_truth`.
     human : path or dict, optional
         The masks that people drew, in the same form; their method is `human`. By default `human.json` or
@@ -119,7 +120,9 @@ def read_map_folder(
     # several readers can be compared without maps
     if len(masks_of_readers) < 2 or (root / TABLE).exists():
         rows = read_map_rows(root)
-    true_masks = _masks(root, "truth", truth)
+    tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
+    only_task = tasks_of_maps[0] if len(tasks_of_maps) == 1 else None
+    true_masks = _masks(root, "truth", truth, only_task)
     if true_masks is None:
         if not without_truth and len(masks_of_readers) < 2:
             raise InputFileError(
@@ -288,8 +291,11 @@ def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
     return first_value
 
 
-def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
-    """Read the masks of a path, or else of NAME.json or NAME in the folder; None where there are none."""
+def _masks(folder: Path, name: str, path: PathLike | None, only_task: str | None = None) -> CaseFile | None:
+    """Read the masks of a path, or else of NAME.json or NAME in the folder; None where there are none.
+
+    With `only_task` the masks may lie in no folder of a task, see `read_case_masks`.
+    """
     if path is not None:
         paths = [Path(path)]
     else:
@@ -302,7 +308,7 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
         )
     if not paths:
         return None
-    return read_case_masks(paths[0])
+    return read_case_masks(paths[0], only_task)
 
 
 def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:

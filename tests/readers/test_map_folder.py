@@ -6,6 +6,7 @@ import warnings
 
 import cv2
 import numpy as np
+import pandas as pd
 import pytest
 from map_folders import (
     ABSENT,
@@ -157,6 +158,19 @@ class TestWhatOthersWrite:
         study = read_map_folder(folder)
         assert study.series == tuple(Series(m) for m in METHODS)
         assert all(c.patient is None and not c.labels for c in study)
+
+    def test_masks_of_a_single_task_may_lie_in_no_folder_of_a_task(self, tmp_path):
+        folder = write_by_hand(tmp_path / "by_hand")
+        header, rows = table(folder)
+        several_tasks = ss.read_study(folder)
+        flat = folder / "truth" / TASKS[0]
+        with raises(InputFileError, match="lies in no folder of its task"):
+            read_map_folder(folder, truth=flat)
+        write_table(folder, header, [row for row in rows if row["task"] == TASKS[0]])
+        one_task = ss.score(read_map_folder(folder, truth=flat), metrics=METRICS)
+        expected = ss.score(several_tasks, metrics=METRICS)
+        expected = expected[expected["task"] == TASKS[0]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(one_task, expected, check_dtype=False)
 
     @pytest.mark.parametrize("suffix", [".png", ".tif", ".npz"])
     def test_maps_in_other_files(self, folder, suffix):
