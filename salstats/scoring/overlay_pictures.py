@@ -259,16 +259,20 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
     mask = None
     if content.mask is not None and keeps:
         mask = decode(content.mask)
+    saliency = None
     peak = None
     mask_options: dict[str, Any] = {}
     if content.saliency is not None:
         if not is_finite(content.saliency):
             return _MethodContent(note=NOT_FINITE)
         on_image = setting.on_image(content.saliency, shape)
-        if on_image.peak is None:
+        # a constant map is not shown beside a stored mask
+        if on_image.peak is not None:
+            saliency = content.saliency
+            # from the corner of pixel (0, 0) instead of its centre
+            peak = np.array([on_image.peak], dtype=np.float64) + 0.5
+        elif content.mask is None:
             return _MethodContent(note=CONSTANT)
-        # from the corner of pixel (0, 0) instead of its centre
-        peak = np.array([on_image.peak], dtype=np.float64) + 0.5
         # a stored mask precedes one made of the map, as in `score`
         if content.mask is None:
             mask_options = {
@@ -282,7 +286,7 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
     note = ""
     if mask is None or not mask.any():
         note = EMPTY
-    return _MethodContent(note, content.saliency, mask, peak, mask_options)
+    return _MethodContent(note, saliency, mask, peak, mask_options)
 
 
 def _content(case: Case, task: str, series: Series) -> Content | None:

@@ -100,6 +100,9 @@ def test_a_stored_mask_precedes_one_made_of_the_map():
     np.testing.assert_allclose(extent(shown.lines["mask"]), [0.5, 9.5, 0.5, 9.5])
     assert shown.threshold is None
     assert "peak" in shown.points
+    constant = answer("Edema", saliency=np.ones((6, 8)), mask=encode(box(0, 10, 0, 10)))
+    shown = picture(replace(A, predictions=(constant,)), "Edema")
+    assert (shown.saliency, shown.note, "mask" in shown.lines) == (None, "", True)
     masked = answer("Edema", mask=encode(box(0, 10, 0, 10)))
     shown = picture(replace(A, predictions=(masked,)), "Edema")
     assert (shown.saliency, shown.note, set(shown.points)) == (None, "", set())
