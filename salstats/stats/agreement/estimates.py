@@ -206,7 +206,9 @@ def agreement(  # noqa: C901
     _warn_of_undefined(keys, results, term_positions, design.repeat_columns)
     _warn_of_units(keys, results, interval_record)
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
-    if record.needs != CONTINUOUS and record.name != "ac1":
+    values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
+    is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
+    if record.needs != CONTINUOUS and record.name != "ac1" and is_categorical:
         has_few_minority_units = _few_minority_mask_with_warning(keys, results)
 
     # From here on there is a row per result and term.

@@ -257,3 +257,11 @@ def test_kappas_of_one_category_are_undefined_without_a_bare_warning():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ss.errors.SalstatsWarning)
             assert ss.agreement(ratings, kind=kind, interval=interval)["estimate"].isna().all()
+
+
+def test_alpha_of_few_continuous_scores_has_no_rare_categories(values):
+    assert len(np.unique(values[:6])) == values[:6].size
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "only")
+        found = ss.agreement(frame_of(values[:6]), kind="krippendorff")
+    assert "caution" not in found or found["caution"].isna().all()
