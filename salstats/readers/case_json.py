@@ -149,7 +149,8 @@ def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]])
         if case not in shapes:
             continue
         for task, points in points_of_task.items():
-            # as in masks, a fraction counts to the pixel it falls into
+            # a fraction is cut off, toward zero, as where points are scored
+            points = np.trunc(points)
             if ((points < 0) | (points >= shapes[case])).any():
                 outside.append(points_file.location(case, task))
     _warn(outside, "points lie outside their image and hit nothing")

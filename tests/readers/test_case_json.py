@@ -1,5 +1,7 @@
 """JSON files of masks, outlines and points: what is said of damaged ones."""
 
+import warnings
+
 import numpy as np
 import pytest
 from chexlocalize_files import (
@@ -157,6 +159,14 @@ def test_points_outside_the_image_stay_with_one_warning(folder):
         study = read_chexlocalize(folder)
     assert len(caught) == 1
     assert answer(study, method=HUMAN).points.tolist() == [[3, WIDTH], [3, 5]]
+
+
+def test_a_point_cut_off_to_the_first_row_is_inside(folder):
+    points = {ONE: {"Edema": [[3, -0.5]]}}
+    write_json(folder / "hb_salient_pts_val.json", points)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "points")
+        read_chexlocalize(folder)
 
 
 def test_people_who_marked_no_case_of_unknown_size_are_asked_for_it(folder):
