@@ -121,7 +121,15 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
 
 def _options_text(options: Mapping[Any, Any]) -> str:
     """Return the options of a curve, by column, in words."""
-    return ", ".join(_OPTION_TEXTS[column].format(value) for column, value in options.items())
+    texts = []
+    for column, value in options.items():
+        # curves put together need not have the same columns
+        if pd.isna(value):
+            continue
+        if column == "n_steps":
+            value = int(value)
+        texts.append(_OPTION_TEXTS[column].format(value))
+    return ", ".join(texts)
 
 
 def _check_fractions(

@@ -51,6 +51,9 @@ def test_scores_stand_as_the_curves_do_and_keep_how_they_were_made():
     named = ["case", "task", "method", "metric", "patient"]
     assert list(scores.columns) == [*named, "score", "prob", "curve_options", "reason"]
     assert set(scores["curve_options"]) == {"baseline zero, 2 steps, softmax"}
+    without = pd.concat(parts).drop(columns=["baseline", "n_steps"]).assign(method="other")
+    together = curve_scores(pd.concat([*parts, without]))
+    assert set(together["curve_options"]) == {"baseline zero, 2 steps, softmax", "softmax"}
     assert scores["reason"].isna().all()
     assert scores[["case", "task"]].apply(tuple, axis=1).tolist() == [
         ("z", "Edema"), ("a", "Edema"), ("z", "Atelectasis"),
