@@ -196,7 +196,8 @@ def noun(column: str) -> str:
     nouns = []
     for name in column.split(", "):
         text = name.replace("_", " ")
-        nouns.append(re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", text))
+        # "id" belongs to words such as "steroid"
+        nouns.append(re.sub(r"(?<=\w)(?:[ .-]id|ID|(?<=patient)id|(?<=case)id|(?<=study)id)$", "", text))
     joined_nouns = " and ".join(nouns)
     if " and " in joined_nouns:
         return f"{joined_nouns} cluster"
@@ -237,7 +238,7 @@ def counted_range(values: Iterable[float], singular: str) -> str:
     counts = list(values)
     noun_text = plural(singular)
     if max(counts) == 1:
-        noun_text = singular.replace("_", " ")
+        noun_text = noun(singular)
     return f"{count_range(counts)} {noun_text}"
 
 

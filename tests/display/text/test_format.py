@@ -188,9 +188,9 @@ def test_counts_have_commas_and_ranges_their_ends():
 
 
 def test_nouns_of_columns_have_plurals():
-    columns = ("patient_id", "PatientID", "exam_day", "site, patient", "id")
+    columns = ("patient_id", "PatientID", "exam_day", "site, patient", "id", "patientid", "carotid")
     assert [noun(column) for column in columns] == [
-        "patient", "Patient", "exam day", "site and patient cluster", "id",
+        "patient", "Patient", "exam day", "site and patient cluster", "id", "patient", "carotid",
     ]  # fmt: skip
     singulars = ("patient", "study_id", "class", "exam_day", "box", "branch", "dish", "site, patient")
     assert [plural(word) for word in singulars] == [
@@ -209,6 +209,7 @@ def test_nouns_of_columns_have_plurals():
     assert [counted_range(counts, "exam_case") for counts in ranges] == [
         "1 exam case", "1 to 3 exam cases", "2 exam cases",
     ]  # fmt: skip
+    assert counted_range([1, 1], "patient_id") == counted(1, "patient_id") == "1 patient"
 
 
 def test_items_of_a_sentence_are_joined():
