@@ -42,8 +42,9 @@ def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
         return margin_span_text(low, high, percent)
     texts = []
     for metric in metrics:
-        low, high = bounds[rows.frame["metric"] == metric].iloc[0]
-        texts.append(f"{margin_span_text(low, high, percent)} ({labels.value('metric', metric)})")
+        metric_bounds = bounds[rows.frame["metric"] == metric].drop_duplicates()
+        spans = [margin_span_text(low, high, percent) for low, high in metric_bounds.to_numpy()]
+        texts.append(f"{' or '.join(spans)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 

@@ -37,6 +37,11 @@ OPEN = ("iou", "lower", -0.05, 0.05, 0.9)
             "†Equivalent or not inferior: shown to lie within −0.05 to 0.05 (IoU) and above −0.1 (Hit rate) "
             "(two one-sided tests, P < 0.05).",
         ),
+        (
+            [EQUIVALENT, ("iou", "lower", -0.3, 0.3, 0.9)],
+            "†Equivalent: shown to lie within −0.05 to 0.05 or within −0.3 to 0.3 (IoU) "
+            "(two one-sided tests, P < 0.05).",
+        ),
     ],
 )
 def test_the_note_says_what_was_shown_of_which_margin(rows, note):
