@@ -434,7 +434,7 @@ def _best_estimates(
         methods = estimates.values("method")
         excluded += [name for name in references if name in methods and name not in excluded]
     best = best_rows(estimates, keys, compared_columns, excluded, directions)
-    note = notes.best_note(best, compared_columns, excluded, labels)
+    note = notes.best_note(best, compared_columns, excluded, labels, estimates.values("method"))
     term = TERMS.get(str(estimates.term))
     is_contrast = term is not None and term.contrast
     has_paired_differences = notes.is_paired(estimates) and not is_contrast

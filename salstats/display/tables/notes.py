@@ -107,9 +107,13 @@ def _average_text(averages: Estimates) -> str:
 
 
 def best_note(
-    best: BestEstimates, compared_columns: Sequence[str], exclude: Sequence[str], labels: Labels
+    best: BestEstimates,
+    compared_columns: Sequence[str],
+    exclude: Sequence[str],
+    labels: Labels,
+    methods: Sequence[object] = (),
 ) -> str:
-    """Say what bold means, and of which metrics no estimate can be bold."""
+    """Say what bold means, and of which metrics no estimate can be bold; `methods` are those of the table."""
     unknown_note = ""
     if best.unknown:
         metrics = joined([labels.value("metric", metric) for metric in best.unknown])
@@ -125,14 +129,19 @@ def best_note(
         metrics = joined([labels.value("metric", metric) for metric in best.smaller])
         text += f" (the smallest for {metrics})"
     if exclude:
-        text += f", {joined([labels.value(compared_columns[0], value) for value in exclude])} not competing"
+        names = []
+        for value in exclude:
+            # methods can be excluded where another column is compared
+            column = "method" if value in methods else compared_columns[0]
+            names.append(labels.value(column, value))
+        text += f", {joined(names)} not competing"
     return f"{text}. {unknown_note}".strip()
 
 
 def _heading_in_sentence(column: str, labels: Labels) -> str:
     """Return a column's heading as it stands inside a sentence: "Task" as "task", "IoU" as it is."""
     heading = labels.column(column)
-    is_word = heading[1:2].islower()
+    is_word = heading[1:].partition(" ")[0].islower()
     if is_word:
         return heading[:1].lower() + heading[1:]
     return heading
@@ -267,7 +276,8 @@ def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
         return f"{metrics}: undefined where a map is 0 at a fixation."
     text = _SCORING_WORDS.get(str(value), str(value))
     if isinstance(value, float):
-        text = f"{value:g}"
+        # a whole number in a column with gaps is one all the same
+        text = str(int(value)) if value.is_integer() else f"{value:g}"
     return _SCORING_SENTENCES[column].format(metrics=metrics, value=text)
 
 

@@ -227,7 +227,8 @@ def table_regression(
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
         p_value_note,
-        tests_of_factors.note,
+        # one term stands in the heading, without a row for its factor
+        "" if has_one_term else tests_of_factors.note,
     )
     groups_heading = ", ".join(names.column(key) for key in groups)
     columns_heading = ""

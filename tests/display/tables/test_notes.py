@@ -106,6 +106,10 @@ def test_bold_estimates_are_explained():
     both = note(best(larger=["iou"], smaller=["hd95"]))
     assert both == "Bold: best estimate (the smallest for 95th-percentile Hausdorff distance)."
     assert note(best(), ["human"]).endswith("not competing.")
+    by_task = notes.best_note(best(), ["task"], ["human", "Edema"], Labels(), ["human", "gradcam"])
+    assert by_task == "Bold: best estimate, Human benchmark and Edema not competing."
+    of_set = notes.best_note(best(strata=["task"]), ["method"], [], Labels({"task": "CheXpert set"}))
+    assert of_set == "Bold: best estimate per CheXpert set."
     unknown = note(best(rows=(), unknown=["mine"]))
     assert "mine" in unknown
     assert "Bold" not in unknown

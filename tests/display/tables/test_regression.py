@@ -220,6 +220,11 @@ def test_a_factor_of_one_term_is_whole_in_the_heading(scaled, quietly, read):
     seen = read(ss.table_regression(terms, labels={"Consolidation": "Consol."}, stars=True))
     assert seen.head == [["Site", "IoU, coefficient of Task: Edema vs Consol. (95% CI)"]]
     assert all(row[1] for row in seen.body)
+    # P of the factor has no row, and so no note
+    joint = pd.concat(
+        ss.fit(rows, "iou ~ task").joint(each=True).assign(site=site) for site, rows in two.groupby("method")
+    )
+    assert "joint Wald test" not in read(ss.table_regression(terms, joint=joint)).note
 
 
 def test_a_level_compared_in_one_model_and_the_reference_of_another_has_both(read):
