@@ -163,9 +163,11 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     omitted_columns = ["scale", "pool", "method", "formula", "errors", "script_text"]
     rows = slopes.drop(columns=omitted_columns, errors="ignore")
     rows.insert(0, "block", block)
+    # The term of a single feature varies in no row, so that it is no column of the table.
+    terms = "term" if rows["term"].nunique() > 1 else None
     return ss.table_estimates(
         rows,
-        rows="term",
+        rows=terms,
         columns="outcome",
         groups="block",
         bold=False,

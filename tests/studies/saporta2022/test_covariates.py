@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from salstats.studies.saporta2022.covariates import overall_slope_note, scale_note
-from salstats.studies.saporta2022.study_frames import PER_TASK, POOLED
+from salstats.studies.saporta2022.study_frames import FEATURES, PER_TASK, POOLED
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9
@@ -74,6 +74,14 @@ def test_summary_counts_are_those_of_the_design(made, made_up):
     # all images of the study, of which the truth holds fewer
     assert set(counts["n_cases"]) == {design["n"]}
     assert design["n"] > design["n_images_with_gt"]
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_slopes_of_a_single_feature_have_a_table(frames, make):
+    varies = frames.features["elongation"]
+    constant = {name: varies.where(varies.isna(), 1.0) for name in set(FEATURES) - {"area_ratio"}}
+    item = make(replace(frames, features=frames.features.assign(**constant)), "table_2")["table_2"]
+    assert set(item.frame["term"]) == {"area_ratio"}
 
 
 def test_both_scales_of_features_are_shown_and_they_matter(made):
