@@ -145,7 +145,7 @@ class Labels:
         self._columns = labels._columns
         self.colours = labels.colours
         self._units = labels._units | self._units
-        self._human = labels._human or self._human
+        self._human = self._human or labels._human
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
         self._shared = _shared_spellings(self._methods)
         self._other_label = labels._other_label or self._other_label

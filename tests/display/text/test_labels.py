@@ -188,6 +188,8 @@ def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_befor
     for frame in (scores, means, decrease):
         assert Labels(None, frame).value("method", "human") == "Simulated annotator"
     assert Labels({"human": "Ann"}, means).value("method", "human") == "Ann"
+    of_others = Labels(None, means.assign(human_label="Residents"))
+    assert Labels(of_others, means).value("method", "human") == "Simulated annotator"
     assert Labels(None, means.drop(columns="human_label")).value("method", "human") == "Human benchmark"
     for table in (ss.table_estimates(means), ss.table_decrease(decrease)):
         words = table.as_raw_html()
