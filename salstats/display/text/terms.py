@@ -15,6 +15,7 @@ from salstats.display.text.format import count_text, joined
 from salstats.display.text.labels import TIMES, Labels
 from salstats.errors import FormulaError
 from salstats.stats.models.formulas import Factor, Formula, parse_formula
+from salstats.stats.patient_characteristics import text_of_level
 
 #: Columns without values in the row of a reference level.
 _ESTIMATED = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
@@ -174,7 +175,11 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
     for term, formula in zip(levels["term"], _formula_of_rows(estimates.with_frame(levels)), strict=True):
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
-    terms = [f"{variable.name}{level}" for variable, level in reference_levels]
+    terms = []
+    for variable, level in reference_levels:
+        # whole numbers that were read from a file are floats where some are missing
+        level_text = str(level) if "." in variable.level else text_of_level(level)
+        terms.append(f"{variable.name}{level_text}")
     # where the level in a term is not known, neither is the name of the factor
     has_level = [variable.level != "" for variable in variables]
     references = levels.assign(term=terms)[has_level].drop_duplicates([*models, "term"])

@@ -84,3 +84,20 @@ def test_the_right_side_of_a_formula_is_written_in_labels():
     assert right_side_text("y ~ (1 ||", Labels()) == "(1 ||"
     assert variables_in(FORMULA) == ["task", "elongation"]
     assert variables_in(FORMULA, ["taskEdema"]) == ["task"]
+
+
+def test_a_reference_level_of_whole_numbers_has_no_decimals_after_a_file():
+    frame = pd.DataFrame(
+        {
+            "term": ["C(year)[2021]", "C(year)[2022]"],
+            "estimate": 0.1,
+            "formula": "score ~ C(year)",
+            "reference_level": ["2020", "2020"],
+        }
+    )
+    texts = []
+    for levels in (["2020", "2020"], [2020.0, 2020.0]):
+        rows = with_reference_rows(read_estimates(frame.assign(reference_level=levels)), ["formula"])
+        texts.append(rows.frame["term"].tolist())
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == 3
