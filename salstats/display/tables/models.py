@@ -446,6 +446,12 @@ def _component_texts(
             text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
             shares.setdefault(f"Share of variance (ICC), {group}", {})[cell] = text
         group_counts.setdefault(f"n, {group}", {})[cell] = count_text(row["n_groups"])
+    if not (deviations or residual_deviations):
+        raise SalstatsError(
+            "components have no row of these models",
+            hint=Message("give ", Call("variance_components"), " of the same models"),
+            option="components",
+        )
     return deviations | {_RESIDUAL_SD: residual_deviations} | shares | group_counts
 
 
