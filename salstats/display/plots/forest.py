@@ -286,6 +286,8 @@ def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bo
     """
     if has_marginal_estimates(estimates):
         return count_sentence(estimates)
+    if estimates.values(_VARIABLE):
+        return count_sentence(estimates, "observation", "incomplete")
     if estimates.values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
         return count_sentence(estimates, "pair", "incomplete")
@@ -531,8 +533,9 @@ def _text_columns(
 ) -> dict[str, list[str]]:
     """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}
-    # n of a marginal mean is that of the whole model, not of the row
-    if estimates.values("n") and not has_marginal_estimates(estimates):
+    # n of a marginal mean, or of a term of one model, is that of the whole model, not of the row
+    is_of_model = has_marginal_estimates(estimates) or bool(estimates.values(_VARIABLE))
+    if estimates.values("n") and not is_of_model:
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:

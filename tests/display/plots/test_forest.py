@@ -174,6 +174,9 @@ def test_a_forest_of_a_model_leaves_the_intercept_out_and_names_the_model():
     assert "Intercept" not in labels
     assert set(labels) < set(row_labels(ss.plot_forest(coefficients, intercept=True)))
     assert "Logistic regression, on" in caption(figure)
+    # the number of observations is that of the model, not of a term
+    assert "n" not in drawn_texts(figure)
+    assert f"{coefficients['n'].iloc[0]:,} observations" in caption(figure)
     with raises(SalstatsError, column="term"):
         ss.plot_forest(coefficients.query("term == '(Intercept)'"))
 
