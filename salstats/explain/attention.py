@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -257,6 +258,8 @@ def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefi
     ShapeError if the patches do not fill them.
     """
     if grid is not None:
+        if np.shape(grid) != (2,):
+            raise ShapeError(Setting("grid", grid), " must be (rows, columns)", option="grid", value=grid)
         rows, columns = (check_count(side, "grid") for side in grid)
     else:
         height = image_shape[0]

@@ -206,6 +206,8 @@ def test_fused_attention_of_timms_kind_is_computed_step_by_step():
         ([attention(), attention(10)], {"modules": NAMES}, ShapeError, None, "5 and 10 tokens"),
         ([attention(6)], {"modules": "layers.0"}, ShapeError, "grid", "2 x 2"),
         ([attention()], {"modules": "layers.0", "grid": (3, 3)}, ShapeError, "grid", "3 x 3"),
+        ([attention()], {"modules": "layers.0", "grid": 7}, ShapeError, "grid", "rows, columns"),
+        ([attention()], {"modules": "layers.0", "grid": (4,)}, ShapeError, "grid", "rows, columns"),
         ([attention()], {"heads": "sum"}, ValueRangeError, "heads", None),
         ([attention()], {"discard": 1.0}, ValueRangeError, "discard", None),
         ([attention()], {"n_prefix": -1}, ValueRangeError, "n_prefix", None),
