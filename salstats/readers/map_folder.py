@@ -64,9 +64,10 @@ def read_map_folder(
     Study
         Cases in the order of their names: those of the truth, of people and of the maps. Tasks in the order
         of the table, then those that only the truth or people have, by name. Series in the order of the
-        table, `human` last. A case without any mask in the truth is not annotated; a task that an annotated
-        case lacks is not on the image. Of people, a case without any mask was not looked at; a task that
-        such a case lacks is one they marked nothing for.
+        table, `human` last. A case without any mask in the truth is not annotated; it is
+        left out where the truth is a folder of masks and the case has neither people's masks nor labels 0. A
+        task that an annotated case lacks is not on the image. Of people, a case without any mask was not
+        looked at; a task that such a case lacks is one they marked nothing for.
 
     Raises
     ------
@@ -81,7 +82,8 @@ def read_map_folder(
     Warns
     -----
     SalstatsWarning
-        Cases of the truth have no map; a task of the maps is on no image of the truth.
+        Cases of the truth have no map; cases have no mask in a folder of masks; a task of the maps is on
+        no image of the truth.
 
     See Also
     --------
@@ -137,12 +139,7 @@ def read_map_folder(
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks(tasks, rows, [true_masks, *human_masks], root)
-    rows_of_case: dict[str, list[MapRow]] = {case: [] for case in true_masks.values}
-    for row in rows:
-        rows_of_case.setdefault(row.key.case, []).append(row)
-    for masks in human_masks:
-        for case in masks.values:
-            rows_of_case.setdefault(case, [])
+    rows_of_case = _rows_by_case(rows, true_masks, human_masks, root)
     cases = [
         _case(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
@@ -289,6 +286,52 @@ def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
                 f"{source}: {description} is {value}, in {first_source} it is {first_value}", value=value
             )
     return first_value
+
+
+def _rows_by_case(
+    rows: Sequence[MapRow], true_masks: CaseFile, human_masks: Sequence[CaseFile], root: Path
+) -> dict[str, list[MapRow]]:
+    """Return the rows of each case that is read, those of the truth first; a case may have none."""
+    rows_of_case: dict[str, list[MapRow]] = {case: [] for case in true_masks.values}
+    for row in rows:
+        rows_of_case.setdefault(row.key.case, []).append(row)
+    for masks in human_masks:
+        for case in masks.values:
+            rows_of_case.setdefault(case, [])
+    for case in _cases_without_mask(rows_of_case, true_masks, human_masks, root):
+        del rows_of_case[case]
+    return rows_of_case
+
+
+def _cases_without_mask(
+    rows_of_case: Mapping[str, Sequence[MapRow]],
+    truth: CaseFile,
+    human_masks: Sequence[CaseFile],
+    folder: Path,
+) -> list[str]:
+    """Return the cases whose file of a mask may have been forgotten, and warn that they are left out.
+
+    They are those without a mask in a folder of masks, without masks of people, and without labels 0 that
+    say that nothing is there. A JSON file of masks names only cases with findings, so it forgets none.
+    """
+    if not truth.values or not truth.file.is_dir():
+        return []
+    known = set(truth.values).union(*(masks.values for masks in human_masks))
+    left_out = sorted(
+        case
+        for case, rows in rows_of_case.items()
+        if case not in known and not all(row.label == 0 for row in rows)
+    )
+    if left_out:
+        warn(
+            f"{folder}: {len(left_out)} of {len(rows_of_case)} cases have no mask in {truth.file} "
+            f"({quoted(left_out)}): left out",
+            hint="an empty mask, or label 0 in the table, says that nothing is on the image",
+            column="case",
+            value=left_out,
+            path=str(folder),
+        )
+    return left_out
 
 
 def _masks(folder: Path, name: str, path: PathLike | None, only_task: str | None = None) -> CaseFile | None:

@@ -210,6 +210,28 @@ class TestTruthAndMaps:
         scores = ss.score(study, metrics="iou").query("case == 'c'")
         assert (scores["reason"].to_list()) == ["no map", "no map", "finding absent", "finding absent"]
 
+    @pytest.mark.parametrize("label", ["", "1", "0"])
+    def test_a_case_without_a_file_of_a_mask_is_left_out_unless_its_label_is_0(self, tmp_path, label):
+        folder = write_by_hand(tmp_path / "by_hand")
+        case = CASES[1].replace("/", "-")
+        for task in TASKS:
+            (folder / "truth" / task / f"{case}.png").unlink()
+        header, rows = table(folder)
+        write_table(
+            folder,
+            [*header, "label", "height", "width"],
+            [
+                {**row, "label": label if row["case"] == case else "", "height": SHAPE[0], "width": SHAPE[1]}
+                for row in rows
+            ],
+        )
+        if label == "0":
+            assert case in set(ss.score(folder, slice="full", metrics="iou")["case"])
+            return
+        with warns(column="case", value=[case], match="1 of 3 cases have no mask"):
+            scores = ss.score(folder, slice="full", metrics="iou")
+        assert set(scores["case"]) == {c.replace("/", "-") for c in CASES} - {case}
+
     def test_a_case_that_the_truth_lacks_is_not_annotated(self, folder):
         write_codes(folder / "truth.json", {(c, t): truth(c, t) for c in ("a", "c") for t in TASKS})
         with warnings.catch_warnings():
