@@ -513,7 +513,7 @@ def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
 def _human_label(frame: pd.DataFrame | None) -> str | None:
     """Return the name of the method `human` in a frame that has one name for it."""
     names = _distinct(frame, "human_label")
-    if len(names) != 1:
+    if len(names) != 1 or names[0] == SEVERAL:
         return None
     return str(names[0])
 

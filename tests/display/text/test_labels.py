@@ -228,3 +228,8 @@ def test_models_and_correlations_keep_the_name_of_a_simulated_annotator():
     ]
     for frame in frames:
         assert Labels(None, frame).value("method", "human") == "Simulated annotator"
+
+
+def test_people_of_several_names_are_the_human_benchmark():
+    frame = pd.DataFrame({"method": ["human"], "human_label": ["several"]})
+    assert Labels(None, frame).value("method", "human") == "Human benchmark"
