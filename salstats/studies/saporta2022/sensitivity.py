@@ -31,6 +31,7 @@ from salstats.studies.saporta2022.study_frames import (
     PEOPLE,
     POOLED,
     PROBABILITIES,
+    SEGMENTATIONS,
     SHAPES,
     TASK_EFFECTS,
     WITHIN,
@@ -441,7 +442,7 @@ def _s1_rows_of_misses(
     rows = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
     rows_with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
     estimators: dict[str, Callable[[pd.DataFrame, StudyInference], pd.DataFrame]] = {"mean IoU": means}
-    if PEOPLE in frames.available:
+    if SEGMENTATIONS in frames.available:
         estimators["decrease from human, %"] = decreases
     parts = []
     for quantity, estimate in estimators.items():

@@ -323,7 +323,12 @@ def means(
 
 
 def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = HUMAN) -> pd.DataFrame:
-    """Return the percentage decreases from people, or another reference, with their average."""
+    """Return the percentage decreases from people, or another reference, with their average.
+
+    They are of the metrics that the reference has.
+    """
+    reference_scores = scores.loc[scores["method"] == reference].dropna(subset="score")
+    scores = scores[scores["metric"].isin(reference_scores["metric"])].reset_index(drop=True)
     if inference.published:
         estimates = percent_decrease_as_published(
             scores, reference=reference, n_replicates=inference.n_replicates

@@ -185,6 +185,17 @@ def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores,
     assert overall["n"].tolist() == [own["score"].notna().sum()]
 
 
+@pytest.mark.parametrize("as_published", [False, True])
+def test_people_with_hits_alone_are_compared_by_hits(scores, as_published):
+    hits_of_people = scores[(scores["method"] != "human") | (scores["metric"] == "hit")]
+    keys = ("table_1", "as_published_and_clustered", "sensitivity")
+    options = {"as_published": as_published, "replicates": 40}
+    made = reproduce_items("saporta2022", *keys, scores=hits_of_people, **options)
+    assert set(made) == set(keys)
+    assert set(made["table_1"].query("method == 'human'")["metric"]) == {"hit"}
+    assert set(made["sensitivity"].query("row == 'S1'")["quantity"]) == {"mean IoU"}
+
+
 def test_the_papers_name_of_a_task_is_that_of_the_release(scores):
     named = scores.assign(task=scores["task"].replace("Airspace Opacity", "Lung Opacity"))
     assert set(read_slices(named, options_of()).true_positive["task"]) == set(TASKS)
