@@ -57,6 +57,8 @@ def prediction_rows(
     means: list[dict[str, Any]] = []
     variables: list[pd.DataFrame] = []
     rows = _value_rows(at)
+    if not len(rows):
+        raise ValueRangeError(Setting("at"), f" has no values of {quoted(rows.columns) or 'any column'}")
     for model in fitted.models:
         grouping: list[str] = []
         if random:

@@ -187,6 +187,12 @@ def test_what_cannot_be_drawn_is_said(rows, formula, options, error, fields):
         ss.fit_line(rows, formula, **options)
 
 
+@pytest.mark.parametrize("at", [{"x": []}, pd.DataFrame({"x": []})])
+def test_no_values_have_no_means(rows, at):
+    with raises(ValueRangeError, option="at"):
+        ss.fit(rows, "score ~ x").predict(at)
+
+
 @pytest.mark.parametrize("empty", [[0], [1], [2], [0, 1, 2]])
 def test_groups_without_estimates_have_rows_of_nan_wherever_they_stand(rows, empty):
     rows["group"] = pd.Categorical.from_codes(np.arange(90) % 3, ["A", "B", "C"])
