@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_frame, check_numeric
-from salstats.errors import Message, SalstatsError, Setting, warn
+from salstats.errors import Expression, Message, SalstatsError, Setting, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
@@ -157,17 +157,20 @@ def _baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.nda
     mean_whole = whole_prob[defined].mean()
     if not mean_blank >= _MUCH_SHOWN * mean_whole > 0:
         return False
+    finding = "the baseline hides little of what the network sees"
+    hint = Message(
+        "another ", Setting("baseline"), Expression(" or a wider blur (kernel, sigma)", ""), " may say more"
+    )
+    if mean_blank > mean_whole:
+        finding = "the pixels speak against what the network is asked for"
+        hint = Message("make sure that ", Setting("tasks"), " name the right outputs; else ", hint)
     warn(
         f"{metric}: without its pixels an image has a mean probability of {mean_blank:.2g}, with them "
-        f"{mean_whole:.2g}; the baseline hides little of what the network sees, so these areas say little "
-        "about maps",
-        hint=Message(
-            "another ", Setting("baseline"), " or a wider blur (", Setting("kernel"), ", ", Setting("sigma"),
-            ") may",
-        ),
+        f"{mean_whole:.2g}; {finding}, so these areas say little about maps",
+        hint=hint,
         option="baseline",
         subject=(BASELINE_SHOWS_MUCH, metric),
-    )  # fmt: skip
+    )
     return True
 
 

@@ -1,5 +1,7 @@
 """The area under curves, from frames alone."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,8 @@ from tests_support import raises, warns
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError  # noqa: E402
+from salstats.cli.flag_spelling import FlagSpelling  # noqa: E402
+from salstats.errors import PYTHON, ColumnError, SalstatsError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.frames import check_scores  # noqa: E402
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH  # noqa: E402
@@ -21,7 +24,9 @@ def curve(case, prob, *, fraction=None, **columns):
     return pd.DataFrame({"case": case, **given, "fraction": places, "prob": prob})
 
 
-@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*without its pixels an image has a mean probability:salstats.errors.SalstatsWarning"
+)
 def test_the_area_is_numpys_trapezoid_whatever_the_order_of_the_rows():
     rng = np.random.default_rng(0)
     expected, parts = {}, []
@@ -96,3 +101,16 @@ def test_a_baseline_that_hides_nothing_is_said(metric, probs):
         scores = curve_scores(curve("a", probs, metric=metric))
     assert scores["caution"].tolist() == ["baseline shows much"]
     assert "caution" not in curve_scores(curve("a", [p - 0.5 for p in probs], metric=metric))
+
+
+@pytest.mark.parametrize(("blank", "named"), [(0.4, False), (0.6, True)])
+def test_an_image_more_probable_without_its_pixels_makes_the_output_doubtful(blank, named):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        curve_scores(curve("a", [blank, 0.5, 0.45]))
+    (warning,) = caught
+    problem = warning.message
+    assert ("tasks" in problem.message.spelled(PYTHON)) == named
+    on_command_line = problem.message.spelled(FlagSpelling({"baseline": "--baseline"}))
+    assert "--baseline" in on_command_line
+    assert "kernel" not in on_command_line

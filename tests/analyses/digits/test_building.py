@@ -97,7 +97,9 @@ def test_features_are_those_committed():
     pd.testing.assert_frame_equal(made, ss.datasets.load_digits_features(), check_dtype=False)
 
 
-@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*without its pixels an image has a mean probability:salstats.errors.SalstatsWarning"
+)
 @pytest.mark.slow
 def test_a_quick_study_has_every_file_and_does_not_depend_on_the_processes(tmp_path):
     said = []
