@@ -95,7 +95,10 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
             # one of ours, which names its option itself
             return _fail(message)
         case typer.TyperException():
-            return _fail(error.format_message() or "no command; see salstats --help")
+            message = error.format_message() or "no command; see salstats --help"
+            if "unexpected extra argument" in message and "also" in flags:
+                message += f"; further files of scores follow {flags['also']}"
+            return _fail(message)
         case typer.Abort():
             return _fail("interrupted", code=130)
         case _Terminated():

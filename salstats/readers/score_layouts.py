@@ -19,6 +19,8 @@ from salstats.readers.tables import REQUIRED_TEXT, FileTable
 ColumnsOption = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
 #: Identifiers of a case's owner, which are given for every row or for none.
 ALL_OR_NONE = ("patient", "dataset")
+#: Columns that only the scores of some metrics have, and no covariates.
+_NOTES_OF_SCORES = ("curve_options", "caution", "reason")
 
 
 class ScoreNames(NamedTuple):
@@ -468,7 +470,7 @@ def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.
                     column=name,
                     path=str(file_without),
                 )
-            if name not in IDENTIFIER_COLUMNS:
+            if name not in (*IDENTIFIER_COLUMNS, *_NOTES_OF_SCORES):
                 warn(
                     f"column {name!r} is in {file_with} but not in {file_without}, for whose scores it is "
                     "empty",

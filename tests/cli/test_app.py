@@ -114,6 +114,7 @@ TWO_PATIENTS = f"{LONG},patient\n{ROW},p\n{ROW.replace('Ed', 'ed')},q\n"
 
 # bad arguments: class and fields of the error; of wrong usage the fact that its line names
 BAD_ARGUMENTS = {
+    "describe text.csv other.csv": "(other.csv); further files of scores follow --also",
     "summarize nothing.csv": (InputFileError, {"path": "nothing.csv"}),
     "summarize .": (InputFileError, {"path": "."}),
     "summarize text.dat": (InputFileError, {"path": "text.dat"}),

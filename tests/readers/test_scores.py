@@ -297,6 +297,15 @@ def test_a_covariate_of_one_file_only_is_said(text_file):
     assert np.array_equal(frame["prob"], [0.25, np.nan], equal_nan=True)
 
 
+def test_notes_that_only_areas_under_curves_have_are_not_warned_of(text_file):
+    overlaps = text_file(long_text("1,a,g,iou,0.5"), "a.csv")
+    areas = text_file(long_text("1,a,g,insertion,0.5,zero", extra=",curve_options"), "b.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = ss.read_scores([overlaps, areas])
+    assert frame["curve_options"].isna().tolist() == [True, False]
+
+
 def test_a_covariate_that_is_text_in_one_file_is_text_in_all(text_file):
     first = text_file(long_text("1,a,g,iou,0.5,1", extra=",site"), "a.csv")
     second = text_file(long_text("2,a,g,iou,0.5,east", extra=",site"), "b.csv")
