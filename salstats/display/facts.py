@@ -24,7 +24,13 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
-from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, TERMS, inference_text, limits_name
+from salstats.display.text.vocabulary import (
+    NO_INTERVAL,
+    RANK_TERMS,
+    TERMS,
+    inference_population_text,
+    limits_name,
+)
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
@@ -331,7 +337,7 @@ def replicates_text(estimates: Estimates) -> str:
 def validity_sentences(estimates: Estimates) -> str:
     """Say for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.subset(estimates.has_limits)
-    return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
+    return paragraph(inference_population_text(limited.values("inference_to")), caution_note(estimates.frame))
 
 
 def interval_note(estimates: Estimates, labels: Labels | None = None) -> str:

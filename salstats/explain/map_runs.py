@@ -342,7 +342,7 @@ class _MapRun(NamedTuple):
         if self.plan.resolution == "image":
             saliency = geometry.to_image(saliency)
         elif not geometry.fills:
-            saliency = geometry.to_image(saliency, shape=geometry.frame_shape)
+            saliency = geometry.to_image(saliency, shape=geometry.image_shape_in_input)
         return _MadeMap(key, saliency, prob, geometry.image_shape)
 
     def _write_maps(self, batch: Sequence[_MadeMap]) -> None:

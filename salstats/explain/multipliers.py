@@ -327,14 +327,16 @@ def _max_pool(pool: Function, step: _Step, references: _References) -> torch.Ten
     pixel_change = (x.detach() - reference).flatten(first_pixel_dim)
     change = (maxima - reference_maxima).flatten(first_pixel_dim)
     zeros = (x - x.detach()).flatten(first_pixel_dim)
-    rise = _zeros_with_pool_slope(change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0)
-    fall = _zeros_with_pool_slope(
+    rise = _zeros_with_gradient_at_maxima(
+        change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0
+    )
+    fall = _zeros_with_gradient_at_maxima(
         change.clamp(max=0), pixel_change, zeros, reference_indices, slope_without_change=0.0
     )
     return maxima + rise.view_as(maxima) + fall.view_as(maxima)
 
 
-def _zeros_with_pool_slope(
+def _zeros_with_gradient_at_maxima(
     change: torch.Tensor,
     pixel_change: torch.Tensor,
     zeros: torch.Tensor,

@@ -80,7 +80,7 @@ class PixelSteps(Passes):
 
         Equal images share a pass, unless each image has a baseline of its own.
         """
-        if self.baseline.varies_by_image:
+        if self.baseline.has_values_by_image:
             groups = [[index] for index in range(len(self.images))]
         else:
             groups = equal_images(self.images)

@@ -99,11 +99,11 @@ class Geometry:
         return bool(fills_start and fills_end)
 
     @property
-    def frame_shape(self) -> tuple[int, int]:
+    def image_shape_in_input(self) -> tuple[int, int]:
         """(height, width) of the whole image in the pixels of the input, but never more than it has."""
-        return self._frame_side(axis=0), self._frame_side(axis=1)
+        return self._image_side_in_input(axis=0), self._image_side_in_input(axis=1)
 
-    def _frame_side(self, axis: int) -> int:
+    def _image_side_in_input(self, axis: int) -> int:
         """Return the length of the image along an axis in pixels of the input; at most its own pixels."""
         side = self.image_shape[axis]
         return min(side, max(1, int(side * self.scale[axis] + 0.5)))

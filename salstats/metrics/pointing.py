@@ -50,7 +50,7 @@ def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
     reference = _reference(truth)
     peak = SaliencyOnImage(saliency, reference.shape).peak
     points = [] if peak is None else [peak]
-    return points_hit(points, reference)
+    return any_point_hits(points, reference)
 
 
 def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
@@ -74,10 +74,10 @@ def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
     (0.0, 1.0)
     """
     reference = _reference(truth)
-    return points_hit(SaliencyOnImage(saliency, reference.shape).peaks, reference)
+    return any_point_hits(SaliencyOnImage(saliency, reference.shape).peaks, reference)
 
 
-def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
+def any_point_hits(points: Any, truth: Rle | np.ndarray) -> float:
     """Return 1 if any of the points that a person marked lies in the truth, else 0.
 
     0 without points; NaN where the truth is empty.
@@ -130,7 +130,7 @@ HIT = Metric(
     true_zero=True,
     source="CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492): the first maximum",
     needs=("peak", "runs"),
-    kernel=points_hit,
+    kernel=any_point_hits,
 )
 HIT_ANY = Metric(
     name="hit_any",
@@ -141,5 +141,5 @@ HIT_ANY = Metric(
     true_zero=True,
     source="Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): any maximum",
     needs=("peaks", "runs"),
-    kernel=points_hit,
+    kernel=any_point_hits,
 )

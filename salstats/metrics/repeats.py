@@ -109,7 +109,7 @@ def _sd(map_agreement: MapAgreement) -> float:
     return map_agreement.sd
 
 
-def _iou(map_agreement: MapAgreement) -> float:
+def _mean_mask_iou(map_agreement: MapAgreement) -> float:
     """Return the mean overlap of two masks."""
     return map_agreement.iou
 
@@ -144,7 +144,7 @@ MAP_IOU = Metric(
     true_zero=True,
     source=_SOURCE,
     needs=_NEEDS,
-    kernel=_iou,
+    kernel=_mean_mask_iou,
 )
 MAP_NCC = Metric(
     name="map_ncc",

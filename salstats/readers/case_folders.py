@@ -185,7 +185,7 @@ def read_folders(
     sizes = _image_sizes(files, paths["images"])
     _warn_of_cases(files, sizes)
     for files_of_task in files.maps.values():
-        _warn_of_first_oblong(files_of_task, sizes)
+        _warn_if_first_oblong_is_turned(files_of_task, sizes)
     if files.points is not None:
         warn_of_points(files.points, sizes)
     cases = sorted(sizes)
@@ -464,7 +464,7 @@ def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int,
     return {case: size.shape for case, size in image_sizes(case_files).items() if case in cases}
 
 
-def _warn_of_first_oblong(
+def _warn_if_first_oblong_is_turned(
     files_of_task: Mapping[str, Mapping[str, Path]], sizes: Mapping[str, tuple[int, int]]
 ) -> None:
     """Warn where the first map of an oblong image covers it only with rows and columns exchanged."""

@@ -8,7 +8,7 @@ import numpy as np
 from salstats.errors import ColumnError
 from salstats.readers.case_json import CaseFile
 from salstats.readers.cells import PathLike
-from salstats.readers.tables import read_format_table
+from salstats.readers.tables import read_known_format_table
 
 _SPACING = ("row_mm", "col_mm")
 
@@ -25,7 +25,7 @@ def read_predictions(path: PathLike) -> dict[str, CasePrediction]:
 
     NaN where a cell is empty, and for all labels of a table without them.
     """
-    table = read_format_table(Path(path), ColumnError)
+    table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
     cases = table.cases()
     probs = table.numbers("prob", _is_no_probability, "is not between 0 and 1")
@@ -38,7 +38,7 @@ def read_predictions(path: PathLike) -> dict[str, CasePrediction]:
 
 def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     """Read the size of a pixel of each case in mm: from one row to the next, and from column to column."""
-    table = read_format_table(Path(path), ColumnError)
+    table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
     problem = "is no size; it is a positive number, mm per pixel"
     row_mm = table.numbers("row_mm", _is_no_size, problem)
@@ -54,7 +54,7 @@ def read_point_table(path: PathLike, only_task: str | None = None) -> CaseFile:
     may be missing where all points are of `only_task`. A row whose `x` and `y` are empty says that nothing
     was marked.
     """
-    table = read_format_table(Path(path), ColumnError)
+    table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
     cases = table.filled("case")
     if only_task is None or "task" in table.columns:

@@ -17,7 +17,7 @@ from salstats.readers.gaze_files import (
     CHEST_BOX,
     DISCARDED,
     FIXATIONS,
-    find_phases,
+    metadata_file_of_phase,
     n_outside,
     read_box,
     read_fixations,
@@ -69,7 +69,7 @@ def read_gaze(
         another size than the image is taken as one of the image padded to a square.
     clean_lungs : bool
         Whether small regions and what touches the border are taken out of the lungs before
-        the hull, as the study does with the masks of its network; see `inner_regions`.
+        the hull, as the study does with the masks of its network; see `inner_regions_mask`.
     mixing : str or sequence of str
         Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method of its own
         in scores, called `gradcam_weighted`.
@@ -163,7 +163,7 @@ def read_gaze(
     if phases is not None:
         phase_list = phases if isinstance(phases, Iterable) else [phases]
         chosen_phases = [check_count(phase, "phases", 0) for phase in phase_list]
-    files = find_phases(root, chosen_phases)
+    files = metadata_file_of_phase(root, chosen_phases)
     metadata = [read_metadata(file).assign(phase=phase) for phase, file in files.items()]
     metadata = [frame for frame in metadata if len(frame)]
     if not metadata:

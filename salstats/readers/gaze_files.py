@@ -16,7 +16,7 @@ from salstats.images.fixations import Fixations
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import parse_numbers
 from salstats.readers.reading_labels import MAJORITY_GROUPS
-from salstats.readers.tables import FileTable, read_format_table
+from salstats.readers.tables import FileTable, read_known_format_table
 from salstats.study import NO_BOX
 
 METADATA = re.compile(r"metadata_phase_(0|[1-9]\d*)\.csv")
@@ -58,7 +58,7 @@ def holds_gaze(folder: Path) -> bool:
     return any(METADATA.fullmatch(p.name) for p in folder.iterdir())
 
 
-def find_phases(folder: Path, phases: Iterable[int] | None = None) -> dict[int, Path]:
+def metadata_file_of_phase(folder: Path, phases: Iterable[int] | None = None) -> dict[int, Path]:
     """Find the metadata of every phase, or of some phases."""
     check_folder(folder)
     files: dict[int, Path] = {}
@@ -93,7 +93,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     Columns: `id`, `image`, `dicom_id`, `subject_id`, `discarded`, `shape` (height, width), `labels` (a dict)
     and `location`, the file and its row.
     """
-    table = read_format_table(file, may_be_empty=True)
+    table = read_known_format_table(file, may_be_empty=True)
     table.check_columns([*_NAMES, *_SIZES, _FLAG])
     rows = pd.DataFrame({column: table.filled(column) for column in _NAMES})
     for position, name in enumerate(rows["id"]):
@@ -177,7 +177,7 @@ def read_fixations(file: Path) -> Fixations:
 
 def read_fixations_and_n_overlapping(file: Path) -> tuple[Fixations, int]:
     """Read a `fixations.csv`; return also how many of its fixations begin before another has ended."""
-    table = read_format_table(file, may_be_empty=True)
+    table = read_known_format_table(file, may_be_empty=True)
     numbers = table.finite_numbers([*_y_and_x_columns(table), *_FIXATION_COLUMNS])
     # columns: y and x; start and end; pixels per degree along y and x; top, left, bottom and right on screen
     points, times, sd, screen = np.split(numbers, (2, 4, 6), axis=1)
@@ -257,7 +257,7 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     """Read a chest box; return None and the reason where there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX
-    edges = read_format_table(file, may_be_empty=True).finite_numbers(_EDGES)
+    edges = read_known_format_table(file, may_be_empty=True).finite_numbers(_EDGES)
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:

@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
-from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
+from salstats.images.hulls import convex_hull, from_padded_square, inner_regions_mask
 from salstats.images.map_steps import may_cover, resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.images.mixing import MIXING_RULES, mix_classes
@@ -289,7 +289,7 @@ def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.
     """
     mask = _read_mask_as_map(file, shape, may_be_square=True) > 0
     if clean:
-        mask = inner_regions(mask)
+        mask = inner_regions_mask(mask)
     hull = convex_hull(mask)
     if hull.shape != shape:
         hull = from_padded_square(hull, shape)

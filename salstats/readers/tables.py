@@ -589,7 +589,7 @@ def read_coded(
     return table
 
 
-def read_format_table(
+def read_known_format_table(
     file: Path, error: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
 ) -> FileTable:
     """Read a table of a known format; `error` is what a wrong column or cell of it raises."""

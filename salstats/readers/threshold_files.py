@@ -10,7 +10,7 @@ from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name
-from salstats.readers.tables import FileTable, read_format_table
+from salstats.readers.tables import FileTable, read_known_format_table
 
 #: Kind of number -> the columns that may hold it; `prob_threshold` is that of the CheXlocalize release.
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
@@ -33,7 +33,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     """
     if what is not None:
         check_choice(what, tuple(COLUMNS), "what")
-    table = read_format_table(Path(path), ColumnError)
+    table = read_known_format_table(Path(path), ColumnError)
     kind, column = _kind_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [task_name(task) for task in table.filled("task")]

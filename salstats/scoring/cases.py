@@ -64,7 +64,7 @@ class ScoreRule:
     distance: DistanceRule
 
     @cached_property
-    def needs_pixels(self) -> bool:
+    def needs_mask_pixels(self) -> bool:
         """True if a metric needs the mask as an array; overlap is counted without one."""
         return any({"mask", "distances"} & set(METRICS[name].needs) for name in self.metrics)
 
@@ -164,7 +164,7 @@ class PredictionComparison:
         """The pixels of mask and truth; those of an empty mask below the probability cut-off."""
         if self.content.mask is not None:
             counts = overlap.counts(self.content.mask, self.runs)
-        elif self.rule.needs_pixels:
+        elif self.rule.needs_mask_pixels:
             counts = overlap.counts(self.mask, self.truth)
         else:
             counts = Counts(*self.on_image.counts(self.runs, self.setting.threshold))
@@ -368,7 +368,7 @@ def _series_rows(
     mask_columns: dict[str, Any] = {"cutoff": setting.cutoff}
     if content is not None and content.saliency is not None and content.mask is None:
         mask_columns = dict(setting.columns)
-    shows_empty = rule.needs_pixels or rule.distance.undefined == WORST
+    shows_empty = rule.needs_mask_pixels or rule.distance.undefined == WORST
     if shows_empty and any(metric.of_mask for metric in metrics):
         mask_columns["empty_mask"] = comparison.mask_is_empty
     rows = []

@@ -19,7 +19,7 @@ from salstats.stats.engine.comparisons import (
     values_of_side,
 )
 from salstats.stats.engine.equivalence import side_verdicts
-from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
+from salstats.stats.engine.few_units import are_both_few_misranked, few_misranked, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
@@ -229,7 +229,7 @@ def auroc(  # noqa: C901
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
         FEW_UNITS: few_units_of_rows(units_of_groups),
-        FEW_EVENTS: _has_few_events(areas, is_difference=reference is not None),
+        FEW_EVENTS: _has_few_misranked(areas, is_difference=reference is not None),
     }
     columns |= caution_column(cautions)
     special_columns: dict[str, Any] = {
@@ -242,7 +242,7 @@ def auroc(  # noqa: C901
         if "method" not in keys:
             keys = keys.assign(method=score)
         keys = keys.assign(reference=reference)
-        special_columns |= _comparison_columns(areas, columns)
+        special_columns |= _areas_and_verdict_columns(areas, columns)
     result = estimates_frame(keys, columns, special_columns)
 
     if wide.reference_scores is None:
@@ -251,7 +251,7 @@ def auroc(  # noqa: C901
             result, wide.codes, wide.groups, lambda: paired_call(frame, "auroc", arguments), complete
         )
     elif "method" in wide.groups:
-        one_sided = _one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
+        one_sided = _keys_of_one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
         result = warn_and_mark_incomplete_pairs(result, one_sided, table, flow_call(str(reference)))
     return adjust_unless_none(result, adjust)
 
@@ -347,7 +347,7 @@ def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[np.ndarray]) -> np.nd
     return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
 
 
-def _has_few_events(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarray:
+def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarray:
     """Return True for groups with so few misranked pairs that limits are rough, shape (n_groups,).
 
     `areas` has a row per group and the columns of `RocArea`.
@@ -357,10 +357,10 @@ def _has_few_events(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarray:
     if not is_difference:
         return few_misranked(estimate, n_least)
     reference_area = areas["reference_area"].to_numpy()
-    return few_misranked_by_both(estimate + reference_area, reference_area, n_least)
+    return are_both_few_misranked(estimate + reference_area, reference_area, n_least)
 
 
-def _comparison_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
+def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return the columns `method_area`, `reference_area` and `verdict` of differences of areas.
 
     `areas` has a row per group and the columns of `RocArea`; `columns` holds the limits.
@@ -375,7 +375,7 @@ def _comparison_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[st
     }
 
 
-def _one_sided_pairs(
+def _keys_of_one_sided_pairs(
     keys: pd.DataFrame, scores: np.ndarray, reference_scores: np.ndarray, labels: np.ndarray
 ) -> pd.DataFrame:
     """Return the keys of labelled pairs with only one of their two scores, and the side without a score.

@@ -169,7 +169,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_PERFECT))
-    columns |= _columns_of_groups(predictions, group_of_row)
+    columns |= _unit_and_missing_columns(predictions, group_of_row)
     cautions = _cautions_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n[group_of_row]
@@ -295,7 +295,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _columns_of_groups(predictions, group_of_bin)
+    columns |= _unit_and_missing_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -423,7 +423,7 @@ def _means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _columns_of_groups(predictions: _Predictions, group_of_row: np.ndarray) -> dict[str, Any]:
+def _unit_and_missing_columns(predictions: _Predictions, group_of_row: np.ndarray) -> dict[str, Any]:
     """Return columns that say what is independent and how many rows of the group are incomplete.
 
     `group_of_row` is the group of each row of the estimates frame.

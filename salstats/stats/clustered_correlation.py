@@ -152,14 +152,14 @@ def correlate_clustered(
     ]
     equal_weights = np.ones((1, units.n))
     estimate = np.concatenate(
-        [_correlations(strata, equal_weights, is_stratified) for strata in strata_of_groups]
+        [_combined_correlations(strata, equal_weights, is_stratified) for strata in strata_of_groups]
     )
     replicates = np.full((options.n_replicates, len(keys)), np.nan)
     for block, weights in weight_blocks(
         units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
     ):
         for group, strata in enumerate(strata_of_groups):
-            replicates[block, group] = _correlations(strata, weights, is_stratified)
+            replicates[block, group] = _combined_correlations(strata, weights, is_stratified)
     low, high = percentile(replicates, level)
     mean, deviation, n_defined = moments(replicates)
     p_value, floor = bootstrap_p_values(replicates)
@@ -263,7 +263,7 @@ def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
     return not np.isnan(r)
 
 
-def _correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: bool) -> np.ndarray:
+def _combined_correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: bool) -> np.ndarray:
     """Return the correlation of a group in each replicate, shape (n_replicates,).
 
     `weights` (n_replicates, n_units) say how often each unit is drawn. Strata are combined on Fisher's z

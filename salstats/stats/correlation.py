@@ -21,7 +21,12 @@ from salstats.stats.engine.coefficients import (
     fisher_std_error,
     pool_fisher_z,
 )
-from salstats.stats.engine.correlated_pairs import ROBUST, CorrelatedPairs, check_covariates, check_repeats
+from salstats.stats.engine.correlated_pairs import (
+    ROBUST,
+    CorrelatedPairs,
+    check_covariates,
+    check_rm_has_repeats,
+)
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.few_units import count_units_with_rarer_value, few_events, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
@@ -304,7 +309,7 @@ def correlate(
     complete = sample.is_complete
     within_unit = unit if test == "rm" else None
     tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata, within_unit)
-    check_repeats(test, units, complete)
+    check_rm_has_repeats(test, units, complete)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(variables.strata)
 

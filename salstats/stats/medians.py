@@ -13,7 +13,7 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs, values_of_side
+from salstats.stats.engine.comparisons import compared_rows, keys_of_one_sided_pairs, values_of_side
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
@@ -289,7 +289,7 @@ def median_difference(
         **human_label_column(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
-    one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
+    one_sided = keys_of_one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
     frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     return adjust_unless_none(frame, adjust)
 
@@ -312,7 +312,7 @@ def _quantile_term(quantile: float) -> str:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _score_ranges(
+def _possible_score_ranges(
     metrics: pd.Series, sides_scores: np.ndarray, groups: np.ndarray
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
@@ -379,7 +379,7 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _score_ranges(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
+    ranges = _possible_score_ranges(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
     groups = []
     for group in range(len(keys)):
         rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))

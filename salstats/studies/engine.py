@@ -37,8 +37,8 @@ from salstats.studies.result_folder import INDEX, PRINTED, WARNINGS, check_items
 from salstats.studies.score_tables import (
     ScoreTableOptions,
     read_renames,
-    read_score_columns,
     read_score_tables,
+    read_targets_by_column,
 )
 from salstats.studies.study_parser import Parser
 
@@ -106,7 +106,7 @@ def _add_score_tables(parser: Parser, key: str) -> None:
     )
     group.add_argument(
         "--score",
-        type=read_score_columns,
+        type=read_targets_by_column,
         action="append",
         default=[],
         metavar="COLUMN=METHOD:METRIC",

@@ -125,7 +125,7 @@ def read_renames(text: str) -> dict[str, str]:
     return renames
 
 
-def read_score_columns(text: str) -> dict[str, str | tuple[str | None, ...]]:
+def read_targets_by_column(text: str) -> dict[str, str | tuple[str | None, ...]]:
     """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for column, target in read_renames(text).items():

@@ -47,7 +47,7 @@ def test_without_a_preparation_the_image_is_what_the_network_takes():
     image, geometry = ready_image("a", np.ones((2, 6, 4)), None)
     assert image.shape == (2, 6, 4)
     assert geometry.fills
-    assert geometry.frame_shape == (6, 4)
+    assert geometry.image_shape_in_input == (6, 4)
     with raises(ShapeError, option="preparation", match=r"^case 'flat': .*\(6, 4\)"):
         ready_image("flat", GREY, None)
 

@@ -64,7 +64,7 @@ def test_padding_is_left_behind_and_the_rest_of_the_map_stays_where_it_was():
     # columns 2 to 5 of the input hold the image
     saliency[:, 2:6] = np.arange(1, 5)
     saliency[:, [0, 1, 6, 7]] = 99
-    on_image = geometry.to_image(saliency, shape=geometry.frame_shape)
+    on_image = geometry.to_image(saliency, shape=geometry.image_shape_in_input)
     np.testing.assert_array_equal(on_image, np.tile(np.arange(1, 5), (8, 1)))
 
 
@@ -86,7 +86,7 @@ def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_imag
         geometry = Preparation((224, 224), fit=fit).apply(np.zeros((1000, 800)))[1]
         saliency = np.random.default_rng(3).uniform(size=(7, 7))
         in_threads = geometry.to_image(saliency)
-        kept = geometry.to_image(saliency, shape=geometry.frame_shape)
+        kept = geometry.to_image(saliency, shape=geometry.image_shape_in_input)
         assert max(kept.shape) <= 280
         seen = ~np.isnan(geometry.to_image(saliency, outside=np.nan))
         # away from the cut edge, where the fill begins
@@ -98,7 +98,7 @@ def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_imag
 
 
 def test_a_frame_never_has_more_pixels_than_the_image():
-    assert Preparation((224, 224)).apply(np.zeros((50, 40)))[1].frame_shape == (50, 40)
+    assert Preparation((224, 224)).apply(np.zeros((50, 40)))[1].image_shape_in_input == (50, 40)
 
 
 def test_what_cannot_be_is_named():

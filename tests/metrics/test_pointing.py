@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import Rle, encode
-from salstats.metrics.pointing import hit, hit_any, points_hit
+from salstats.metrics.pointing import any_point_hits, hit, hit_any
 from salstats.readers.pickles import read_pickle
 
 
@@ -61,22 +61,22 @@ def test_human_hits_are_the_scripts(chexlocalize):
     for case, row in expected.iterrows():
         for task, score in row.items():
             points = [(y, x) for x, y in marked.get(case, {}).get(task, [])]
-            assert same(points_hit(points, Rle.from_coco(truths[case][task])), score), (case, task)
+            assert same(any_point_hits(points, Rle.from_coco(truths[case][task])), score), (case, task)
 
 
 def test_human_edge_cases_are_the_scripts_but_for_points_outside_the_image(chexlocalize):
     expected = json.loads((chexlocalize / "edge_cases.json").read_text())["hb_hit"]
     truth = np.zeros((12, 12), bool)
     truth[2:5, 3:6] = True
-    assert [points_hit([(3, 4)], truth)] == expected["inside"]
-    assert [points_hit([(9, 9)], truth)] == expected["outside"]
-    assert [points_hit([(9, 9), (3.9, 4.9)], truth)] == expected["any_of_two"]
-    assert [points_hit([], truth)] == expected["empty_list"]
+    assert [any_point_hits([(3, 4)], truth)] == expected["inside"]
+    assert [any_point_hits([(9, 9)], truth)] == expected["outside"]
+    assert [any_point_hits([(9, 9), (3.9, 4.9)], truth)] == expected["any_of_two"]
+    assert [any_point_hits([], truth)] == expected["empty_list"]
     # the scripts count from the other end, or stop
     assert expected["negative_wraps"] == [1]
-    assert points_hit([(-9, -8)], truth) == 0
+    assert any_point_hits([(-9, -8)], truth) == 0
     assert expected["out_of_bounds"].startswith("IndexError")
-    assert points_hit([(3, 12)], truth) == 0
+    assert any_point_hits([(3, 12)], truth) == 0
 
 
 TRUTH = np.array([[0, 1, 1], [0, 0, 0]], bool)
@@ -105,15 +105,15 @@ def test_hits_are_nan_when_the_truth_is_empty_and_only_then():
     for saliency in (constant, np.eye(2, 3)):
         assert np.isnan(hit(saliency, NOTHING))
         assert np.isnan(hit_any(saliency, NOTHING))
-    assert np.isnan(points_hit([], NOTHING))
-    assert np.isnan(points_hit([(0, 0)], NOTHING))
-    assert hit(constant, full) == hit_any(constant, full) == points_hit([], full) == 0
+    assert np.isnan(any_point_hits([], NOTHING))
+    assert np.isnan(any_point_hits([(0, 0)], NOTHING))
+    assert hit(constant, full) == hit_any(constant, full) == any_point_hits([], full) == 0
 
 
 def test_points_are_pairs_of_numbers():
     with raises(ShapeError, option="points", value=(1, 3)):
-        points_hit([(1, 2, 3)], TRUTH)
+        any_point_hits([(1, 2, 3)], TRUTH)
     with raises(ValueRangeError, option="points"):
-        points_hit([("a", "b")], TRUTH)
+        any_point_hits([("a", "b")], TRUTH)
     with raises(ValueRangeError, option="points"):
-        points_hit([(np.nan, 1)], TRUTH)
+        any_point_hits([(np.nan, 1)], TRUTH)

@@ -27,8 +27,8 @@ from salstats.readers.gaze_files import (
     NO_FIXATION,
     OUT_OF_SIGHT,
     SHOWN_OUTSIDE,
-    find_phases,
     holds_gaze,
+    metadata_file_of_phase,
     n_outside,
     read_box,
     read_fixations,
@@ -59,20 +59,20 @@ def test_phases_are_found_by_their_numbers_in_order(tmp_path):
     (tmp_path / "metadata_phase_01.csv").touch()
     (tmp_path / "metadata_phase_3.csv.bak").touch()
     assert holds_gaze(tmp_path)
-    assert list(find_phases(tmp_path)) == [1, 2, 10]
-    assert find_phases(tmp_path, [10, 1, 10]) == {
+    assert list(metadata_file_of_phase(tmp_path)) == [1, 2, 10]
+    assert metadata_file_of_phase(tmp_path, [10, 1, 10]) == {
         phase: tmp_path / f"metadata_phase_{phase}.csv" for phase in (1, 10)
     }
     with raises(InputFileError, option="phases", value=3, choices=("1", "2", "10"), path=tmp_path):
-        find_phases(tmp_path, [1, 3])
+        metadata_file_of_phase(tmp_path, [1, 3])
 
 
 def test_a_folder_above_names_the_one_that_holds_the_metadata(tmp_path):
     with raises(InputFileError, path=tmp_path, hint=""):
-        find_phases(tmp_path)
+        metadata_file_of_phase(tmp_path)
     write_release(tmp_path / "main_data")
     with raises(InputFileError, path=tmp_path, hint=f"give {tmp_path / 'main_data'}"):
-        find_phases(tmp_path)
+        metadata_file_of_phase(tmp_path)
 
 
 # metadata

@@ -30,7 +30,12 @@ from salstats.display.text.format import MINUS
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
-from salstats.display.text.terms import normalized_note, right_side_text, term_rows, with_reference_rows
+from salstats.display.text.terms import (
+    normalized_covariates_note,
+    right_side_text,
+    term_rows,
+    with_reference_rows,
+)
 from salstats.display.text.vocabulary import in_sentence
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
@@ -163,7 +168,7 @@ def plot_regression(
             model_note(drawing.estimates, names),
             interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_note(drawing.estimates, names),
+            normalized_covariates_note(drawing.estimates, names),
             _gap_note(drawing.estimates, names),
             reference_note,
             interaction_note(coefficients, names),

@@ -16,7 +16,7 @@ from salstats.display.tables.grid import Value, check_display, interval_texts, v
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, lay_out
 from salstats.display.tables.record import Table
-from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
+from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -111,7 +111,7 @@ def table_correlation(
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
         table = value_table(lay_out(frame, placement, names), [value], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
-        variables_note = constant_variables_note(estimates, names)
+        variables_note = correlated_variables_note(estimates, names)
     subject_note = paragraph(
         variables_note, covariates_note(estimates, names), stratum_note(estimates, names)
     )

@@ -41,9 +41,9 @@ from salstats.display.text.format import count_text, fixed_text, joined, p_text,
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     has_margins,
-    margin_heading,
     margin_marks,
     margin_note,
+    margin_p_heading,
     pairs_as_methods,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -157,7 +157,7 @@ def table_decrease(  # noqa: C901
         if sort == "size":
             grid = _with_furthest_below_first(grid, shown)
         means = []
-        for column, heading in _mean_headings(contrasts, placement, names, average).items():
+        for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
             own_headings = {}
             if placement.columns:
                 own_headings = _mean_heading_by_method(contrasts, differences, column, names, average)
@@ -192,7 +192,7 @@ def table_decrease(  # noqa: C901
     if contrasts.values("n_pairs"):
         nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
-    if _are_means_of_pairs(contrasts) and not _are_all_pairs_complete(contrasts):
+    if _are_means_of_pairs(contrasts) and not _are_all_scores_defined(contrasts):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.values("bound_low"):
@@ -324,7 +324,7 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
     )
 
 
-def _mean_headings(
+def _heading_by_mean_column(
     contrasts: Estimates, placement: ColumnPlacement, labels: Labels, average: str
 ) -> dict[str, str]:
     """Return the heading of each column of means: "Human benchmark, mean" and "Method, mean".
@@ -394,7 +394,7 @@ def _contrast_values(
         if contrasts.values("p_margin_adjusted"):
             p_column = "p_margin_adjusted"
         p_texts = [p_text(p, style) for p in contrasts.numbers(p_column)]
-        values.append(Value(margin_heading(contrasts), p_texts))
+        values.append(Value(margin_p_heading(contrasts), p_texts))
     return values
 
 
@@ -449,7 +449,7 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
     return [Value(with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
-def _are_all_pairs_complete(contrasts: Estimates) -> bool:
+def _are_all_scores_defined(contrasts: Estimates) -> bool:
     """Return whether it is known that no score of a pair is undefined, but for absent findings."""
     if not contrasts.values("n_missing"):
         return False

@@ -31,9 +31,9 @@ from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows,
 from salstats.display.tables.models import estimate_kind
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
 from salstats.display.text.correlation import (
-    constant_variables_note,
+    correlated_variables_note,
     covariates_note,
-    has_variables,
+    has_variable_pairs,
     stratum_note,
 )
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
@@ -210,7 +210,7 @@ def table_estimates(
     subject_note = paragraph(
         _raters_note(means),
         _model_note(means, names),
-        constant_variables_note(means, names),
+        correlated_variables_note(means, names),
         covariates_note(means, names),
         stratum_note(means, names),
         _predictor_note(means, names),
@@ -388,7 +388,7 @@ def _count_nouns(estimates: Estimates) -> notes.CountNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
         return notes.CountNouns("reading", "missing or the only one of a case")
-    if estimates.values("n_pairs") or has_variables(estimates):
+    if estimates.values("n_pairs") or has_variable_pairs(estimates):
         return notes.CountNouns("pair", "incomplete")
     if estimates.values("n_positive"):
         return notes.CountNouns("case", "incomplete")

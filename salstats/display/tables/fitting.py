@@ -112,7 +112,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         arrangement = Arrangement(
             groups=(LabelAxis.GROUP,), rows=(LabelAxis.HEADING,), columns=arrangement.columns
         )
-    shared_headings = _shared_headings(table)
+    shared_headings = _headings_above_all_columns(table)
     labels = _axis_labels(
         table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (LabelAxis.ROW,)
     )
@@ -174,7 +174,7 @@ def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
     return True
 
 
-def _shared_headings(table: Table) -> list[str]:
+def _headings_above_all_columns(table: Table) -> list[str]:
     """Return the outermost headings that stand above all columns."""
     shared = []
     for headings in zip(*(column.spanners for column in table.columns), strict=True):

@@ -16,7 +16,7 @@ from salstats import __version__
 from salstats.display.tables import notes
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, RECORD_SUFFIXES
 from salstats.display.tables.fitting import rearranged_to_fit
-from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
+from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_whole_number_row_labels
 from salstats.display.tables.rows import plain_text, table_to_rows
 from salstats.errors import SalstatsError
 
@@ -117,11 +117,11 @@ class PrintedTable(GT):
 
     def tab_source_note(self, source_note: Any) -> "PrintedTable":
         """Return the table with a further note, above the one on the version."""
-        return _with_notes(self, sorted([*self.source_notes, source_note], key=_is_version_note))
+        return _with_notes_replaced(self, sorted([*self.source_notes, source_note], key=_is_version_note))
 
     def rm_source_notes(self) -> "PrintedTable":
         """Return the table without notes."""
-        return _with_notes(self, [])
+        return _with_notes_replaced(self, [])
 
     def tab_style(self, style: Any, locations: Any) -> "PrintedTable":
         """Return the table with styled cells; the record holds which cells are bold or underlined."""
@@ -164,7 +164,7 @@ def _with_attributes(table: Any, **attributes: Any) -> PrintedTable:
     return changed
 
 
-def _with_notes(table: PrintedTable, source_notes: Sequence[Any]) -> PrintedTable:
+def _with_notes_replaced(table: PrintedTable, source_notes: Sequence[Any]) -> PrintedTable:
     """Return a table with other notes."""
     changed: GT = GT.rm_source_notes(table)
     for note in source_notes:
@@ -283,7 +283,7 @@ def great_table(table: Table, table_id: str) -> GT:
     )
     # what the methods above did is in the record already
     complete = _with_attributes(gt, record=table, unrecorded_changes=())
-    return _with_notes(complete, table.notes)
+    return _with_notes_replaced(complete, table.notes)
 
 
 def record_of(table: GT) -> Table:
@@ -425,7 +425,7 @@ def _with_stub_styles(gt: GT, table: Table) -> GT:  # noqa: C901
         styles.append(("padding-left: 23px;", loc.stub(rows=sorted(table.indented_rows))))
     if len(table.stubhead) > 1:
         styles.append(("vertical-align: top;", loc.stub()))
-    if has_counts_as_labels(table):
+    if has_whole_number_row_labels(table):
         styles += [("text-align: right;", loc.stub()), ("text-align: right;", loc.stubhead())]
     if hyphened_rows:
         styles.append(("white-space: nowrap;", loc.stub(rows=hyphened_rows)))

@@ -178,14 +178,14 @@ def models_to_columns(
     frame = estimates.frame
     levels = _heading_texts_by_level(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
-    headings = _headings_of_rows(levels)
+    headings = _column_headings_by_frame_row(levels)
     formulas: list[str] = []
     distinct_cells = set(zip(headings, rows_of_table, strict=True))
     if len(distinct_cells) < len(frame) and estimates.values("formula"):
         right_sides = [right_side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
-        headings = _headings_of_rows(levels)
+        headings = _column_headings_by_frame_row(levels)
     _check_cells_hold_one_estimate(frame, headings, rows_of_table)
 
     ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
@@ -202,7 +202,7 @@ def models_to_columns(
     return ModelColumns(column_of_row, shown_headings, formulas)
 
 
-def _headings_of_rows(levels: Mapping[str, list[str]]) -> list[Key]:
+def _column_headings_by_frame_row(levels: Mapping[str, list[str]]) -> list[Key]:
     """Return a tuple of the texts of all levels for each row."""
     return list(zip(*levels.values(), strict=True))
 
@@ -264,7 +264,7 @@ def _heading_texts_by_level(
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
-    levels["source"] = [_source_text(row, column_keys, labels) for row in rows]
+    levels["source"] = [_grouping_values_text(row, column_keys, labels) for row in rows]
     return levels
 
 
@@ -278,7 +278,7 @@ def estimate_kind(row: Mapping[Any, Any]) -> str:
     return link.effect
 
 
-def _source_text(row: Mapping[Any, Any], column_keys: Sequence[str], labels: Labels) -> str:
+def _grouping_values_text(row: Mapping[Any, Any], column_keys: Sequence[str], labels: Labels) -> str:
     """Return the values of grouping columns in a row, a method with a reference as their difference."""
     texts = {}
     for column in column_keys:
@@ -440,7 +440,7 @@ def _component_texts(
             continue
         # nested groups are written "site:patient"
         group = group_text(str(row["group"]).split(":"), labels)
-        effect = group + _random_slope_text(row["term"], term_labels, labels)
+        effect = group + _random_slope_suffix(row["term"], term_labels, labels)
         deviations.setdefault(f"{parameter}, {effect}", {})[cell] = estimate_text
         if not _is_missing(row["share"]):
             text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
@@ -455,7 +455,7 @@ def _component_texts(
     return deviations | {_RESIDUAL_SD: residual_deviations} | shares | group_counts
 
 
-def _random_slope_text(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
+def _random_slope_suffix(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
     """Return the terms of a random slope as they follow its group, ", Area and Task"; "" for an intercept."""
     if _is_missing(term) or term == INTERCEPT:
         return ""

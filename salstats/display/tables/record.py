@@ -122,6 +122,6 @@ def _integer_part(text: str) -> str:
     return number.split(".", 1)[0]
 
 
-def has_counts_as_labels(table: Table) -> bool:
+def has_whole_number_row_labels(table: Table) -> bool:
     """Return whether all labels of rows are whole numbers, which are aligned at the right."""
     return all(label.replace(",", "").isdecimal() for labels in table.stub for label in labels)

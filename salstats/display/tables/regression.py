@@ -52,7 +52,7 @@ from salstats.display.text.interactions import interaction_note, levels_of_numbe
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
-    normalized_note,
+    normalized_covariates_note,
     right_side_text,
     term_rows,
     with_reference_rows,
@@ -212,7 +212,7 @@ def table_regression(
         notes.constant_note(estimates, constant, names),
         _formula_note(estimates, arranged, names),
         gap_note,
-        normalized_note(estimates, names),
+        normalized_covariates_note(estimates, names),
         interaction_note(coefficients, names, shown_terms),
         notes.metric_notes(coefficients.frame),
     )

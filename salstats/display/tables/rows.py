@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from salstats.display.tables.record import Table, decimal_point_pads, has_counts_as_labels
+from salstats.display.tables.record import Table, decimal_point_pads, has_whole_number_row_labels
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE
 
@@ -98,7 +98,7 @@ class TableRows:
 
 def table_to_rows(table: Table) -> TableRows:
     """Return a table's record as rows of cells, its texts as any file can hold them."""
-    stub_align: Align = "right" if has_counts_as_labels(table) else "left"
+    stub_align: Align = "right" if has_whole_number_row_labels(table) else "left"
     aligns = [stub_align] * len(table.stubhead)
     for column in table.columns:
         # decimal points are aligned by pads at the left

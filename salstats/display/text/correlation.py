@@ -5,14 +5,14 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
 
-def has_variables(estimates: Estimates) -> bool:
+def has_variable_pairs(estimates: Estimates) -> bool:
     """Return whether estimates have two variables each, as correlations do."""
     return bool(estimates.values("x")) and bool(estimates.values("y"))
 
 
-def constant_variables_note(estimates: Estimates, labels: Labels) -> str:
+def correlated_variables_note(estimates: Estimates, labels: Labels) -> str:
     """Name the variables of correlations that are the same everywhere, "" where there are none."""
-    if not has_variables(estimates):
+    if not has_variable_pairs(estimates):
         return ""
     variables = []
     for column in ("x", "y"):

@@ -57,7 +57,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     """
     is_ratio = estimates.is_exponentiated
     covariates = _covariates_of_rows(estimates)
-    sizes = pd.Series(_largest_sizes(estimates)).groupby([covariates, _outcome_of_rows(estimates)]).max()
+    sizes = pd.Series(_largest_magnitudes(estimates)).groupby([covariates, _outcome_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
@@ -77,7 +77,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     return estimates.with_columns(**changed)
 
 
-def _largest_sizes(estimates: Estimates) -> np.ndarray:
+def _largest_magnitudes(estimates: Estimates) -> np.ndarray:
     """Return the size of the largest of each row's estimate and limits, of ratios of their logarithms.
 
     Infinite limits and rounding errors do not count; a row without any other has NaN.

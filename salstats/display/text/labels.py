@@ -116,7 +116,7 @@ class Labels:
         self._human = _human_label(frame)
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
-        self._other_label = _has_other_labels(frame)
+        self._other_label = _has_labels_besides_0_and_1(frame)
         #: The variable whose values a column of marginal means has, of columns of numbers.
         self._variables_of_numbers = _variable_by_number_column(frame)
         #: Methods that stand first unless a user named them.
@@ -303,7 +303,7 @@ class Labels:
             distinct.sort(key=lambda value: natural_sort_key(self.value(column, value)))
         return sorted(distinct, key=sort_key)
 
-    def methods_sharing_colours(self, figure_methods: Iterable[str]) -> list[str]:
+    def palette_methods(self, figure_methods: Iterable[str]) -> list[str]:
         """Return the methods that share colours with those that a figure shows, in the order of labels."""
         figure_methods = list(figure_methods)
         if set(figure_methods).isdisjoint(self._methods):
@@ -367,7 +367,7 @@ def _shared_spellings(methods: Iterable[str]) -> set[str]:
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 
-def _has_other_labels(frame: pd.DataFrame | None) -> bool:
+def _has_labels_besides_0_and_1(frame: pd.DataFrame | None) -> bool:
     """Return whether a frame's column `label` has values besides 0 for absent and 1 for present."""
     return any(value not in (0, 1) for value in _distinct(frame, "label"))
 

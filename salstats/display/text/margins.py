@@ -90,7 +90,7 @@ def _tested_margins_are_two_sided(estimates: Estimates) -> np.ndarray:
     return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
 
 
-def margin_heading(estimates: Estimates) -> str:
+def margin_p_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
     if _tested_margins_are_two_sided(estimates).all():
         return "P, equivalence"

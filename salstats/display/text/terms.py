@@ -290,7 +290,7 @@ def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
     return texts
 
 
-def normalized_note(estimates: Estimates, labels: Labels) -> str:
+def normalized_covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Name the covariates that run from 0 to 1, on which their coefficients depend."""
     if not estimates.values("normalized"):
         return ""

@@ -142,7 +142,7 @@ def limits_name(terms: Iterable[object]) -> str:
     return "CI"
 
 
-def inference_text(values: Iterable[Any]) -> str:
+def inference_population_text(values: Iterable[Any]) -> str:
     """Say for which population intervals hold, from the values of the column `inference_to`.
 
     "" where some estimates speak of readers in general and others do not.

@@ -218,8 +218,8 @@ def agreement(  # noqa: C901
     term_of_row = np.tile(terms, len(results))
     columns: dict[str, Any] = {}
     for name in _NUMBERS:
-        values = [getattr(result.coefficients, name)[term_positions] for result in results]
-        columns[name] = np.concatenate(values)
+        numbers = [getattr(result.coefficients, name)[term_positions] for result in results]
+        columns[name] = np.concatenate(numbers)
     columns |= {
         "term": term_of_row,
         "conf_level": level,

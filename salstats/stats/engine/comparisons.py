@@ -355,7 +355,7 @@ def target_of_scores(
     return replace(
         paired_target,
         absent=_keys(scores, comparison.by, pairs, absent),
-        one_sided=one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
+        one_sided=keys_of_one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
     )
 
 
@@ -428,7 +428,7 @@ def target_of_pairs(
     )
 
 
-def one_sided_pairs(
+def keys_of_one_sided_pairs(
     scores: pd.DataFrame,
     by: list[str],
     pairs: Pairs,

@@ -17,7 +17,7 @@ from salstats.stats.engine.influences import (
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
 from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.robust_correlation import robust_coefficient, share_at_median_text
+from salstats.stats.engine.robust_correlation import robust_correlation_with_test, share_at_median_text
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")
@@ -79,7 +79,7 @@ class CorrelatedPairs:
         if self.test == "rm":
             return within_coefficient(x, y, self.units[rows])
         if self.test in ROBUST:
-            return robust_coefficient(x, y, self.test)
+            return robust_correlation_with_test(x, y, self.test)
         if self.covariate_names:
             return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
         return coefficient(x, y, self.test)
@@ -175,7 +175,7 @@ def check_covariates(
     return names
 
 
-def check_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
+def check_rm_has_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
     """Raise for a within-unit correlation if there are no units, or no unit has two `complete` pairs."""
     if test != "rm":
         return

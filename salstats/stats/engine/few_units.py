@@ -58,7 +58,7 @@ def few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
 
 
-def few_misranked_by_both(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def are_both_few_misranked(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return True where the AUCs of a method and the reference are both so near 0 or 1 (`few_misranked`)."""
     of_method = _expected_n_misranked(auc, n_rarer)
     of_reference = _expected_n_misranked(reference_auc, n_rarer)

@@ -143,10 +143,10 @@ def fixed_rows(
         if group_columns:
             levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
-    is_fixed: np.ndarray = levels.notna().to_numpy() & has_several_levels
-    if units is None or not is_fixed.any():
-        return is_pair | is_fixed
-    units_of_level = pd.Series(units[is_fixed]).groupby(levels.to_numpy()[is_fixed]).nunique()
-    if units_of_level.max() > 1:
-        return is_pair | is_fixed
-    return is_pair
+    varies: np.ndarray = levels.notna().to_numpy() & has_several_levels
+    if units is not None and varies.any():
+        units_of_level = pd.Series(units[varies]).groupby(levels.to_numpy()[varies]).nunique()
+        if units_of_level.max() == 1:
+            return is_pair
+    is_fixed: np.ndarray = is_pair | varies
+    return is_fixed

@@ -212,7 +212,7 @@ def _check_every_method_has_a_mean(
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
         subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
-        raise _nothing_to_rank(without_scores, int(rows.sum()), subject)
+        raise _no_scores_to_rank(without_scores, int(rows.sum()), subject)
 
 
 def _scores_of_groups(
@@ -388,7 +388,7 @@ def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.Da
         )
 
 
-def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> ColumnError:
+def _no_scores_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> ColumnError:
     """Return the error for a group that cannot be ranked; `methods` are those without a score."""
     if methods:
         return ColumnError(

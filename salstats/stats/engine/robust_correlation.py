@@ -41,7 +41,7 @@ def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     return float(bicor(x, y)[0])
 
 
-def robust_coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
+def robust_correlation_with_test(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
     """Compute a robust correlation with its t test, which has n - 2 degrees of freedom.
 
     pingouin's P value, which is not used, is 0 from |r| = 0.999995 on.

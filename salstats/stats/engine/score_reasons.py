@@ -192,11 +192,11 @@ def metric_option_columns(
             continue
         if "metric" in keys.columns:
             value_of_metric = {
-                metric: _single_value(rows[column]) for metric, rows in values.groupby("metric")
+                metric: _value_or_several(rows[column]) for metric, rows in values.groupby("metric")
             }
             options[column] = [value_of_metric.get(metric) for metric in keys["metric"]]
         else:
-            options[column] = [_single_value(values[column])] * len(keys)
+            options[column] = [_value_or_several(values[column])] * len(keys)
     return options
 
 
@@ -210,7 +210,7 @@ def human_label_column(data: pd.DataFrame) -> dict[str, str]:
     return {"human_label": str(labels[0])}
 
 
-def _single_value(values: pd.Series) -> Any:
+def _value_or_several(values: pd.Series) -> Any:
     """Return the value if all are equal, else "several"."""
     distinct = values.unique()
     return distinct[0] if len(distinct) == 1 else SEVERAL

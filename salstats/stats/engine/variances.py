@@ -92,7 +92,7 @@ def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -
 
 def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Multiply derivatives (..., n_rows, n_cells) by sqrt(G / (G - 1)), with G units (..., n_cells)."""
-    factor = np.sqrt(unit_factor(n_units))[..., None, :]
+    factor = np.sqrt(variance_factor(n_units))[..., None, :]
     return np.where(slopes != 0, slopes * factor, 0.0)
 
 
@@ -131,7 +131,7 @@ def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
     return estimand.value(means)
 
 
-def unit_factor(n_units: np.ndarray) -> np.ndarray:
+def variance_factor(n_units: np.ndarray) -> np.ndarray:
     """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
     return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 

@@ -156,7 +156,7 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
 
     is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
     for factor in FACTORS:
-        is_fixed[factor.noun] |= [_has_fixed_factor(model, factor) for model in models]
+        is_fixed[factor.noun] |= [_holds_several_fixed_levels(model, factor) for model in models]
     columns |= inference_column({noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()})
     if fitted.weights is not None:
         columns["weights"] = fitted.weights
@@ -175,7 +175,7 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
     return columns
 
 
-def _has_fixed_factor(model: Model, factor: FixedFactor) -> bool:
+def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
     """Return True if a model's rows are of several readers (or trainings) that are not drawn from others.
 
     Readers are drawn if the formula has a random effect of them, or if rows are clustered and each reader

@@ -103,7 +103,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
         _note_references(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
-        models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
+        models += _with_shared_case_counts(formula_models, groups, has_no_finding, by, data, inference_notes)
     notes.warn()
     _check_one_unit(unit_by_formula)
 
@@ -124,7 +124,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         overall=options.overall,
         correlation=options.correlation,
         reml=reml,
-        normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
+        normalized=frozenset(str(column) for column in float_columns if _ranges_from_0_to_1(data[column])),
         inference_notes=inference_notes,
         weights=weights,
         human_label=human_label_column(data).get("human_label"),
@@ -240,7 +240,7 @@ def _fit_group(
     sampling = formula_data.sampling
     is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
     if sampling is not None:
-        group_rows = sampling.rows_with_weight(group_rows)
+        group_rows = sampling.weighted_row_positions(group_rows)
     rows = complete_row_positions(formula, variables, np.sort(group_rows))
     try:
         design = build_design(formula, variables, rows)
@@ -371,7 +371,7 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                 )
 
 
-def _with_shared_cases(
+def _with_shared_case_counts(
     models: Sequence[Model],
     groups: Sequence[np.ndarray],
     has_no_finding: np.ndarray,
@@ -515,7 +515,7 @@ def _note_covariates_of_cases(
     for column in sorted(columns):
         values = formula_data.variables[column].values[rows]
         is_shared = len(np.unique(np.column_stack([cases, values]), axis=0)) == n_cases
-        if is_shared and not inference.has_effect_at_level_of(values):
+        if is_shared and not inference.is_constant_within_groups(values):
             notes.add(
                 f"rows of one case that share the covariate {column!r} and no random effect",
                 Message(label, f": {len(rows)} rows of {n_cases} cases"),
@@ -525,7 +525,7 @@ def _note_covariates_of_cases(
             )
 
 
-def _is_normalized(values: pd.Series) -> bool:
+def _ranges_from_0_to_1(values: pd.Series) -> bool:
     """Return True if numbers range from 0 to 1 and have values in between."""
     has_values_between = values.between(0, 1, inclusive="neither").any()
     return bool(values.min() == 0 and values.max() == 1 and has_values_between)

@@ -248,11 +248,11 @@ def quantile_regress(
     columns["interval"] = "rank_score"
     columns |= count_columns(fitted, repeats)
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
-    options: dict[str, Any] = {"family": family}
+    special_columns: dict[str, Any] = {"family": family}
     if fitted.human_label is not None:
-        options["human_label"] = fitted.human_label
-    options |= variable_columns(fitted.models, fitted.normalized)
-    result = estimates_frame(key_columns(fitted, repeats), columns, options)
+        special_columns["human_label"] = fitted.human_label
+    special_columns |= variable_columns(fitted.models, fitted.normalized)
+    result = estimates_frame(key_columns(fitted, repeats), columns, special_columns)
     return adjust_unless_none(result, adjust)
 
 

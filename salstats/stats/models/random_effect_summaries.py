@@ -64,7 +64,7 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
     solution = inference.solution
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in variance_limits(solution, level)}
 
-    def variance_fields(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+    def variance_with_limits(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         std_dev = limits[position, "sd", effects]
         return {
             "term": effects[0] if effects else None,
@@ -75,7 +75,7 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
             "conf_high": std_dev.conf_high**2,
         }
 
-    def share_fields(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+    def share_with_limits(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         limit = limits[position, "share", effects]
         return {"share": limit.estimate, "share_low": limit.conf_low, "share_high": limit.conf_high}
 
@@ -85,11 +85,11 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
         group = {"group": term.name, "n_groups": term.n_levels}
         for j, effect in enumerate(term.effects):
             test = likelihood_ratio(solution, position, [j])
-            row = group | variance_fields(position, (effect,))
+            row = group | variance_with_limits(position, (effect,))
             row |= {"statistic": test.statistic, "df": float(test.df), "p_value": test.p_value}
             if j == 0:
                 # The share is that of all effects of the group together.
-                row |= share_fields(position, term.effects)
+                row |= share_with_limits(position, term.effects)
             rows.append(row)
         if not term.correlated:
             continue
@@ -105,7 +105,7 @@ def _component_rows(inference: MixedInference, level: float) -> list[dict[str, A
                     "conf_high": correlation.conf_high,
                 }
             )
-    residual = {"group": RESIDUAL} | variance_fields(None, ()) | share_fields(None, ())
+    residual = {"group": RESIDUAL} | variance_with_limits(None, ()) | share_with_limits(None, ())
     return [*rows, residual]
 
 

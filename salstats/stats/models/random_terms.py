@@ -66,7 +66,7 @@ class MixedInference:
                 return False
         return True
 
-    def has_effect_at_level_of(self, values: np.ndarray) -> bool:
+    def is_constant_within_groups(self, values: np.ndarray) -> bool:
         """Return True if some random effect has groups within which a variable (n_rows,) is constant."""
         for grouped in self.random_effects:
             groups_and_values = np.column_stack([grouped.term.codes, values])
@@ -123,7 +123,7 @@ def build_random_effects(
 
 def _check_estimable(grouped: FittedRandomEffect) -> None:
     """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
-    effect_text = f"({_effects_text(grouped.effect)}|{grouped.effect.name})"
+    effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.name})"
     design = grouped.design
     n_rows = len(design.matrix)
     n_groups = len(grouped.values)
@@ -155,8 +155,8 @@ def _check_distinct_groups(
     for earlier in earlier_effects:
         if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
             raise NotEstimableError(
-                f"(1|{earlier.effect.name}) and ({_effects_text(grouped.effect)}|{grouped.effect.name}) have "
-                "the same groups in these rows",
+                f"(1|{earlier.effect.name}) and ({_text_left_of_bar(grouped.effect)}|{grouped.effect.name}) "
+                "have the same groups in these rows",
                 hint="leave one out",
             )
 
@@ -207,7 +207,7 @@ def check_random_effects_are_identified(
         raise ValueRangeError(f"{formula.text}: ", error.message, option="formula") from None
 
 
-def _effects_text(effect: RandomEffect) -> str:
+def _text_left_of_bar(effect: RandomEffect) -> str:
     """Return the left side of a random effect, as in a formula."""
     intercept = "1" if effect.intercept else "0"
     summands = [intercept]

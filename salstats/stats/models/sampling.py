@@ -29,7 +29,7 @@ class Sampling:
     row_weights: np.ndarray | None  # (n_rows,), at least 0; None if each unit has the same weight
     units: np.ndarray  # (n_rows,), code of each row's unit
 
-    def rows_with_weight(self, rows: np.ndarray) -> np.ndarray:
+    def weighted_row_positions(self, rows: np.ndarray) -> np.ndarray:
         """Return those of some rows whose weight is above 0."""
         if self.row_weights is None:
             return rows

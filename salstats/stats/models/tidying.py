@@ -192,9 +192,9 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     additional_columns: dict[str, Any] = {}
     if not is_in_design.all():
         additional_columns["effect"] = effect
-    factors = _factor_level_by_parameter(fit)
+    factors = _factor_reference_by_parameter(fit)
     n_rows = len(frame)
-    no_factor = _FactorLevel(factor=None, reference_level=None)
+    no_factor = _FactorReference(factor=None, reference_level=None)
     row_factors = [factors.get(name, no_factor) for name in names]
     # The variance of the residuals follows the parameters of a mixed model.
     row_factors += [no_factor] * (n_rows - len(names))
@@ -280,18 +280,18 @@ def _mixed_parameters(frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray) -
     return _MixedParameters(frame, np.append(effect, "random"))
 
 
-class _FactorLevel(NamedTuple):
+class _FactorReference(NamedTuple):
     """The factor of a parameter, and the level with which its level is compared; None if there is none."""
 
     factor: str | None
     reference_level: str | None
 
 
-def _factor_level_by_parameter(fit: Any) -> dict[str, _FactorLevel]:
+def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
     """Return the factor of each parameter of a statsmodels result that belongs to a level of one."""
     # statsmodels before 0.15 calls it `design_info`
     spec: Any = getattr(fit.model.data, "model_spec", None) or getattr(fit.model.data, "design_info", None)
-    factors: dict[str, _FactorLevel] = {}
+    factors: dict[str, _FactorReference] = {}
     for term, columns in getattr(spec, "term_slices", {}).items():
         if len(term.factors) != 1:
             continue
@@ -307,7 +307,7 @@ def _factor_level_by_parameter(fit: Any) -> dict[str, _FactorLevel]:
             reference_level = None
             if has_reference and parameter in levels:
                 reference_level = levels_without_parameter[0]
-            factors[parameter] = _FactorLevel(_term_name(factor), reference_level)
+            factors[parameter] = _FactorReference(_term_name(factor), reference_level)
     return factors
 
 

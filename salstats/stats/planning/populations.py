@@ -88,7 +88,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
         moved = MovedPilot(pilot, _flip_chances(pilot, target_mean))
-        return replace(moved, shared_flip_chance=_shared_flip_chance(moved))
+        return replace(moved, shared_flip_chance=_chance_that_unit_shares_flips(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
     residual = residual - residual[pilot.is_complete].mean()
@@ -116,7 +116,7 @@ def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
     return np.zeros_like(pilot.method_scores)
 
 
-def _shared_flip_chance(moved: MovedPilot) -> float:
+def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
     """Chance of a shared flip that gives the moved differences the design effect of the pilot's.
 
     A design effect is the sum of squared sums of units over the sum of squares of pairs. The moved one is

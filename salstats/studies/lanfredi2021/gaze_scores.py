@@ -14,7 +14,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting, warn
 from salstats.images.center_bias import CenterBias
 from salstats.readers.background_images import ImageSource
-from salstats.readers.gaze_files import find_phases
+from salstats.readers.gaze_files import metadata_file_of_phase
 from salstats.scoring.gaze import center_bias_of
 from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, compare_intervals, published_interval
 from salstats.study import Study
@@ -138,7 +138,7 @@ def study_phases(folder: Path) -> list[int] | None:
 
     None where the release has only phases of the study, or none of them.
     """
-    phases = [int(phase) for phase in find_phases(folder, None)]
+    phases = [int(phase) for phase in metadata_file_of_phase(folder, None)]
     used_phases = [phase for phase in phases if phase in STUDY_PHASES]
     if not used_phases or used_phases == phases:
         return None

@@ -241,7 +241,7 @@ def networks(scores: GazeStudyScores) -> ItemResult:
     return ItemResult(means, table)
 
 
-def published_means(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
+def published_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
     """Stack the rows of several tables, their limits as `published_conf_low` and `published_conf_high`."""
     tables = [study_means(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
@@ -261,16 +261,16 @@ def design(scores: GazeStudyScores) -> ItemResult:
         if len(table_scores):
             clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
-    rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
+    rows = published_limits_of_tables(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     rows = compare_intervals(rows)
     mean_columns = [column for column in means.columns if column not in ROW]
     first_columns = [*ROW, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
-    return ItemResult(rows, _design_table(rows), note=changes_note(rows))
+    return ItemResult(rows, _clustered_intervals_table(rows), note=interval_changes_note(rows))
 
 
-def _design_table(rows: pd.DataFrame) -> GT:
+def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
     """Make the table of `design`."""
     labels = Labels(RAW_LABELS)
 
@@ -325,18 +325,20 @@ def readers(scores: GazeStudyScores) -> ItemResult:
     the position of a reading in its block. Scores of networks are averaged over the readings. Table 2 is left
     out, since readings of the labelled images are numbered image by image.
     """
-    published = published_means(scores, "134")
+    published = published_limits_of_tables(scores, "134")
     # `mrmc` compares METHOD_MIXING, since the mixings of a method are methods of their own there.
     published["mixed_method"] = with_mixing_in_methods(published.fillna({"mixing": NONE}))["method"]
-    sheet_means = [_reader_and_network_means(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
+    sheet_means = [
+        _means_with_reader_and_network_limits(rows) for _, rows in scores.images.groupby("sheet", sort=False)
+    ]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
     rows = compare_intervals(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
-    return ItemResult(rows, _readers_table(rows, scores.images))
+    return ItemResult(rows, _reader_and_network_table(rows, scores.images))
 
 
-def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
+def _reader_and_network_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
     """Make the table of `readers`."""
     labels = Labels(RAW_LABELS)
     n_readers = images["reader"].nunique()
@@ -379,7 +381,7 @@ def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
     )
 
 
-def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
+def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     """Analyse one sheet by Obuchowski and Rockette's method.
 
     Returns the mean of each metric and method with limits for other readers and cases, its difference from
@@ -408,7 +410,7 @@ def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def changes_note(design: pd.DataFrame) -> str:
+def interval_changes_note(design: pd.DataFrame) -> str:
     """Write how wide the intervals with cases as clusters are, and where they change a conclusion."""
     ratio = design["width_ratio"]
     n_narrower = int((ratio < 1).sum())

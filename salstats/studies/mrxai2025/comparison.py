@@ -41,8 +41,8 @@ from salstats.studies.mrxai2025.tool_estimates import (
     ToolComparisonOptions,
     differences,
     means,
+    resampling_unit,
     sensitivity,
-    unit_of,
 )
 from salstats.studies.result_tables import Cell, table_of
 from salstats.study import Study
@@ -134,7 +134,7 @@ def cases(comparison: ToolComparison) -> ItemResult:
     if scores["method"].nunique() > 1:
         # only several tools have pairs with a reference
         reference = comparison.options.reference
-    flow = ss.case_flow(scores, reference=reference, unit=unit_of(scores))
+    flow = ss.case_flow(scores, reference=reference, unit=resampling_unit(scores))
     return ItemResult(
         flow,
         _cases_table(scores),
@@ -159,7 +159,7 @@ def _cases_table(scores: pd.DataFrame) -> GT:
             cases_by_heading[reason.capitalize()] = excluded
     cases_by_heading["Compared"] = first[reasons.isna()]
     columns = {"Cases": "case"}
-    if unit_of(first) == "patient":
+    if resampling_unit(first) == "patient":
         columns["Patients"] = "patient"
     counts = pd.DataFrame({"heading": list(cases_by_heading)})
     for unit in columns.values():
@@ -206,7 +206,7 @@ def table_1(comparison: ToolComparison) -> ItemResult:
     if options.as_published:
         return ItemResult(rows, table, note=note)
     estimates = rows.drop(columns=list(_FURTHER_COLUMNS))
-    note += _patients_note(comparison.compared)
+    note += _no_patients_note(comparison.compared)
     return ItemResult(rows, table, ss.plot_forest(estimates, labels=names), note=note)
 
 
@@ -261,7 +261,7 @@ def figure_7(comparison: ToolComparison) -> ItemResult:
     """Fig. 7: box plots."""
     names = comparison.names
     compared = comparison.compared
-    described = ss.describe(compared, by=BY, unit=unit_of(compared))
+    described = ss.describe(compared, by=BY, unit=resampling_unit(compared))
     tool_labels = {}
     for tool in names.order("method", described["method"]):
         n = described.loc[described["method"] == tool, "n"]
@@ -285,7 +285,7 @@ def empties(comparison: ToolComparison) -> ItemResult:
     rows = failures_by_case_and_tool(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
-    shares = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
+    shares = ss.summarize(rows, by=BY, unit=resampling_unit(rows), interval="wilson")
     names = comparison.names
     figure = ss.plot_forest(shares, labels=names) + p9.labs(x="Share of empty explanations (95% CI)")
     return ItemResult(
@@ -308,7 +308,7 @@ def paired(comparison: ToolComparison) -> ItemResult:
         note += (
             f"; with {options.n_replicates:,} replicates P is {smallest_p} at least, before the correction"
         )
-    note += _patients_note(comparison.compared)
+    note += _no_patients_note(comparison.compared)
     return ItemResult(
         rows,
         ss.table_decrease(rows, labels=names),
@@ -318,9 +318,9 @@ def paired(comparison: ToolComparison) -> ItemResult:
     )
 
 
-def _patients_note(scores: pd.DataFrame) -> str:
+def _no_patients_note(scores: pd.DataFrame) -> str:
     """Return the end of a note, which says that no patients are resampled; empty where they are."""
-    if unit_of(scores) == "patient":
+    if resampling_unit(scores) == "patient":
         return ""
     return "; no patients are known, so that intervals resample cases"
 
@@ -340,7 +340,7 @@ def failures(comparison: ToolComparison) -> ItemResult:
         figure,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
         f"a distance is the diagonal of the image; {_changed_verdicts_note(rows, comparison.names)}"
-        f"{_unscored_note(compared, rows, comparison.names)}",
+        f"{_no_worst_score_note(compared, rows, comparison.names)}",
     )
 
 
@@ -357,7 +357,7 @@ def _changed_verdicts_note(rows: pd.DataFrame, names: Labels) -> str:
     return f"the verdict changes for {joined(texts)}"
 
 
-def _unscored_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labels) -> str:
+def _no_worst_score_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labels) -> str:
     """Return the end of a note, which names the metrics without a worst score."""
     scored_metrics = set(rows["metric"])
     unscored = [metric for metric in dict.fromkeys(compared["metric"]) if metric not in scored_metrics]

@@ -66,7 +66,7 @@ def means(
     compared: pd.DataFrame, options: ToolComparisonOptions, printed: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return mean, SD and counts of each tool and metric, and the mean and SD that the study printed."""
-    unit = unit_of(compared)
+    unit = resampling_unit(compared)
     described = ss.describe(compared, by=BY, unit=unit)
     if options.as_published:
         rows = described.rename(columns={"mean": "estimate"}).assign(term="mean")
@@ -92,7 +92,7 @@ def differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.Data
         scores,
         reference=options.reference,
         by="metric",
-        unit=unit_of(scores),
+        unit=resampling_unit(scores),
         adjust="holm",
         interval=options.interval,
         n_replicates=options.n_replicates,
@@ -126,7 +126,11 @@ def sensitivity(
 def _means_and_differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
     """Return the mean of each tool and metric beside its difference from the reference."""
     summary = ss.summarize(
-        scores, by=BY, unit=unit_of(scores), interval=options.interval, n_replicates=options.n_replicates
+        scores,
+        by=BY,
+        unit=resampling_unit(scores),
+        interval=options.interval,
+        n_replicates=options.n_replicates,
     )
     tool_means = summary[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
     limits = ["conf_low", "conf_high", "conf_level", "interval", "unit"]
@@ -135,7 +139,7 @@ def _means_and_differences(scores: pd.DataFrame, options: ToolComparisonOptions)
     return tool_means.merge(tool_differences, on=BY, how="left", validate="1:1")
 
 
-def unit_of(scores: pd.DataFrame) -> str | None:
+def resampling_unit(scores: pd.DataFrame) -> str | None:
     """Return the unit that is resampled: patients where they are known, else the default."""
     if "patient" in scores.columns and scores["patient"].notna().all():
         return "patient"

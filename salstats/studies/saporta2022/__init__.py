@@ -206,7 +206,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     )
 
 
-def _replicates_error() -> SalstatsError:
+def _bootstrap_not_alone_error() -> SalstatsError:
     """Return the error where `bootstrap` is given together with `data` or `scores`."""
     return SalstatsError(
         Setting("bootstrap"),
@@ -221,7 +221,7 @@ def _replicates_error() -> SalstatsError:
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
-        raise _replicates_error()
+        raise _bootstrap_not_alone_error()
     parser = Parser()
     add_options(parser)
     for name, action in parser.options.items():
@@ -242,7 +242,7 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take existing scores; needs that are not met are named in words of tables."""
     if options.bootstrap:
-        raise _replicates_error()
+        raise _bootstrap_not_alone_error()
     study_scores = read_slices(scores, options)
     items = []
     for item in ITEMS:

@@ -41,7 +41,7 @@ def summary_statistics(frames: StudyFrames) -> ItemResult:
     """Extended Data 10: positives, patients and features per task, and the tasks left out."""
     counts = frames.counts
     assert counts is not None
-    features = described_features(frames.all_tasks or frames)
+    features = feature_statistics(frames.all_tasks or frames)
     left_out = _left_out(counts)
     return ItemResult(
         _add_feature_quartiles(counts, features),
@@ -102,7 +102,7 @@ def _plot_cases_and_patients(counts: pd.DataFrame, left_out: str) -> Figure:
     return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
 
 
-def described_features(frames: StudyFrames) -> pd.DataFrame:
+def feature_statistics(frames: StudyFrames) -> pd.DataFrame:
     """Return count, mean, median and quartiles of the features of each task's findings."""
     rows = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
     return ss.describe(rows.astype({"score": "float64"}), by=["metric", "task"])
@@ -114,7 +114,7 @@ def distributions(frames: StudyFrames) -> ItemResult:
     values = ss.letter_values(frames.positives, features, by="task")
     # Sizes and shapes of exactly 0 or 1 have no meaning of their own, so they are not counted.
     edge_counts = dict.fromkeys(["n_zero", "share_zero", "n_one", "share_one"], 0)
-    described = described_features(frames).assign(binary=False, **edge_counts)
+    described = feature_statistics(frames).assign(binary=False, **edge_counts)
     names = {feature: feature_name(feature) for feature in FEATURES}
     return ItemResult(
         values,

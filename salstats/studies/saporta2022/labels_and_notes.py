@@ -55,7 +55,7 @@ def feature_name(feature: str) -> str:
     return Labels().column(feature)
 
 
-def shared_note(frames: StudyFrames) -> str:
+def shared_cases_note(frames: StudyFrames) -> str:
     """Return the end of a note on cases that were tuned on and scored; empty where none were."""
     if not frames.n_shared:
         return ""
@@ -83,7 +83,7 @@ def cutoff_note(frames: StudyFrames, inference: StudyInference) -> str:
             "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 "
             "not tried for Lung Lesion"
         )
-    return f"; cut-offs chosen {rule}; masks below them are empty{shared_note(frames)}"
+    return f"; cut-offs chosen {rule}; masks below them are empty{shared_cases_note(frames)}"
 
 
 def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:

@@ -19,7 +19,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     few_patients_note,
     full_slice_name,
     labels_with,
-    shared_note,
+    shared_cases_note,
 )
 from salstats.studies.saporta2022.study_frames import (
     FULL_LABELS,
@@ -157,7 +157,7 @@ def tuned_thresholds(frames: StudyFrames) -> ItemResult:
         differences = decreases(scores, inference)
     source = "as given"
     if frames.thresholds == "tuned":
-        source = f"chosen on the validation study{shared_note(frames)}"
+        source = f"chosen on the validation study{shared_cases_note(frames)}"
     return ItemResult(
         estimates,
         ss.table_estimates(
@@ -186,7 +186,7 @@ def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
         ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_smoothing_note(frames)}{shared_note(frames)}",
+        f"{_smoothing_note(frames)}{shared_cases_note(frames)}",
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
+from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_whole_number_row_labels
 
 
 def table_of(texts, stub=("a", "b", "c", "d"), **options):
@@ -35,4 +35,4 @@ def test_columns_that_are_aligned_otherwise_have_no_pads():
 
 @pytest.mark.parametrize(("stub", "expected"), [(("10", "1,000"), True), (("10", "ten"), False)])
 def test_labels_are_counts_if_all_are_whole_numbers(stub, expected):
-    assert has_counts_as_labels(table_of(["1", "2"], stub)) is expected
+    assert has_whole_number_row_labels(table_of(["1", "2"], stub)) is expected

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from salstats.display.estimates import read_estimates
-from salstats.display.text.correlation import constant_variables_note, covariates_note, stratum_note
+from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
 
 ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates": "age, elongation"}
@@ -37,8 +37,8 @@ def test_correlations_without_covariates_have_no_note():
 )
 def test_variables_that_are_the_same_everywhere_are_named(y, note):
     rows = pd.DataFrame({"term": "pearson", "estimate": 0.3, "x": "iou", "y": y})
-    assert constant_variables_note(read_estimates(rows), Labels()) == note
-    assert constant_variables_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
+    assert correlated_variables_note(read_estimates(rows), Labels()) == note
+    assert correlated_variables_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
 
 
 def test_the_column_within_whose_values_correlations_are_is_named():

@@ -6,7 +6,7 @@ import pytest
 
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import MARK, margin_heading, margin_marks, margin_note, pairs_as_methods
+from salstats.display.text.margins import MARK, margin_marks, margin_note, margin_p_heading, pairs_as_methods
 
 
 def frame(*rows, term="difference"):
@@ -64,7 +64,7 @@ def test_marks_stand_where_something_was_shown():
     without = read(rows.frame.drop(columns="p_margin"))
     assert margin_marks(without) == [""] * 3
     assert margin_note(without, Labels(), "nature") == ""
-    assert [margin_heading(frame(r)) for r in (EQUIVALENT, NOT_INFERIOR)] == ["P, equivalence", "P, margin"]
+    assert [margin_p_heading(frame(r)) for r in (EQUIVALENT, NOT_INFERIOR)] == ["P, equivalence", "P, margin"]
 
 
 def test_pairs_are_methods_in_the_order_of_labels():

@@ -8,7 +8,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     TermVariable,
     factors_of_rows,
-    normalized_note,
+    normalized_covariates_note,
     right_side_text,
     term_rows,
     term_variables,
@@ -65,9 +65,9 @@ def test_each_row_has_its_factor():
 
 
 def test_normalized_covariates_are_named():
-    note = normalized_note(terms("taskEdema", "elongation", normalized=[False, True]), Labels())
+    note = normalized_covariates_note(terms("taskEdema", "elongation", normalized=[False, True]), Labels())
     assert note == "From 0, the smallest value in the data, to 1, the largest: Elongation."
-    assert normalized_note(terms("elongation"), Labels()) == ""
+    assert normalized_covariates_note(terms("elongation"), Labels()) == ""
 
 
 def test_a_covariate_that_runs_from_0_to_1_has_no_unit():

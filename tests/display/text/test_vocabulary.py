@@ -7,7 +7,7 @@ from salstats.display.text.vocabulary import (
     INFERENCE,
     TERMS,
     in_sentence,
-    inference_text,
+    inference_population_text,
     limits_name,
 )
 from salstats.stats.engine.fixed_factors import THESE_READERS
@@ -21,9 +21,9 @@ def test_limits_of_ranks_alone_are_no_confidence_interval(terms, name):
 
 
 def test_populations_are_named_where_all_estimates_have_the_same_kind():
-    assert inference_text([THESE_READERS, None, THESE_READERS]) == INFERENCE[THESE_READERS]
-    assert inference_text([]) == ""
-    assert inference_text([THESE_READERS, "readers in general"]) == ""
+    assert inference_population_text([THESE_READERS, None, THESE_READERS]) == INFERENCE[THESE_READERS]
+    assert inference_population_text([]) == ""
+    assert inference_population_text([THESE_READERS, "readers in general"]) == ""
 
 
 def test_contrasts_have_a_singular_and_a_plural():

@@ -11,7 +11,7 @@ from tests_support import raises
 
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
+from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_rm_has_repeats
 from salstats.stats.engine.resampling_units import Units
 
 RELATED = Path(__file__).parents[2] / "reference" / "correlation"
@@ -178,9 +178,9 @@ def test_covariates_are_a_tuple_of_other_columns():
 
 def test_a_correlation_within_needs_two_pairs_of_a_unit():
     units = Units("patient", np.array([0, 0, 1]), 2)
-    check_repeats("rm", units, np.array([True, True, True]))
+    check_rm_has_repeats("rm", units, np.array([True, True, True]))
     with raises(ValueRangeError, option="test", value="rm", match="patient"):
-        check_repeats("rm", units, np.array([True, False, True]))
+        check_rm_has_repeats("rm", units, np.array([True, False, True]))
 
 
 def test_a_partial_correlation_is_that_of_the_residuals_with_fewer_degrees_of_freedom():

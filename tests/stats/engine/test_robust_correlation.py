@@ -11,7 +11,7 @@ from scipy import stats
 
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.robust_correlation import (
-    robust_coefficient,
+    robust_correlation_with_test,
     robust_estimate,
     share_at_median_text,
 )
@@ -100,7 +100,7 @@ def test_values_that_are_mostly_equal_have_no_spread(test, n_equal, share):
 def test_the_t_test_has_n_less_2_degrees_of_freedom(related):
     rows = related[related["set"] == "medium"]
     x, y = rows["x"].to_numpy(), rows["y"].to_numpy()
-    result = robust_coefficient(x, y, "percbend")
+    result = robust_correlation_with_test(x, y, "percbend")
     r = robust_estimate(x, y, "percbend")
     assert result.df == len(x) - 2
     assert result.statistic == pytest.approx(r * np.sqrt((len(x) - 2) / (1 - r**2)))
@@ -109,6 +109,6 @@ def test_the_t_test_has_n_less_2_degrees_of_freedom(related):
 def test_equal_variables_have_a_correlation_of_1_without_a_test():
     x = np.random.default_rng(0).normal(size=20)
     for test, sign in (("bicor", 1), ("bicor", -1), ("percbend", 1), ("percbend", -1)):
-        result = robust_coefficient(x, sign * x, test)
+        result = robust_correlation_with_test(x, sign * x, test)
         assert result.estimate == sign
         assert np.isnan(result.p_value)

@@ -14,7 +14,7 @@ from salstats.stats.engine.variances import (
     drawn_variances,
     jackknife,
     levels_and_covariance,
-    unit_factor,
+    variance_factor,
 )
 
 # the same arithmetic in another order of summation
@@ -114,7 +114,7 @@ def test_the_variance_of_a_replicate_is_that_of_the_units_drawn():
 
 
 def test_one_unit_has_no_factor():
-    np.testing.assert_array_equal(unit_factor(np.array([0, 1, 2, 5])), [np.nan, np.nan, 2, 1.25])
+    np.testing.assert_array_equal(variance_factor(np.array([0, 1, 2, 5])), [np.nan, np.nan, 2, 1.25])
 
 
 def test_averages_of_tasks_have_welchs_degrees_of_freedom():

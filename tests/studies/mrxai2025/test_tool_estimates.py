@@ -12,8 +12,8 @@ from salstats.studies.mrxai2025.tool_estimates import (
     ToolComparisonOptions,
     differences,
     means,
+    resampling_unit,
     sensitivity,
-    unit_of,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -121,9 +121,9 @@ def test_patients_are_resampled_where_all_are_known(patients, unit):
     scores = tool_scores()
     if patients is not None:
         scores["patient"] = patients
-    assert unit_of(scores) == unit
+    assert resampling_unit(scores) == unit
     if patients is not None:
-        assert unit_of(scores.assign(patient=scores["patient"].mask(scores.index == 0))) is None
+        assert resampling_unit(scores.assign(patient=scores["patient"].mask(scores.index == 0))) is None
 
 
 def picks_of(methods, metrics, **options):

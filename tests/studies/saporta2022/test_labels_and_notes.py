@@ -14,7 +14,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     full_slice_name,
     labels_with,
     print_names,
-    shared_note,
+    shared_cases_note,
 )
 from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
 
@@ -40,8 +40,8 @@ def test_names_in_print_leave_out_missing_values_and_means():
 
 
 def test_cases_that_were_tuned_on_and_scored_are_counted():
-    assert shared_note(frames_with()) == ""
-    assert shared_note(frames_with(n_shared=3)).startswith("; 3 cases ")
+    assert shared_cases_note(frames_with()) == ""
+    assert shared_cases_note(frames_with(n_shared=3)).startswith("; 3 cases ")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_note_on_cut_offs_depends_on_where_they_come_from():
     tuned = frames_with(cut_off="tuned", n_shared=2)
     assert "largest mean IoU;" in cutoff_note(tuned, CLUSTERED)
     assert "three digits" in cutoff_note(tuned, PUBLISHED)
-    assert cutoff_note(tuned, CLUSTERED).endswith(shared_note(tuned))
+    assert cutoff_note(tuned, CLUSTERED).endswith(shared_cases_note(tuned))
 
 
 def test_wilsons_interval_is_named_for_hits_alone():

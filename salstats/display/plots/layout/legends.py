@@ -68,7 +68,7 @@ def method_styles(
     all_names = drawn_names
     chosen_colours: Mapping[str, str] = {}
     if labels is not None:
-        all_names = labels.methods_sharing_colours(drawn_names)
+        all_names = labels.palette_methods(drawn_names)
         chosen_colours = labels.colours
     # human has a colour only where another method is the black reference
     coloured_names = [name for name in all_names if name != HUMAN or HUMAN not in black_names]

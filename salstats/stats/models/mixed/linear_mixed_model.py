@@ -48,7 +48,7 @@ class ScaledModel:
     ols_coefficients: np.ndarray  # (p,), of ordinary least squares
     unit: float  # root mean square of the residuals of ordinary least squares
 
-    def relative_factors_at(self, theta: np.ndarray) -> list[np.ndarray]:
+    def scaled_factors_at(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return Lambda of the scaled terms at the theta of the original terms."""
         relative_factors = relative_covariance_factors(theta, self.terms)
         return [
@@ -99,7 +99,7 @@ class MixedSolution:
         """True if some combination of a term's effects has no variance."""
         smallest_singular_values = [
             np.linalg.svd(relative_factor, compute_uv=False)[-1]
-            for relative_factor in self.scaled.relative_factors_at(self.theta)
+            for relative_factor in self.scaled.scaled_factors_at(self.theta)
         ]
         return any(value < _SINGULAR for value in smallest_singular_values)
 
@@ -112,13 +112,13 @@ class MixedSolution:
     def evaluation_at_optimum(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
         return evaluate_deviance(
-            self.scaled.products, self.scaled.relative_factors_at(self.theta), reml=self.reml
+            self.scaled.products, self.scaled.scaled_factors_at(self.theta), reml=self.reml
         )
 
     @property
     def scaled_theta(self) -> np.ndarray:
         """Theta of the scaled model."""
-        return theta_entries(self.scaled.relative_factors_at(self.theta), self.terms)
+        return theta_entries(self.scaled.scaled_factors_at(self.theta), self.terms)
 
     @property
     def scaled_sigma(self) -> float:
@@ -147,7 +147,7 @@ class MixedSolution:
         """Kenward and Roger's covariance of the scaled model's coefficients."""
         scaled = self.scaled
         return adjusted_covariance(
-            scaled.products, scaled.terms, scaled.relative_factors_at(self.theta), self.evaluation_at_optimum
+            scaled.products, scaled.terms, scaled.scaled_factors_at(self.theta), self.evaluation_at_optimum
         )
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
@@ -161,7 +161,7 @@ class MixedSolution:
         conditional_means = []
         for z_by_residual, factor, basis in zip(
             self.evaluation_at_optimum.residual_products,
-            scaled.relative_factors_at(self.theta),
+            scaled.scaled_factors_at(self.theta),
             scaled.bases,
             strict=True,
         ):
@@ -178,7 +178,7 @@ class MixedSolution:
         scaled = self.scaled
         weighted = self.evaluation_at_optimum.weighted
         conditional_covariances = []
-        for k, relative_factor in enumerate(scaled.relative_factors_at(self.theta)):
+        for k, relative_factor in enumerate(scaled.scaled_factors_at(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
             z_by_z = level_products(scaled.products, weighted, k) - loading_products

@@ -113,7 +113,7 @@ class DevianceSearch:
             _with_positive_diagonal(factor) for factor in relative_covariance_factors(theta, self.terms)
         ]
         roots = [
-            _nonzero_root(factor, correlated=term.correlated)
+            _root_without_zero_directions(factor, correlated=term.correlated)
             for factor, term in zip(relative_factors, self.terms, strict=True)
         ]
         if all(root.shape[1] == len(root) for root in roots):
@@ -178,7 +178,7 @@ def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:
     return relative_factor * np.where(np.diag(relative_factor) < 0, -1.0, 1.0)
 
 
-def _nonzero_root(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+def _root_without_zero_directions(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return a root of Lambda Lambda', (n_effects, rank), without directions of almost no variance."""
     if not correlated:
         return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL])

@@ -141,7 +141,7 @@ class _ProfileRegion:
         # The logarithm of a variance that is estimated as zero has no derivatives.
         direction = np.zeros_like(self.estimates)
         if np.isfinite(slopes).all():
-            direction = sign * self._normal_direction(slopes)
+            direction = sign * self._vector_to_wald_limit(slopes)
         start_values = (_START, 0.0) if is_zero.any() else (0.0,)
         for start_value in start_values:
             start = self.estimates + np.where(is_zero, start_value, 0.0)
@@ -194,9 +194,7 @@ class _ProfileRegion:
         multiplier = None
         for _ in range(_MAX_STEPS):
             try:
-                deviance, deviance_slopes, deviance_hessian = self._excess_deviance_with_derivatives(
-                    parameters
-                )
+                deviance, deviance_slopes, deviance_hessian = self._deviance_rise_with_derivatives(parameters)
             except np.linalg.LinAlgError:
                 return None
             _, slopes = function(parameters)
@@ -227,9 +225,7 @@ class _ProfileRegion:
             multiplier = multiplier + step[-1]
         return None
 
-    def _excess_deviance_with_derivatives(
-        self, parameters: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+    def _deviance_rise_with_derivatives(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the deviance in excess of its minimum, with its first and second derivatives."""
         scaled = self.solution.scaled
         reml = self.solution.reml
@@ -247,7 +243,7 @@ class _ProfileRegion:
         second_derivatives[-1, -1] += by_log_sigma
         return evaluation.deviance - self.least_deviance, slopes, second_derivatives
 
-    def _normal_direction(self, slopes: np.ndarray) -> np.ndarray:
+    def _vector_to_wald_limit(self, slopes: np.ndarray) -> np.ndarray:
         """Return the vector from the estimates to the upper limit of a quantity by the normal approximation.
 
         `slopes` are the quantity's derivatives at the estimates.
