@@ -75,6 +75,7 @@ def curves(
 
     from salstats.checks import check_choice
     from salstats.files.frame_files import check_output, write_frame
+    from salstats.stats.engine.cautions import carry_cautions
 
     chosen_metrics = split(metrics) or list(_METRICS)
     for metric in chosen_metrics:
@@ -95,7 +96,9 @@ def curves(
     model = network_options.network(network)
     frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
     all_curves = pd.concat(frames, ignore_index=True)
+    areas = explain.curve_scores(all_curves)
     if points is not None:
-        write_frame(all_curves, points, overwrite=overwrite)
-    write_frame(explain.curve_scores(all_curves), output, overwrite=overwrite)
+        # a plot of the curves says what their areas are warned of
+        write_frame(carry_cautions(all_curves, areas), points, overwrite=overwrite)
+    write_frame(areas, output, overwrite=overwrite)
     print(f"Areas under the curves of {len(cases)} images written to {output}")

@@ -382,6 +382,7 @@ def mean_curves(
     frame = estimates_frame(
         keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
     )
+    frame = carry_cautions(frame, curves)
     return add_shared_case_counts(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
 
 

@@ -5,6 +5,7 @@ import shlex
 
 import pandas as pd
 import pytest
+from PIL import Image
 from tests_support import error_line
 
 import salstats as ss
@@ -44,6 +45,22 @@ def test_the_example_of_the_help_gives_the_areas_of_python(maps, capsys, monkeyp
     assert both["score"].to_numpy() == pytest.approx(both["score_expected"].to_numpy())
     assert set(ss.read_data("points.csv")["metric"]) == {"insertion", "deletion"}
     assert run(["plot", "points.csv", "-o", "points.png"]) == 0
+
+
+@pytest.mark.torch
+def test_the_points_have_the_caution_of_their_areas(maps, capsys):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    for file in (maps / "images").iterdir():
+        with Image.open(file) as image:
+            black = Image.new("L", image.size)
+        black.save(file)
+    # a black image without its pixels is as it was
+    options = f"{NETWORK} --baseline black --steps 4 -o scores.csv --points points.csv"
+    assert run(shlex.split(f"curves images --maps maps {options}")) == 0
+    areas, points = ss.read_data("scores.csv"), ss.read_data("points.csv")
+    cautions = areas.drop_duplicates("metric").set_index("metric")["caution"]
+    assert cautions.notna().any()
+    assert (points["caution"] == points["metric"].map(cautions)).all()
 
 
 @pytest.mark.torch

@@ -9,6 +9,7 @@ from tests_support import limits, raises, warns, warns_too
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution, rows_by_caution
 from salstats.stats.summaries import mean_curves
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
@@ -456,6 +457,13 @@ def test_each_step_is_what_summarize_says_of_it(curves, interval):
         shared = [c for c in found.columns if c in expected.columns]
         assert {"metric", "method", "estimate", "conf_low", "conf_high", "n", "n_missing"} <= set(shared)
         pd.testing.assert_frame_equal(found[shared], expected[shared])
+
+
+def test_means_of_curves_have_the_cautions_of_their_metric(curves):
+    is_insertion = (curves["metric"] == "insertion").to_numpy()
+    means = mean_curves(add_caution(curves, BASELINE_SHOWS_MUCH, is_insertion), by=OF_CURVES)
+    rows = rows_by_caution(means)[BASELINE_SHOWS_MUCH]
+    assert rows.tolist() == (means["metric"] == "insertion").tolist()
 
 
 def test_rows_stand_by_group_and_fraction(curves):
