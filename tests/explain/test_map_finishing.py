@@ -17,6 +17,7 @@ from salstats.explain.map_finishing import (  # noqa: E402
     keep_sign,
     mean_of_scaled_layers,
     reduce_channels,
+    report_constant,
     resize_and_smooth,
 )
 from salstats.explain.map_runs import make_maps  # noqa: E402
@@ -109,3 +110,8 @@ def test_an_ensemble_says_it_once():
     found = said(lambda: explain_ensemble(networks, images, method="lime", **NOTHING))
     assert len(found) == 1
     assert "12 of 12 maps" in found[0]
+
+
+def test_a_cause_of_constant_maps_is_named():
+    with warns(match="1 of 2 maps .* softmax"):
+        report_constant("gradcam", np.stack([np.zeros((2, 2)), np.eye(2)]))
