@@ -113,7 +113,7 @@ def read_study(run: CommandRun) -> Any:
     return ss.read_study(run.input_path_or_none, **reading)
 
 
-def _score_options() -> list[Option]:
+def _score_reading_options() -> list[Option]:
     """Make the options of every command that reads scores."""
     import salstats as ss
 
@@ -210,8 +210,8 @@ class Source:
 
 
 _FILE = "CSV, TSV, Parquet or XLSX file."
-SCORES = Source("SCORES", _FILE, _score_options, read_scores)
-TABLE = Source("SCORES", _FILE, _score_options, read_table)
+SCORES = Source("SCORES", _FILE, _score_reading_options, read_scores)
+TABLE = Source("SCORES", _FILE, _score_reading_options, read_table)
 STUDY = Source(
     "STUDY",
     "Folder of maps and annotations, unless --maps, --masks and --truth name theirs.",

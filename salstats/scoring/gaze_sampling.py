@@ -248,9 +248,11 @@ class _CaseSampler:
         generators = rng.spawn(2 * len(sizes))
         self.draws = []
         for number, size in enumerate(sizes):
-            self.draws.append(self._draw(size, generators[2 * number], generators[2 * number + 1]))
+            self.draws.append(
+                self._draw_pixel_indices(size, generators[2 * number], generators[2 * number + 1])
+            )
 
-    def _draw(
+    def _draw_pixel_indices(
         self, size: int, positives_rng: np.random.Generator, negatives_rng: np.random.Generator
     ) -> _DrawnPixels:
         """Draw the pixels of one size."""

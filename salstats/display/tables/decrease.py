@@ -180,11 +180,11 @@ def table_decrease(  # noqa: C901
         n_reference_dashes = int(is_reference_row(shown).sum()) * len(others)
         return replace(table, symbol_note=notes.dash_note(table.cells, n_reference_dashes, "reference"))
 
-    placement = _placement(contrasts, methods_in_columns=methods_in_columns)
+    placement = _placement_of_grouping_columns(contrasts, methods_in_columns=methods_in_columns)
     table = contrast_table(placement)
     if wide is None and methods_in_columns and not fits(table):
         # a page has no room for the methods beside each other
-        placement = _placement(contrasts, methods_in_columns=False)
+        placement = _placement_of_grouping_columns(contrasts, methods_in_columns=False)
         table = contrast_table(placement)
 
     constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
@@ -192,7 +192,7 @@ def table_decrease(  # noqa: C901
     if contrasts.values("n_pairs"):
         nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
-    if _are_means_of_pairs(contrasts) and not _are_all_scores_defined(contrasts):
+    if _are_means_over_paired_cases(contrasts) and not _are_all_scores_defined(contrasts):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.values("bound_low"):
@@ -227,7 +227,7 @@ def table_decrease(  # noqa: C901
     return great_table(table, "salstats-decrease")
 
 
-def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlacement:
+def _placement_of_grouping_columns(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlacement:
     """Return where grouping columns stand: tasks are rows, methods columns or groups of rows.
 
     Without tasks methods are rows.
@@ -261,7 +261,7 @@ def _has_reference_rows(contrasts: Estimates, placement: ColumnPlacement) -> boo
     return are_methods_below_each_other and has_one_reference_mean(contrasts)
 
 
-def _are_means_of_pairs(contrasts: Estimates) -> bool:
+def _are_means_over_paired_cases(contrasts: Estimates) -> bool:
     """Return whether means are over the pairs, not over all scores of each method."""
     return np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
 
@@ -272,7 +272,7 @@ def _have_equal_counts(contrasts: Estimates) -> bool:
     The notes give the number for averages apart.
     """
     single = contrasts.numbers("n_pairs")[~contrasts.is_summary_row]
-    return _are_means_of_pairs(contrasts) and len(single) > 1 and len(np.unique(single)) == 1
+    return _are_means_over_paired_cases(contrasts) and len(single) > 1 and len(np.unique(single)) == 1
 
 
 def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:

@@ -37,15 +37,15 @@ def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) 
     n_cases = readings.n_cases
     first_rows = np.unique(readings.cases, return_index=True)[1]
 
-    def sum_over_cases(case_values: np.ndarray) -> np.ndarray:
+    def weighted_sums_over_cases(case_values: np.ndarray) -> np.ndarray:
         """Sum values (n_cases,) over the cases of each set of weights; all rows of a case have one weight."""
         rows = np.zeros(len(readings.cases))
         rows[first_rows] = case_values
         return weights @ rows
 
-    n_cases_of_sets = sum_over_cases(np.ones(n_cases))
+    n_cases_of_sets = weighted_sums_over_cases(np.ones(n_cases))
     if not linked:
-        return _unlinked_bias_and_sd(readings, sum_over_cases, n_cases_of_sets)
+        return _unlinked_bias_and_sd(readings, weighted_sums_over_cases, n_cases_of_sets)
     differences = readings.values[:, 0] - readings.values[:, 1]
     center = differences.mean()
     # Sums of squares lose fewer digits about the mean.
@@ -54,9 +54,9 @@ def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) 
     m = np.bincount(readings.cases, np.ones_like(centered), n_cases)
     total = np.bincount(readings.cases, centered, n_cases)
     squares = np.bincount(readings.cases, centered**2, n_cases)
-    n_pairs = sum_over_cases(m)
-    grand_total = sum_over_cases(total)
-    anova = one_way_anova(sum_over_cases, m, total, squares)
+    n_pairs = weighted_sums_over_cases(m)
+    grand_total = weighted_sums_over_cases(total)
+    anova = one_way_anova(weighted_sums_over_cases, m, total, squares)
     between_cases = np.maximum(ratio(anova.between - anova.within, anova.effective_size), 0.0)
     # With one pair per case the mean square between cases is the whole variance.
     one_pair_each = np.isclose(n_pairs, n_cases_of_sets)
@@ -66,7 +66,7 @@ def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) 
 
 def _unlinked_bias_and_sd(
     readings: RaterReadings,
-    sum_over_cases: Callable[[np.ndarray], np.ndarray],
+    weighted_sums_over_cases: Callable[[np.ndarray], np.ndarray],
     n_cases_of_sets: np.ndarray,
 ) -> np.ndarray:
     """Bias and SD where the readings of a case are in any order, shape (n_sets, 2).
@@ -84,16 +84,18 @@ def _unlinked_bias_and_sd(
         m = np.bincount(rater_cases, minlength=readings.n_cases).astype(np.float64)
         mean = ratio(np.bincount(rater_cases, rater_values, readings.n_cases), m)
         squares = np.bincount(rater_cases, (rater_values - mean[rater_cases]) ** 2, readings.n_cases)
-        df = sum_over_cases(m - 1)
-        within_cases = np.where(df > 0, ratio(sum_over_cases(squares), df), 0.0)
-        mean_inverse_m = ratio(sum_over_cases(1 / m), n_cases_of_sets)
+        df = weighted_sums_over_cases(m - 1)
+        within_cases = np.where(df > 0, ratio(weighted_sums_over_cases(squares), df), 0.0)
+        mean_inverse_m = ratio(weighted_sums_over_cases(1 / m), n_cases_of_sets)
         added_variance = added_variance + (1 - mean_inverse_m) * within_cases
         case_means.append(mean)
-        rater_means.append(ratio(sum_over_cases(m * mean), sum_over_cases(m)))
+        rater_means.append(ratio(weighted_sums_over_cases(m * mean), weighted_sums_over_cases(m)))
     differences = case_means[0] - case_means[1]
     # Sums of squares lose fewer digits about the mean.
     centered = differences - differences.mean()
-    squares_about_mean = sum_over_cases(centered**2) - sum_over_cases(centered) ** 2 / n_cases_of_sets
+    squares_about_mean = (
+        weighted_sums_over_cases(centered**2) - weighted_sums_over_cases(centered) ** 2 / n_cases_of_sets
+    )
     variance = ratio(squares_about_mean, n_cases_of_sets - 1)
     bias = rater_means[0] - rater_means[1]
     return np.column_stack([bias, np.sqrt(variance + added_variance)])

@@ -172,7 +172,7 @@ class OneWayAnova(NamedTuple):
 
 
 def one_way_anova(
-    sum_over_cases: Callable[[np.ndarray], np.ndarray],
+    weighted_sums_over_cases: Callable[[np.ndarray], np.ndarray],
     m: np.ndarray,
     total: np.ndarray,
     squares: np.ndarray,
@@ -180,14 +180,15 @@ def one_way_anova(
     """Return the one-way analysis of variance of cases with `m` (n_cases,) values each.
 
     `total` and `squares` (n_cases,) are sums of a case's values and of their squares, after a number near the
-    mean was subtracted; `sum_over_cases` sums an array (n_cases,) over the cases of each set of weights.
+    mean was subtracted; `weighted_sums_over_cases` sums an array (n_cases,) over the cases of each set of
+    weights.
     """
-    n_cases = sum_over_cases(np.ones(len(m)))
-    n_values = sum_over_cases(m)
-    sum_between = sum_over_cases(ratio(total**2, m))
-    within = ratio(sum_over_cases(squares) - sum_between, n_values - n_cases)
-    between = ratio(sum_between - ratio(sum_over_cases(total) ** 2, n_values), n_cases - 1)
-    effective_size = ratio(n_values - ratio(sum_over_cases(m**2), n_values), n_cases - 1)
+    n_cases = weighted_sums_over_cases(np.ones(len(m)))
+    n_values = weighted_sums_over_cases(m)
+    sum_between = weighted_sums_over_cases(ratio(total**2, m))
+    within = ratio(weighted_sums_over_cases(squares) - sum_between, n_values - n_cases)
+    between = ratio(sum_between - ratio(weighted_sums_over_cases(total) ** 2, n_values), n_cases - 1)
+    effective_size = ratio(n_values - ratio(weighted_sums_over_cases(m**2), n_values), n_cases - 1)
     return OneWayAnova(within, between, effective_size)
 
 
