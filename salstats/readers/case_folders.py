@@ -183,7 +183,7 @@ def read_folders(
     _check_cases(files)
     study_tasks = _tasks(files, tasks)
     sizes = _image_sizes(files, paths["images"])
-    _warn_of_cases(files, sizes)
+    _warn_of_cases(files, sizes, study_tasks)
     for files_of_task in files.maps.values():
         _warn_if_first_oblong_is_turned(files_of_task, sizes)
     if files.points is not None:
@@ -337,8 +337,11 @@ def _check_cases(files: _Files) -> None:
         check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
 
 
-def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
-    """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth."""
+def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]], tasks: Collection[str]) -> None:
+    """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth.
+
+    Masks are those of some tasks.
+    """
     truth = files.truth
     for case_file in files.case_files():
         _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
@@ -348,28 +351,32 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]]) -> None:
         for case, mask_of_task in masks.values.items():
             for task in mask_of_task:
                 cases_of_task.setdefault(task, set()).add(case)
-        missing_by_source[str(masks.file)] = _missing_files(cases_of_task, truth)
+        missing_by_source[str(masks.file)] = _missing_files(cases_of_task, truth, tasks)
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
         _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
-        missing_by_source[str(folder)] = _missing_files(files_of_task, truth)
-    _warn_of_missing_files(missing_by_source, truth)
+        missing_by_source[str(folder)] = _missing_files(files_of_task, truth, tasks)
+    _warn_of_missing_files(missing_by_source, truth, tasks)
 
 
-def _missing_files(cases_of_task: Mapping[str, Collection[str]], truth: CaseFile) -> list[str]:
-    """List the masks of the truth whose case and task a method has no map or mask of."""
+def _missing_files(
+    cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
+) -> list[str]:
+    """List the masks of some tasks of the truth whose case and task a method has no map or mask of."""
     has_tasks = len(truth.tasks()) > 1
     missing = []
     for case, mask_of_task in sorted(truth.values.items()):
         for task in mask_of_task:
-            if case not in cases_of_task.get(task, ()):
+            if task in tasks and case not in cases_of_task.get(task, ()):
                 missing.append(f"{task}/{case}" if has_tasks else case)
     return missing
 
 
-def _warn_of_missing_files(missing_by_source: Mapping[str, list[str]], truth: CaseFile) -> None:
+def _warn_of_missing_files(
+    missing_by_source: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
+) -> None:
     """Warn of masks of the truth that methods have no file for, once for all methods that lack the same."""
-    n_masks = sum(len(mask_of_task) for mask_of_task in truth.values.values())
+    n_masks = sum(task in tasks for mask_of_task in truth.values.values() for task in mask_of_task)
     sources_by_missing: dict[tuple[str, ...], list[str]] = {}
     for source, missing in missing_by_source.items():
         if missing:

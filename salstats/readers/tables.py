@@ -73,11 +73,11 @@ _SIGNATURES = (
 REQUIRED_TEXT = ("case", "method", "metric", "task")
 #: Whole numbers from here on are measurements: no name has so many digits.
 _MEASUREMENT = 2.0**64
-#: Form in which a spreadsheet writes a long number as text, such as 1.2E+16.
-_ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
+#: Form in which a spreadsheet writes a long number as text, such as 1.2E+16, or -1,2E+16 with decimal commas.
+_ROUNDED = re.compile(r"-?\d(?:[.,]\d+)?[eE]\+\d{2,3}")
 #: A name that needs a check of its own: it has blanks around it, a character beyond printable ASCII, or a
 #: power of ten at its end.
-_DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
+_DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d{2,3}$"
 #: A column has such a name only if it has a byte up to the blank, one beyond "~", or a "+".
 _BLANK = ord(" ")
 _LAST_PRINTABLE = ord("~")

@@ -253,6 +253,13 @@ class TestTasks:
         assert study.tasks == ("Edema",)
         assert ss.score(study, metrics="iou", threshold=0.5)["score"].tolist() == [1, 1]
 
+    @pytest.mark.filterwarnings("error")
+    def test_masks_of_tasks_that_are_not_read_need_no_map(self, tasks):
+        (tasks / "cams" / "Mass" / f"{CASES[0]}.png").unlink()
+        with pytest.raises(SalstatsWarning):
+            read(tasks, "cams")
+        assert read(tasks, "cams", tasks=["Edema"]).tasks == ("Edema",)
+
     def test_a_folder_of_methods_is_said(self, folders):
         with raises(InputFileError, column="task", value=["cams", "ig", "masks"]) as caught:
             ss.read_study(maps=folders, truth=folders / "masks")

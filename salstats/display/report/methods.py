@@ -448,7 +448,9 @@ def _adjustment_sentence(
     if estimates.is_over_tasks.any() and not estimates.is_over_tasks.all():
         families = ", those in single tasks and those over tasks as families of their own"
     adjustment = f"for multiple tests by {procedure.note}"
-    if any(used_procedure(estimates) is not None for estimates in earlier):
+    # a single test needs no adjustment, and its procedure is not named
+    several_tests = [others for others in earlier if len(others.non_missing("p_value")) > 1]
+    if any(used_procedure(others) is not None for others in several_tests):
         adjustment = "by the same procedure"
     return (
         f"P values were adjusted {adjustment}, over the {count_text(n_tests)} {plural_noun}{families}; "

@@ -268,6 +268,14 @@ def test_the_second_adjustment_refers_to_the_first():
     assert text.count("Holm 1979") == 1
 
 
+def test_an_adjustment_after_a_single_test_is_named():
+    row = contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", n_tests=1)
+    slopes = [slope_row(m, "area_ratio", 0.1, 0.2) for m in "abcd"]
+    text = told(difference=frame(row), regression=frame(*slopes))
+    assert "by the same procedure" not in text
+    assert "Holm 1979" in text
+
+
 def test_correlations_are_told_with_their_interval():
     table = frame(*(correlation_row(m, r, 0.1, task=t) for m, r in (("a", 0.2), ("b", -1)) for t in "AB"))
     text = told(correlation=table)
