@@ -209,7 +209,7 @@ def agreement(  # noqa: C901
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
     if record.needs != CONTINUOUS and record.name != "ac1" and is_categorical:
-        has_few_minority_units = _few_minority_mask_with_warning(keys, results)
+        has_few_minority_units = _few_minority_mask_with_warning(keys, results, len(terms))
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -373,8 +373,13 @@ def _count_minority_units(readings: RaterReadings) -> int:
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _few_minority_mask_with_warning(keys: pd.DataFrame, results: Sequence[_AgreementResult]) -> np.ndarray:
-    """Warn of results whose readings are nearly all of one category; return a mask of these results."""
+def _few_minority_mask_with_warning(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], n_terms: int
+) -> np.ndarray:
+    """Warn of results whose readings are nearly all of one category; return a mask of these results.
+
+    Each result has a row of the frame for each of its terms.
+    """
     n_minority_units = np.array([result.n_minority_units for result in results])
     is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)
     if is_few.any():
@@ -385,7 +390,7 @@ def _few_minority_mask_with_warning(keys: pd.DataFrame, results: Sequence[_Agree
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
             column="n_units",
-            rows=np.flatnonzero(is_few).tolist(),
+            rows=np.flatnonzero(np.repeat(is_few, n_terms)).tolist(),
         )
     return np.asarray(is_few)
 
@@ -409,7 +414,7 @@ def _warn_of_undefined(
             hint=Message(Setting("linked", False), " compares all readings of a case"),
             option="linked",
             column=repeat_columns[0],
-            rows=np.flatnonzero(none_linked).tolist(),
+            rows=np.flatnonzero(np.repeat(none_linked, len(term_positions))).tolist(),
         )
     has_no_agreement = is_undefined & ~none_linked
     if has_no_agreement.any():
@@ -418,7 +423,7 @@ def _warn_of_undefined(
             "two: ",
             named_groups(keys, has_no_agreement),
             column="estimate",
-            rows=np.flatnonzero(has_no_agreement).tolist(),
+            rows=np.flatnonzero(np.isnan(estimates) & has_no_agreement[:, None]).tolist(),
         )
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():
@@ -427,7 +432,7 @@ def _warn_of_undefined(
             "one unit alone or is the same without each unit: ",
             named_groups(keys, has_no_limits),
             column="conf_low",
-            rows=np.flatnonzero(has_no_limits).tolist(),
+            rows=np.flatnonzero(np.isnan(lower_limits) & has_no_limits[:, None]).tolist(),
         )
 
 

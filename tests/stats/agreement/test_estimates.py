@@ -107,6 +107,13 @@ def test_missing_readings_are_counted_and_the_others_used(values):
         ss.agreement(scores, interval="mcgraw-wong")
 
 
+def test_a_warning_of_undefined_agreement_has_the_rows_of_the_frame(scores):
+    equal = scores.assign(score=scores["score"].mask(scores["method"] == "rise", 0.5))
+    with warns(column="estimate", rows=(6, 7, 8, 9, 10, 11)):
+        found = ss.agreement(equal)
+    assert np.flatnonzero(found["estimate"].isna()).tolist() == [6, 7, 8, 9, 10, 11]
+
+
 def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, values):
     same = ratings.assign(score=ratings["case"].str[-1].astype(int) % 3)
     found = ss.agreement(same, kind="fleiss").iloc[0]
