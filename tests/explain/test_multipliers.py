@@ -129,7 +129,6 @@ class SumAndDirection(nn.Module):
     ("method", "says_so"),
     [
         ("deeplift", lambda: raises(SalstatsError, match="'normalize'")),
-        ("integrated_gradients", lambda: warns(option="n_steps")),
         ("lrp", lambda: warns(option="epsilon", match="'normalize'")),
     ],
 )

@@ -67,7 +67,9 @@ def of_one_reader(scores):
 
 def ranked(scores, form="tiles"):
     """Significant differences of the methods of each task, and their mean ranks over the cases."""
-    scores = with_tasks(scores).dropna(subset="score")
+    scores = with_tasks(scores)
+    if "score" in scores:
+        scores = scores.dropna(subset="score")
     tests = ss.significance_map(scores, by=["metric", "task"], test="wilcoxon")
     ranks = ss.rank_stability(scores, by=["metric", "task"], scheme="mean-rank", n_replicates=50)
     return ss.plot_significance(tests, form=form, ranks=ranks)
