@@ -10,7 +10,15 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.settings import Settings
-from salstats.display.text.format import STYLES, counted, joined, level_text, noun, plural
+from salstats.display.text.format import (
+    STYLES,
+    counted,
+    joined,
+    level_text,
+    noun,
+    plural,
+    significance_level_of,
+)
 from salstats.display.text.inline import inline_row_texts
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, Expression, Level, Spelling
@@ -73,8 +81,7 @@ class Wording:
     @property
     def significance_level(self) -> float:
         """Level of tests, such as 0.05."""
-        # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
-        return round(1 - self.settings.level, 10)
+        return significance_level_of(self.settings.level)
 
     @cached_property
     def alpha(self) -> str:

@@ -396,6 +396,12 @@ def star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool 
     return f"{levels}; not corrected for multiplicity."
 
 
+def significance_level_of(confidence_level: float) -> float:
+    """Return the level of tests that belongs to a level of confidence: 0.05 for 0.95."""
+    # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
+    return round(1 - confidence_level, 10)
+
+
 def level_text(level: float) -> str:
     """Return a confidence level in percent without its sign: 95, 99.9."""
     return f"{100 * level:.6g}"

@@ -13,7 +13,7 @@ from salstats.display.facts import (
     paragraph,
     with_interval,
 )
-from salstats.display.text.format import STYLES, count_text, counted, joined
+from salstats.display.text.format import STYLES, count_text, counted, joined, significance_level_of
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, tested_margins_text
 from salstats.display.text.models import scale_clause
@@ -50,8 +50,7 @@ def significance_level(estimates: Estimates) -> float:
     levels = estimates.values("family_level") or estimates.values("conf_level")
     if len(levels) != 1:
         return _DEFAULT_SIGNIFICANCE
-    # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
-    return round(1 - float(levels[0]), 10)
+    return significance_level_of(float(levels[0]))
 
 
 def p_below_level_text(estimates: Estimates, style: str) -> str:
