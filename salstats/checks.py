@@ -280,6 +280,23 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
     return np.random.default_rng(int(rng))
 
 
+def check_points(points: Any, option: str, subject: str = "") -> np.ndarray:
+    """Return points as an array (n, 2), n of which may be 0; ShapeError, which names the subject, else.
+
+    The subject is by default the option.
+    """
+    array = np.asarray(points)
+    if array.size == 0:
+        return np.empty((0, 2))
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ShapeError(
+            f"{subject or option} must have shape (n, 2), a row and a column each, not {array.shape}",
+            option=option,
+            value=array.shape,
+        )
+    return array
+
+
 def check_draws(draws: Any, n_units: int) -> np.ndarray:
     """Return an index matrix (n_replicates, n_units), whose entries count the sorted units from 0."""
     array = np.asarray(draws)

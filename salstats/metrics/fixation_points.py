@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_choice
+from salstats.checks import check_choice, check_points
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.fixations import density_pixels
 from salstats.images.maps import checked_pixels
@@ -280,15 +280,9 @@ def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") ->
 
     ShapeError if points are not (row, col); ValueRangeError if one is not finite or lies outside the image.
     """
-    array = np.asarray(points)
-    if array.size == 0:
+    array = check_points(points, name)
+    if not len(array):
         return np.empty(0, dtype=np.intp)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ShapeError(
-            f"{name} must have shape (n, 2), a row and a column each, not {array.shape}",
-            option=name,
-            value=array.shape,
-        )
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise ValueRangeError(f"{name} must be finite numbers (row, col)", option=name)
     cells = np.floor(array)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.checks import check_points
+from salstats.errors import ValueRangeError
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import Rle, area, contains, encode
 from salstats.metrics.records import Metric
@@ -98,15 +99,7 @@ def any_point_hits(points: Any, truth: Rle | np.ndarray) -> float:
     A point outside the image lies in no truth. In the CheXlocalize scripts (`eval.py`, commit 2a79492) a
     negative coordinate counts from the other end, and one beyond the image stops the run.
     """
-    array = np.asarray(points)
-    if array.size == 0:
-        array = np.empty((0, 2))
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ShapeError(
-            f"points must have shape (n, 2), a row and a column each, not {array.shape}",
-            option="points",
-            value=array.shape,
-        )
+    array = check_points(points, "points")
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
         raise ValueRangeError("points must be numbers (row, col), without NaN", option="points")
     reference = _reference(truth)

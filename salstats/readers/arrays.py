@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import quoted
+from salstats.checks import check_points, quoted
 from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
@@ -192,15 +192,7 @@ def _checked_points(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.
     checked = {}
     for pair, rows_and_columns in points.items():
         array = np.asarray(rows_and_columns, dtype=np.float64)
-        if array.size == 0:
-            array = np.empty((0, 2))
-        if array.ndim != 2 or array.shape[1] != 2:
-            raise ShapeError(
-                f"points: {pair} has shape {array.shape}; a point is a row and a column, (k, 2)",
-                option="points",
-                value=array.shape,
-            )
-        checked[pair] = array
+        checked[pair] = check_points(array, "points", f"points: {pair}")
     return checked
 
 
