@@ -27,9 +27,10 @@ from salstats.display.tables.grid import (
     check_display,
     decimals_of_rows,
     interval_texts,
+    p_values_if_any,
     value_table,
 )
-from salstats.display.tables.marks import p_heading, rarer_rows
+from salstats.display.tables.marks import rarer_rows
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.tables.reference_rows import (
@@ -37,13 +38,11 @@ from salstats.display.tables.reference_rows import (
     is_reference_row,
     with_reference_rows_first,
 )
-from salstats.display.text.format import count_text, fixed_text, joined, p_text, reported_p, row_p_text
+from salstats.display.text.format import count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
-    has_margins,
     margin_marks,
     margin_note,
-    margin_p_heading,
     pairs_as_methods,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -377,24 +376,16 @@ def _contrast_values(
     if contrasts.term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
-    rows = contrasts.frame.to_dict("records")
-    is_tested = not np.isnan([reported_p(row) for row in rows]).all()
+    p_values = p_values_if_any(contrasts, style)
     contrast_heading = with_interval(
-        _contrast_heading(contrasts, metric_label), contrasts, with_p_values=is_tested
+        _contrast_heading(contrasts, metric_label), contrasts, with_p_values=bool(p_values)
     )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     significant, others = _tested_rows_by_verdict(contrasts)
     values.append(Value(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
     values += bounds_value_if_any(contrasts, contrast_digits, style)
     values += _effect_size_value_if_any(contrasts, style)
-    if is_tested:
-        values.append(Value(p_heading(contrasts), [row_p_text(row, style) for row in rows]))
-    if has_margins(contrasts):
-        p_column = "p_margin"
-        if contrasts.values("p_margin_adjusted"):
-            p_column = "p_margin_adjusted"
-        p_texts = [p_text(p, style) for p in contrasts.numbers(p_column)]
-        values.append(Value(margin_p_heading(contrasts), p_texts))
+    values += p_values
     return values
 
 

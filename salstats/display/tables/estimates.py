@@ -14,6 +14,7 @@ from salstats.display.facts import (
     BOUNDS,
     capitalized,
     metrics_without_scores_sentence,
+    p_value_sentence,
     p_value_text,
     paragraph,
     with_interval,
@@ -25,11 +26,12 @@ from salstats.display.tables.grid import (
     bounds_value_if_any,
     check_display,
     interval_texts,
+    p_values_if_any,
     value_table,
 )
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.models import estimate_kind
-from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
+from salstats.display.tables.placement import CellGrid, ColumnPlacement, Columns, choose_placement, lay_out
 from salstats.display.text.correlation import (
     correlated_variables_note,
     covariates_note,
@@ -86,6 +88,7 @@ def table_estimates(
     set, a model, a way of mixing) stands above the columns, or beside the rows where only some rows have
     a value of it. What does not vary is said in a note. Rows "Average" and "Overall" are set apart. Where
     the table would be wider than a page, rows, columns and groups change places so that it fits.
+    Contrasts and slopes of models have a column of P values; contrasts of all pairs have a row for each pair.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ def table_estimates(
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
     keys = _table_keys(means)
-    placement = choose_placement(means, keys, rows, columns, groups)
+    placement = choose_placement(means, keys, _rows_or_pairs(means, rows, columns, groups), columns, groups)
     grid = lay_out(_with_term_texts(means, names), placement, names)
     best = _best_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
@@ -193,10 +196,13 @@ def table_estimates(
         underline_note = notes.underline_note(compared, differing, names)
         margins = margins or margin_note(compared, names, style)
     texts = interval_texts(means, digits, style, marks)
-    heading = _heading(means, placement, names)
+    p_values = p_values_if_any(means, style) if has_marginal_estimates(means) else []
+    p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
+    heading = _heading(means, placement, names, with_p_values=bool(p_values))
     values = [Value(heading, texts, bold=best.rows, underline=underlined_rows)]
     bounds = bounds_value_if_any(means, digits, style)
     values += bounds
+    values += p_values
     row_values: list[Value] = []
     if n:
         counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
@@ -218,12 +224,8 @@ def table_estimates(
     )
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
-    p_value_note = ""
-    p_value_source = p_value_text(means, names)
-    if star_texts.note and p_value_source:
-        p_value_note = f"{p_value_source}."
     statistics = paragraph(
-        table_notes.statistics, bounds_note, p_value_note, notes.equal_methods_note(all_rows, names, style)
+        table_notes.statistics, bounds_note, p_values_note, notes.equal_methods_note(all_rows, names, style)
     )
     # that nothing is underlined is a result, and stands where there are no marks too
     uniform_note = ""
@@ -248,6 +250,18 @@ def _table_keys(estimates: Estimates) -> list[str]:
         if column not in keys and estimates.varies(column):
             keys.append(column)
     return keys
+
+
+def _rows_or_pairs(estimates: Estimates, rows: Columns, columns: Columns, groups: Columns) -> Columns:
+    """Return the columns that stand as rows: without options, both levels of contrasts of all pairs.
+
+    Each pair has a row of its own, as it has one estimate, one interval and one P value.
+    """
+    has_options = rows is not None or columns is not None or groups is not None
+    if has_options or not has_marginal_estimates(estimates) or not estimates.varies("reference_level"):
+        return rows
+    position = estimates.keys.index("reference_level")
+    return estimates.keys[position - 1 : position + 1]
 
 
 def _absent_text(keys: Sequence[str]) -> str:
@@ -314,10 +328,13 @@ def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
     return False
 
 
-def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels) -> str:
-    """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
+def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels, *, with_p_values: bool) -> str:
+    """Return the heading of estimates with their interval: "IoU, mean (95% CI)".
+
+    Beside adjusted P values (`with_p_values`) it says if the intervals are not adjusted.
+    """
     if has_marginal_estimates(estimates):
-        return with_interval(marginal_heading(estimates, labels), estimates)
+        return with_interval(marginal_heading(estimates, labels), estimates, with_p_values=with_p_values)
     if has_coefficients(estimates):
         kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
@@ -347,6 +364,16 @@ def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     if is_agreement(estimates.frame):
         return "agreement"
     return "estimate"
+
+
+def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, has_stars: bool) -> str:
+    """Return where P values of a column or of stars come from; a note on stars says how they are adjusted."""
+    if has_column:
+        return p_value_sentence(estimates, labels)
+    source = p_value_text(estimates, labels)
+    if has_stars and source:
+        return f"{source}."
+    return ""
 
 
 def _raters_note(estimates: Estimates) -> str:
@@ -450,8 +477,13 @@ def _may_be_best(estimates: Estimates) -> bool:
     """Return whether one of the estimates may be better than another.
 
     Agreement is no score: what is best of an error would be the worst of its correlation. Nor are
-    correlations, coefficients and slopes of models, variances, and how models are calibrated.
+    correlations, coefficients and slopes of models, variances, and how models are calibrated. Contrasts of a
+    model can be ordered if they are of methods with one reference.
     """
+    if has_marginal_estimates(estimates) and estimates.values("reference_level"):
+        position = estimates.keys.index("reference_level")
+        if estimates.keys[position - 1] != "method" or estimates.varies("reference_level"):
+            return False
     is_variance = bool(estimates.values("parameter"))
     if is_agreement(estimates.frame) or has_coefficients(estimates) or is_variance:
         return False

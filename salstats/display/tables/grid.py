@@ -8,10 +8,21 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid
 from salstats.display.tables.record import Table, TableColumn
-from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
+from salstats.display.text.format import (
+    MISSING,
+    STYLES,
+    decimals_of,
+    interval_text,
+    limits_text,
+    p_text,
+    reported_p,
+    row_p_text,
+)
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import has_margins, margin_p_heading
 from salstats.display.text.vocabulary import RANK_TERMS, TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.metrics.registry import registered_metric
@@ -196,6 +207,21 @@ def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) ->
         strict=True,
     )
     return [Value("Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds])]
+
+
+def p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
+    """Return P values, adjusted ones where there are any, and those of margins; an empty list without."""
+    values = []
+    rows = estimates.frame.to_dict("records")
+    if not np.isnan([reported_p(row) for row in rows]).all():
+        values.append(Value(p_heading(estimates), [row_p_text(row, style) for row in rows]))
+    if has_margins(estimates):
+        p_column = "p_margin"
+        if estimates.values("p_margin_adjusted"):
+            p_column = "p_margin_adjusted"
+        p_texts = [p_text(p, style) for p in estimates.numbers(p_column)]
+        values.append(Value(margin_p_heading(estimates), p_texts))
+    return values
 
 
 def value_table(

@@ -8,6 +8,7 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.text.format import p_text
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 BAD = r"<b>x</b> & _a_ *b* 50% $y$ \z {{m^2}}"
@@ -228,6 +229,21 @@ def test_contrasts_of_a_fit_have_the_dagger_of_their_own_margin(scores, read):
     seen = read(ss.table_estimates(contrasts))
     assert {m for m, cells in seen.rows.items() if cells[0].endswith("†")} == {"Occlusion"}
     assert "†Equivalent: shown to lie within −0.05 to 0.05" in seen.note
+
+
+def test_contrasts_of_a_fit_have_their_p_values_and_pairs_a_row_each(scores, read):
+    fit = ss.fit(scores, "iou ~ method + task", errors="cr2", unit="patient")
+    pairs = fit.contrasts("method", adjust="tukey")
+    seen = read(ss.table_estimates(pairs))
+    assert seen.head[-1] == ["Method", "Reference level", "IoU, difference (simultaneous 95% CI)", "P, Tukey"]
+    assert [row[-1] for row in seen.body] == [p_text(p) for p in pairs["p_adjusted"]]
+    assert "adjusted (Tukey, 3 tests)" in seen.note
+    # a difference from another level is not better or worse than this one
+    assert not seen.bold
+    single = fit.contrasts("method", reference="human", adjust="holm")
+    seen = read(ss.table_estimates(single))
+    assert seen.head[-1][1:] == ["IoU, difference from human benchmark (95% CI, unadjusted)", "P, Holm"]
+    assert {label for label, _ in seen.bold} == {"Grad-CAM"}
 
 
 def test_unadjusted_differences_say_no_correction(means, scores, read):
