@@ -293,11 +293,10 @@ class GalleryRow:
     @property
     def text(self) -> str:
         """Return the name of the row in a sentence: "Best: case 12, Edema"."""
-        name = ", ".join(self.parts)
-        if self.picked:
-            # a colon after the picks
-            name = name.replace(",", ":", 1)
-        return name
+        if not self.picked:
+            return ", ".join(self.parts)
+        picks, *names = self.parts
+        return f"{picks}: {', '.join(names)}"
 
 
 def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[GalleryRow]:

@@ -133,6 +133,8 @@ def test_a_single_row_is_named_in_the_caption():
     row = plot_gallery(STUDY, PICKED.query("pick == 'best'"))
     assert "Best: a, Nodule. Threshold" in caption(row)
     drawn_texts(row)
+    picked_thrice = plot_gallery(STUDY, PICKED.query("task == 'Edema'"))
+    assert "Worst, median and mean: a, Edema." in caption(picked_thrice)
 
 
 def test_long_names_that_are_cut_alike_keep_their_rows():
