@@ -18,7 +18,7 @@ from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
-from salstats.errors import Call, Message
+from salstats.errors import Call, Message, SalstatsError
 
 #: Least height in mm of a method's row, and room beside its name.
 _ROW_MM = 8.0
@@ -66,7 +66,7 @@ def plot_readers(
         A column is missing, or holds text where numbers belong.
     SalstatsError
         Two performances of one reader in one panel; several further grouping columns; nothing but missing
-        performances.
+        performances; `means` of other methods or groups.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def plot_readers(
     mean_notes = []
     if means is not None:
         all_means = read_estimates(means, "means", ("estimate", "method", "term", *titles))
-        drawn_means = _reader_means(all_means, rows, titles, methods)
+        group_columns = [key for key in estimates.keys if key not in ("method", "reader")]
+        drawn_means = _reader_means(all_means, rows, titles, methods, group_columns)
         mean_layers = _mean_layers(drawn_means.frame)
         mean_notes = ["Black: mean over readers.", interval_caption(drawn_means)]
     x_axis, _ = number_axes(grid.panel_width, height)
@@ -164,15 +165,27 @@ def _with_positions(
 
 
 def _reader_means(
-    means: Estimates, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
+    means: Estimates,
+    rows: pd.DataFrame,
+    titles: Mapping[str, Mapping[Any, str]],
+    methods: list[Any],
+    group_columns: list[str],
 ) -> Estimates:
-    """Return the means of the drawn methods and panels, with positions below their readers.
+    """Return the means of the drawn methods and groups, with positions below their readers.
 
-    `rows` are those of the readers with their `panel`, `titles` the labels of which its titles consist.
+    `rows` are those of the readers with their `panel`, `titles` the labels of which its titles consist, and
+    `group_columns` the grouping columns of the readers. Raises if no mean is of a drawn method and group.
     """
     is_in_figure = (means.frame["term"] == "mean") & means.frame["method"].isin(methods)
-    for column, texts in titles.items():
-        is_in_figure &= means.frame[column].isin(list(texts))
+    for column in means.existing(group_columns):
+        # a column with a single value has no part in the titles
+        is_in_figure &= means.frame[column].isin(rows[column].unique())
+    if not is_in_figure.any():
+        raise SalstatsError(
+            "means has no mean of the methods and groups of readers",
+            hint=Message("take ", Call("mrmc"), " of the same scores"),
+            option="means",
+        )
     frame = _with_positions(means.frame[is_in_figure], titles, methods)
     # the panels of means are those of the readers, in the same order
     panel = pd.Categorical(frame["panel"].astype(TEXT), rows["panel"].cat.categories, ordered=True)

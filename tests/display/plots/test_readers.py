@@ -43,6 +43,15 @@ def test_readers_alone_have_no_bars(scores):
     assert figure.labels.x == "Mean sNCC"
 
 
+def test_means_of_metrics_that_no_reader_has_are_not_drawn(scores):
+    found = ss.mrmc(scores)
+    readers = ss.mrmc_readers(scores).query("metric == 'sncc'")
+    drawn = layer_data(ss.plot_readers(readers, means=found), "geom_segment")
+    assert drawn["metric"].tolist() == ["sncc"] * 3
+    with raises(SalstatsError, option="means"):
+        ss.plot_readers(readers, means=found.query("metric == 'sauc'"))
+
+
 def test_what_is_drawn_stands_in_the_place_of_its_method(scores):
     figure = ss.plot_readers(ss.mrmc_readers(scores))
     places = figure.data.groupby("method", observed=True)["place"].unique()
