@@ -37,7 +37,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.plots.rank_diagram import rank_diagram
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, fixed_text, joined, p_text
+from salstats.display.text.format import count_text, fixed_text, joined, p_text, row_alpha
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.adjust import find_procedure
@@ -274,7 +274,7 @@ def plot_significance(
         panel=group_titles(frame, names, groups),
         across=frame["reference"].map(position).astype(float),
         up=0.0 - frame["method"].map(position),
-        text=[_p_number(p) for p in frame["p_adjusted"]],
+        text=[_p_number(row) for row in frame.to_dict("records")],
         ink=np.where(frame["better"], "white", MUTED),
     )
     titles = list(tiles["panel"].cat.categories)
@@ -395,11 +395,13 @@ def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels
     return [method for method in order if method in win_shares.index]
 
 
-def _p_number(p: float) -> str:
-    """Return a P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
-    if p < _TWO_DECIMALS_FROM:
-        return p_text(p)
-    return fixed_text(p, 2)
+def _p_number(row: Mapping[Any, Any]) -> str:
+    """Return a row's adjusted P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
+    p_value = row["p_adjusted"]
+    alpha = row_alpha(row, "p_adjusted")
+    if p_value < max(_TWO_DECIMALS_FROM, alpha + 0.01):
+        return p_text(p_value, alpha=alpha)
+    return fixed_text(p_value, 2)
 
 
 def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowNames:

@@ -19,6 +19,7 @@ from salstats.display.text.format import (
     limits_text,
     p_text,
     reported_p,
+    row_alpha,
     row_p_text,
 )
 from salstats.display.text.labels import Labels
@@ -219,7 +220,9 @@ def p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
         p_column = "p_margin"
         if estimates.values("p_margin_adjusted"):
             p_column = "p_margin_adjusted"
-        p_texts = [p_text(p, style) for p in estimates.numbers(p_column)]
+        p_texts = []
+        for p_value, row in zip(estimates.numbers(p_column), rows, strict=True):
+            p_texts.append(p_text(p_value, style, alpha=row_alpha(row, p_column)))
         values.append(Value(margin_p_heading(estimates), p_texts))
     return values
 

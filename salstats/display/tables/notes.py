@@ -26,6 +26,7 @@ from salstats.display.text.format import (
     joined,
     p_text,
     plural,
+    row_alpha,
     short_level_text,
 )
 from salstats.display.text.labels import Labels
@@ -45,7 +46,8 @@ def equal_methods_note(estimates: Estimates, labels: Labels, style: str) -> str:
     keys = [key for key in estimates.varying if key not in ("method", "reference")]
     rows = estimates.subset(estimates.frame["term"] == "equal")
     for row in rows.frame.to_dict("records"):
-        text = f"{_statistic_text(row)}, {p_text(row['p_value'], style, named=True)}"
+        p_value_text = p_text(row["p_value"], style, named=True, alpha=row_alpha(row, "p_value"))
+        text = f"{_statistic_text(row)}, {p_value_text}"
         group = ", ".join(labels.value(key, row[key]) for key in keys)
         if group:
             text += f" ({group})"

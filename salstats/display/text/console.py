@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import printable
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import column_texts, number_text, p_text
+from salstats.display.text.format import column_texts, number_text, p_text, row_alpha
 
 #: Settings rather than results, which stand once above the table where they do not vary.
 _SETTINGS = (
@@ -111,10 +111,12 @@ def _padded_column(frame: pd.DataFrame, name: Any) -> list[str]:
 def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
     """Return the numbers of a column: P values as such, others with the same decimals."""
     if str(name).startswith("p_"):
-        floors: Any = [None] * len(frame)
-        if _FLOORS.get(name) in frame.columns:
-            floors = frame[_FLOORS[name]]
-        return [p_text(value, p_floor=p_floor) for value, p_floor in zip(values, floors, strict=True)]
+        floor_column = _FLOORS.get(name)
+        rows = frame.filter([floor_column, "conf_level", "family_level"]).to_dict("records")
+        texts = []
+        for value, row in zip(values, rows, strict=True):
+            texts.append(p_text(value, p_floor=row.get(floor_column), alpha=row_alpha(row, str(name))))
+        return texts
     numbers = list(values)
     if name in _SAME_DECIMALS:
         for column in _SAME_DECIMALS:

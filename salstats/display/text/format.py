@@ -254,18 +254,27 @@ def percent_text(value: Any, digits: int = 1) -> str:
     return f"{text}%"
 
 
-def p_text(value: Any, style: str = "nature", *, named: bool = False, p_floor: Any = None) -> str:
+def p_text(
+    value: Any,
+    style: str = "nature",
+    *,
+    named: bool = False,
+    p_floor: Any = None,
+    alpha: float = STAR_LEVELS[0],
+) -> str:
     """Return a P value as a style writes it, with "P = " or "P " before it if `named`.
 
     Styles write three decimals with a leading zero, or (radiology, ama) two without one; these two write
-    three below .01, and more where two would hide on which side of .05 a value lies. `p_floor` is the
-    smallest value that replicates allow: a P value that is no larger is only an upper bound, and is rounded
-    up.
+    three below .01. All write more where these would hide on which side of .05, or of the level of the tests
+    `alpha`, a value lies. `p_floor` is the smallest value that replicates allow: a P value that is no larger
+    is only an upper bound, and is rounded up.
 
     >>> p_text(0.0444, p_floor=0.0444), p_text(0.05, p_floor=0.05), p_text(0.0312, p_floor=0.002)
     ('<0.045', '≤0.050', '0.031')
     >>> p_text(0.0312), p_text(0.00002), p_text(0.0312, "ama"), p_text(0.0496, "ama", named=True)
     ('0.031', '<0.001', '.03', 'P = .0496')
+    >>> p_text(0.00996), p_text(0.00996, alpha=0.01), p_text(0.0126, "ama", alpha=0.0125)
+    ('0.010', '0.00996', '.013')
     """
     if value is None or value != value:
         return MISSING
@@ -273,9 +282,9 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, p_floor: A
     if value < _SMALLEST_P:
         text = f"<{_SMALLEST_P}"
     elif p_floor is not None and value <= p_floor * (1 + ROUNDING):
-        text = _p_bound_text(float(value), journal.p_digits)
+        text = _p_bound_text(float(value), journal.p_digits, alpha)
     else:
-        text = _p_value_text(float(value), journal.p_digits)
+        text = _p_value_text(float(value), journal.p_digits, alpha)
     if not journal.p_zero:
         text = text.replace("0.", ".", 1)
     if named:
@@ -294,35 +303,54 @@ def p_statement(text: str, name: str = "P") -> str:
     return f"{name} = {text}"
 
 
-def _p_bound_text(bound: float, digits: int) -> str:
-    """Return an upper bound of a P value, rounded up."""
+def _p_bound_text(bound: float, digits: int, alpha: float) -> str:
+    """Return an upper bound of a P value, rounded up, but not beyond the level of the tests."""
     if bound < _SMALL_P:
         digits = max(digits, 3)
     # with a bound of 0.05 it is not known that P is below 0.05
-    alpha = STAR_LEVELS[0]
-    is_bound_alpha = abs(bound / alpha - 1) <= ROUNDING
-    sign = "≤" if is_bound_alpha else "<"
-    scale = 10**digits
-    # a bound that exceeds a printed number by an error of rounding only is not raised to the next
-    rounded_up = np.ceil(bound * scale * (1 - ROUNDING)) / scale
+    is_bound_level = any(abs(bound / level - 1) <= ROUNDING for level in (STAR_LEVELS[0], alpha))
+    sign = "≤" if is_bound_level else "<"
+    rounded_up = _rounded_up(bound, digits)
+    while _is_below(bound, alpha) and _is_below(alpha, rounded_up):
+        digits += 1
+        rounded_up = _rounded_up(bound, digits)
     return f"{sign}{rounded_up:.{digits}f}"
 
 
-def _p_value_text(value: float, digits: int) -> str:
-    """Return a P value with the decimals that show its size and its side of 0.05; ">0.99" for 1."""
+def _rounded_up(bound: float, digits: int) -> float:
+    """Return a bound rounded up to some decimals.
+
+    One that exceeds such a number by an error of rounding only is not raised to the next.
+    """
+    scale = 10**digits
+    return float(np.ceil(bound * scale * (1 - ROUNDING)) / scale)
+
+
+def _p_value_text(value: float, digits: int, alpha: float) -> str:
+    """Return a P value with the decimals that show its size and its side of the levels; ">0.99" for 1."""
     p_digits = digits
     if value < _SMALL_P:
         p_digits = max(digits, 3)
     text = f"{value:.{p_digits}f}"
-    alpha = STAR_LEVELS[0]
-    while value < alpha and float(text) == alpha and p_digits < _MAX_DECIMALS:
-        # a value below 0.05 is not written as 0.05
+    while any(_is_on_other_side(float(text), value, level) for level in (STAR_LEVELS[0], alpha)):
         p_digits += 1
         text = f"{value:.{p_digits}f}"
     if float(text) >= 1:
         largest_below_one = 1 - 10.0**-digits
         return f">{largest_below_one:.{digits}f}"
     return text
+
+
+def _is_on_other_side(rounded: float, value: float, level: float) -> bool:
+    """Return whether a value is below a level and its rounded form is not, or the reverse."""
+    if _is_below(value, level):
+        return not _is_below(rounded, level)
+    return _is_below(level, value) and _is_below(rounded, level)
+
+
+def _is_below(value: float, level: float) -> bool:
+    """Return whether a value is below a level by more than an error of rounding."""
+    return value < level * (1 - ROUNDING)
 
 
 def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> str:
@@ -418,10 +446,38 @@ def short_level_text(level: float) -> str:
 def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
     """Return a row's adjusted P value, else its P value, as text; "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
+    p_column = "p_value"
     floor_column = "p_floor"
     if adjusted is not None and adjusted == adjusted:
+        p_column = "p_adjusted"
         floor_column = "p_adjusted_floor"
-    return p_text(reported_p(row), style, named=named, p_floor=row.get(floor_column))
+    return p_text(
+        reported_p(row),
+        style,
+        named=named,
+        p_floor=row.get(floor_column),
+        alpha=row_alpha(row, p_column),
+    )
+
+
+def row_alpha(row: Any, p_column: str) -> float:
+    """Return the level that the P values of a column are compared with in a row, 0.05 where it has none.
+
+    Adjusted P values are compared with the level of their family.
+
+    >>> row_alpha({"conf_level": 0.99}, "p_value"), row_alpha({}, "p_value")
+    (0.01, 0.05)
+    >>> row_alpha({"conf_level": 0.975, "family_level": 0.95}, "p_adjusted")
+    0.05
+    """
+    level_columns = ["conf_level"]
+    if "adjusted" in p_column:
+        level_columns = ["family_level", "conf_level"]
+    for column in level_columns:
+        level = row.get(column)
+        if level is not None and level == level:
+            return significance_level_of(float(level))
+    return STAR_LEVELS[0]
 
 
 def reported_p(row: Any) -> float:

@@ -294,7 +294,7 @@ def _with_common_decimals(values: np.ndarray, decimals: int) -> list[str]:
 
 
 def _p_text(p: float) -> str:
-    """Return a P value with three significant digits, as R prints it."""
+    """Return a P value with three significant digits, as R prints it; with more if its mark would not fit."""
     if np.isnan(p):
         return "NA"
     if p < _SMALLEST_P:
@@ -302,7 +302,11 @@ def _p_text(p: float) -> str:
     if p < 1e-4:
         return f"{p:.2e}"
     decimals = max(3, 2 - int(np.floor(np.log10(p))))
-    return f"{p:.{decimals}f}"
+    text = f"{p:.{decimals}f}"
+    while _mark(float(text)) != _mark(p):
+        decimals += 1
+        text = f"{p:.{decimals}f}"
+    return text
 
 
 def _mark(p: float) -> str:

@@ -60,6 +60,11 @@ def test_p_values_are_never_printed_as_zero():
     assert number_text(None) == "—"
 
 
+def test_p_values_are_on_their_side_of_the_level_of_their_row():
+    frame = pd.DataFrame({"p_value": [0.00996, 0.00996], "conf_level": [0.95, 0.99]})
+    assert [line.split()[0] for line in lines(frame)[1:]] == ["0.010", "0.00996"]
+
+
 def test_p_values_at_their_floor_are_printed_as_bounds():
     frame = pd.DataFrame({"p_value": [0.02, 0.03], "p_floor": 0.02, "p_adjusted": 0.06})
     table = lines(frame.assign(p_adjusted_floor=[0.06, np.nan]))

@@ -80,9 +80,24 @@ def test_p_values_follow_the_journal(p, nature, radiology):
 
 
 @pytest.mark.parametrize("style", ["nature", "radiology", "ama"])
-@pytest.mark.parametrize("p", [0.04951, 0.0496, 0.04999, 0.049999])
+@pytest.mark.parametrize("p", [0.04951, 0.0496, 0.04999, 0.049999, 0.049999999])
 def test_a_p_value_below_five_percent_never_reads_as_five_percent(style, p):
     assert float(p_text(p, style)) < 0.05
+
+
+@pytest.mark.parametrize("style", ["nature", "radiology", "ama"])
+@pytest.mark.parametrize("alpha", [0.01, 0.1, 0.05 / 3, 0.0125])
+@pytest.mark.parametrize("shift", [-2e-3, -1e-8, 1e-8, 5e-5, 2e-3])
+def test_a_printed_p_value_is_on_the_side_of_its_level_that_it_lies_on(style, alpha, shift):
+    level = 1 - alpha
+    p_value = alpha * (1 + shift)
+    printed = float(row_p_text({"p_value": p_value, "conf_level": level}, style))
+    assert (printed < alpha) == (p_value < alpha)
+    # adjusted P values are compared with the level of the family
+    adjusted = {"p_value": 0.001, "p_adjusted": p_value, "conf_level": 0.999, "family_level": level}
+    assert float(row_p_text(adjusted, style)) == printed
+    bound = row_p_text({"p_value": p_value, "p_floor": p_value, "conf_level": level}, style)
+    assert float(bound.removeprefix("<")) <= alpha or p_value > alpha
 
 
 @pytest.mark.parametrize("style", ["nature", "radiology", "ama"])

@@ -1,7 +1,9 @@
 """Printed summaries of models: their fields, and the lines of the coefficients as R prints them."""
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 import salstats as ss
 
@@ -69,3 +71,14 @@ def test_models_of_groups_have_a_block_each_and_one_without_estimates_says_so(sc
     assert len(summary.coefficients) == 6
     assert sum(line.startswith("(Intercept)") for line in lines) == 2
     assert repr(summary) == summary.text
+
+
+def test_a_p_value_with_a_mark_is_not_printed_as_the_bound_of_the_mark():
+    prob = np.repeat([0.0, 1.0], 4)
+    residuals = np.tile([-1.0, 1.0], 4)
+    # the slope whose P value is just below 0.05: residuals and prob are orthogonal
+    std_error = np.sqrt(8 / 6 / 2)
+    slope = std_error * t.isf(0.04999 / 2, 6)
+    rows = pd.DataFrame({"case": range(8), "prob": prob, "y": slope * prob + residuals})
+    lines = words_of_lines(ss.fit(rows, "y ~ prob", errors="classical").summary())
+    assert [line.split()[-2:] for line in lines if line.startswith("prob")] == [["0.04999", "*"]]
