@@ -29,6 +29,7 @@ from salstats.display.plots.layout.estimate_drawing import (
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.row_panels import row_figure
+from salstats.display.tables.marks import better_sign
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -40,7 +41,6 @@ from salstats.display.text.models import (
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")
 #: Most panels side by side.
@@ -242,24 +242,25 @@ def _decrease_order_and_note(
 def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts the values of rows by their estimate, the best first.
 
-    The estimates are those of the first metric and method; values without one are last.
+    The estimates are those of the first metric and method; values without one are last. Where it is not known
+    which estimates are better, the largest are first.
     """
     estimates = drawing.drawn
     row = drawing.row
-    has_metrics = bool(estimates.values("metric"))
-    if has_metrics and row != "metric":
+    if estimates.values("metric") and row != "metric":
         first_metric = drawing.labels.order("metric", estimates.frame["metric"])[0]
         estimates = estimates.subset(estimates.frame["metric"] == first_metric)
     if drawing.methods and row != "method":
         first_method = next(iter(drawing.methods))
         estimates = estimates.subset(estimates.frame["method"] == first_method)
-    sort_values = -estimates.numbers("estimate")
-    if has_metrics and direction(estimates.values("metric")[0]) < 0:
-        # smaller scores are better
-        sort_values = -sort_values
     sort_keys = {}
     if row:
-        sort_keys = dict(zip(estimates.frame[row], sort_values, strict=True))
+        records = zip(
+            estimates.frame[row], estimates.numbers("estimate"), estimates.row_values("metric"), strict=True
+        )
+        for value, estimate, metric in records:
+            is_smaller_better = better_sign(metric, estimates.term) < 0
+            sort_keys[value] = estimate if is_smaller_better else -estimate
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, np.inf))
 
 

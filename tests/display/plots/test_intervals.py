@@ -89,6 +89,13 @@ def test_tasks_stand_in_the_order_of_the_labels_or_of_the_estimates():
     assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["C", "B", "A", "Average"]
 
 
+def test_the_smallest_decrease_of_a_score_is_the_best_estimate():
+    frame = decreases({"A": 30.0, "B": 10.0, "C": 20.0})
+    assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["B", "C", "A"]
+    frame = frame.assign(term="difference")
+    assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["A", "C", "B"]
+
+
 def test_the_auroc_stands_behind_the_task_and_the_caption_says_so():
     areas = pd.DataFrame({"task": ["Edema", "Nodule"], "term": "auroc", "estimate": [0.9666, np.nan]})
     figure = ss.plot_intervals(estimates(), auroc=areas, labels={"Edema": "Pulmonary oedema, left"})
