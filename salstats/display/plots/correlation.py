@@ -41,7 +41,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, reported_p
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
@@ -138,9 +138,9 @@ def plot_correlation(
         Results of `correlate`, in any order. It takes one pair, so a matrix consists of its results for all
         pairs, one below the other: see Examples.
     alpha : float, optional
-        Significance level. A coefficient whose P value (`p_adjusted` where there is one) is not below it is
-        then written in grey on a white tile. By default every tile has the colour of its coefficient,
-        whatever its P value is.
+        Significance level. A coefficient whose P value (`p_adjusted` where there is one) is missing or not
+        below it is then written in grey on a white tile. By default every tile has the colour of its
+        coefficient, whatever its P value is.
     labels : Mapping, optional
         Labels and order of the variables, under "term", and of the groups:
         `{"term": ["iou", "prob"]}`, `{"prob": "Confidence"}`, `{"method": {"gradcam": "Grad-CAM"}}`. By
@@ -163,7 +163,7 @@ def plot_correlation(
         A column is missing or holds text where numbers belong.
     SalstatsError
         Several kinds of correlation; a pair twice in one group; nothing but missing estimates; an `alpha`
-        that is not between 0 and 1.
+        that is not between 0 and 1, or without any P value.
 
     Examples
     --------
@@ -185,6 +185,12 @@ def plot_correlation(
         check_level(alpha, "alpha")
     estimates, groups, term = _read_correlations(correlations)
     frame = estimates.frame
+    if alpha is not None and np.isnan(_p_values(frame)).all():
+        raise SalstatsError(
+            Setting("alpha", alpha),
+            " needs a column p_value or p_adjusted with values",
+            column="p_value",
+        )
     varying_groups = [column for column in groups if frame[column].nunique(dropna=False) > 1]
     placed = _tile_frame(frame, varying_groups, names)
     titles = list(placed.frame["panel"].cat.categories)
@@ -492,14 +498,16 @@ def _scales(title: str, column_names: list[str], row_names: list[str], tile_heig
 def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.DataFrame:
     """Return correlations with the position and the number of each tile and the value that its colour shows.
 
-    Columns are `across` and `up` (the middle of the tile, `up` in mm), `weak` (whether P is not below
-    `alpha`), `shown` (the value of the colour, 0 for weak and undefined correlations) and `text`.
+    Columns are `across` and `up` (the middle of the tile, `up` in mm), `weak` (whether the correlation is
+    defined and its P is not below `alpha`, or missing), `shown` (the value of the colour, 0 for weak and
+    undefined correlations) and `text`.
     """
     weak = np.zeros(len(placed), dtype=bool)
-    if alpha is not None:
-        p_values = np.array([reported_p(row) for row in placed.to_dict("records")])
-        weak = p_values >= alpha
     estimate = placed["estimate"]
+    if alpha is not None:
+        is_significant = _p_values(placed) < alpha
+        # a coefficient without a P value is not shown to differ from 0
+        weak = ~is_significant & estimate.notna().to_numpy()
     return placed.assign(
         across=placed["column"].cat.codes.astype(float),
         up=-tile_height * (placed["row"].cat.codes + 0.5),
@@ -507,6 +515,11 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
         shown=estimate.where(~weak).fillna(0.0),
         text=[fixed_text(value, 2) for value in estimate],
     )
+
+
+def _p_values(correlations: pd.DataFrame) -> np.ndarray:
+    """Return the P value of each row, the adjusted one where there is one, NaN without any."""
+    return np.array([reported_p(row) for row in correlations.to_dict("records")])
 
 
 def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
@@ -537,14 +550,16 @@ def _notes(
 ) -> list[str]:
     """Sentences of the caption on weak coefficients, P values, undefined ones and the number of pairs."""
     notes = []
-    is_tested = correlations.is_tested or len(correlations.non_missing("p_adjusted")) > 0
-    if alpha is not None and is_tested:
+    if alpha is not None:
+        weak_text = f"P ≥ {alpha:.10g}"
+        if np.isnan(_p_values(tiles[tiles["weak"]])).any():
+            weak_text += " or no P value"
         if not tiles["weak"].any():
             notes.append(f"All P < {alpha:.10g}.")
         elif has_numbers:
-            notes.append(f"Grey on white: P ≥ {alpha:.10g}.")
+            notes.append(f"Grey on white: {weak_text}.")
         else:
-            notes.append(f"White: P ≥ {alpha:.10g}.")
+            notes.append(f"White: {weak_text}.")
         notes.append(p_value_sentence(correlations) or "P values not adjusted.")
     if tiles["estimate"].isna().any():
         notes.append(f"{MISSING}: undefined.")

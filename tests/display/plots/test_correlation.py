@@ -93,8 +93,14 @@ def test_alpha_moves_the_level_and_by_default_nothing_is_grey():
     plain = ss.plot_correlation(frame)
     assert plain.data["shown"].tolist() == [0.62, -0.31, 0.04]
     assert "Grey" not in caption(plain)
-    without = ss.plot_correlation(frame.drop(columns="p_value"), alpha=0.05)
-    assert not without.data["weak"].any()
+    with raises(SalstatsError, option="alpha", column="p_value"):
+        ss.plot_correlation(frame.drop(columns="p_value"), alpha=0.05)
+
+
+def test_a_coefficient_without_a_p_value_is_not_drawn_as_significant():
+    figure = ss.plot_correlation(matrix(p_value=[0.001, np.nan, 0.002]), alpha=0.05)
+    assert figure.data["shown"].tolist() == [0.62, 0.0, 0.04]
+    assert "Grey on white: P ≥ 0.05 or no P value." in caption(figure)
 
 
 def test_numbers_are_legible_on_their_tiles():
