@@ -34,7 +34,7 @@ from salstats.display.text.vocabulary import (
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
-from salstats.stats.engine.result_warnings import beyond_range
+from salstats.stats.engine.result_warnings import is_beyond_range
 from salstats.stats.engine.score_reasons import count_missing_without_absent
 from salstats.stats.engine.weighting import MEMBERS, weights_text
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
@@ -115,7 +115,7 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
         family_level=rows.family_level,
         n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
         any_infinite=bool(np.isinf(ends).any()),
-        any_beyond=bool(beyond_range(rows.frame).any()),
+        any_beyond=bool(is_beyond_range(rows.frame).any()),
     )
 
 

@@ -22,7 +22,7 @@ from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, 
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
 from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdict_texts
-from salstats.stats.engine.grouping import summary_rows
+from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
     NullDraws,
     single_step_min_p,
@@ -333,7 +333,7 @@ def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
     columns = estimates.columns
     estimate_positions = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
     grouping_columns = columns[: estimate_positions[0]]
-    is_summary = summary_rows(estimates[grouping_columns])
+    is_summary = is_summary_row(estimates[grouping_columns])
     group_codes = combined_codes(estimates, within)
     return np.unique(2 * group_codes + is_summary, return_inverse=True)[1]
 

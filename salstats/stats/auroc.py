@@ -19,7 +19,11 @@ from salstats.stats.engine.comparisons import (
     values_of_side,
 )
 from salstats.stats.engine.equivalence import side_verdicts
-from salstats.stats.engine.few_units import are_both_few_misranked, few_misranked, few_units_of_rows
+from salstats.stats.engine.few_units import (
+    are_both_few_misranked,
+    are_few_misranked,
+    estimates_have_few_units,
+)
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
@@ -228,7 +232,7 @@ def auroc(  # noqa: C901
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
-        FEW_UNITS: few_units_of_rows(units_of_groups),
+        FEW_UNITS: estimates_have_few_units(units_of_groups),
         FEW_EVENTS: _has_few_misranked(areas, is_difference=reference is not None),
     }
     columns |= caution_column(cautions)
@@ -355,7 +359,7 @@ def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarra
     estimate = areas["estimate"].to_numpy()
     n_least = areas["n_least"].to_numpy()
     if not is_difference:
-        return few_misranked(estimate, n_least)
+        return are_few_misranked(estimate, n_least)
     reference_area = areas["reference_area"].to_numpy()
     return are_both_few_misranked(estimate + reference_area, reference_area, n_least)
 

@@ -15,7 +15,11 @@ from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.auroc import LabelledTable, labelled_table
 from salstats.stats.binned_means import quantile_bins
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.few_units import count_units_with_rarer_value, few_events, few_units_of_rows
+from salstats.stats.engine.few_units import (
+    are_few_events,
+    count_units_with_rarer_value,
+    estimates_have_few_units,
+)
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
@@ -447,7 +451,7 @@ def _cautions_of_groups(predictions: _Predictions) -> dict[str, Any]:
         units_of_groups.append(units)
         n_rarer.append(count_units_with_rarer_value(predictions.labels[rows], units))
     return caution_column(
-        {FEW_UNITS: few_units_of_rows(units_of_groups), FEW_EVENTS: few_events(np.array(n_rarer))}
+        {FEW_UNITS: estimates_have_few_units(units_of_groups), FEW_EVENTS: are_few_events(np.array(n_rarer))}
     )
 
 

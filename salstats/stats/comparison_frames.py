@@ -27,8 +27,8 @@ from salstats.stats.engine.grouping import (
     code_scores,
     display_order,
     is_average,
+    is_summary_row,
     metrics_of,
-    summary_rows,
 )
 from salstats.stats.engine.inference import InferredEstimates, Options, estimates_at_levels, infer
 from salstats.stats.engine.joint_adjustment import joint_level
@@ -306,7 +306,7 @@ def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> 
     if tested.null_draws is None:
         return levels
     is_tested = ~np.isnan(tested.p_value)
-    is_summary = summary_rows(keys)
+    is_summary = is_summary_row(keys)
     for family in (is_tested & is_summary, is_tested & ~is_summary):
         if family.any():
             levels[family] = joint_level(tested.null_draws.rows(family), level)

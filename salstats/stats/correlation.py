@@ -28,7 +28,11 @@ from salstats.stats.engine.correlated_pairs import (
     check_rm_has_repeats,
 )
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.few_units import count_units_with_rarer_value, few_events, few_units_of_rows
+from salstats.stats.engine.few_units import (
+    are_few_events,
+    count_units_with_rarer_value,
+    estimates_have_few_units,
+)
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     group_label,
@@ -361,8 +365,8 @@ def correlate(
             _warn_of_repeats(keys, n_pairs, n_units, units)
     n_rarer = [_count_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
     cautions = {
-        FEW_UNITS: few_units_of_rows(units_of_groups),
-        FEW_EVENTS: few_events(np.array(n_rarer)),
+        FEW_UNITS: estimates_have_few_units(units_of_groups),
+        FEW_EVENTS: are_few_events(np.array(n_rarer)),
         POOLED_TASKS: np.full(len(keys), tasks_pooled),
     }
     columns |= caution_column(cautions)

@@ -14,7 +14,7 @@ from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.engine.score_reasons import absent_pairs, count_missing_without_absent
+from salstats.stats.engine.score_reasons import absent_pair_mask, count_missing_without_absent
 
 #: Smallest and largest score.
 Range = tuple[float, float]
@@ -223,7 +223,7 @@ def _method_and_reference_totals(
         pairs = pair_with_reference(
             repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
         )
-        frames.append(pairs[~absent_pairs(pairs)].assign(reference=reference))
+        frames.append(pairs[~absent_pair_mask(pairs)].assign(reference=reference))
     pairs = pd.concat(frames, ignore_index=True)
     method_score = pairs["score"]
     reference_score = pairs["reference_score"]

@@ -70,7 +70,7 @@ def normalize(
     groups = check_by(data, within, (), "data")
     codes = checked_table_codes(data, names).combined(groups)
     result = data.copy()
-    is_absent_finding = _absent_findings(data)
+    is_absent_finding = _is_absent_finding(data)
     for name in names:
         values = pd.Series(np.where(is_absent_finding, np.nan, check_numeric(data, name, "data")))
         low = values.groupby(codes).transform("min").to_numpy()
@@ -89,7 +89,7 @@ def normalize(
     return result
 
 
-def _absent_findings(data: pd.DataFrame) -> np.ndarray:
+def _is_absent_finding(data: pd.DataFrame) -> np.ndarray:
     """Return True for rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
 
     `label` and `n_instances` count only in rows without a score.

@@ -10,7 +10,7 @@ from salstats.errors import Message, warn
 from salstats.frames import estimates_frame
 from salstats.stats.auroc import labelled_table
 from salstats.stats.engine.cautions import FEW_UNITS, caution_column
-from salstats.stats.engine.few_units import few_units_of_rows
+from salstats.stats.engine.few_units import estimates_have_few_units
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import percentile
@@ -168,7 +168,7 @@ def roc_curve(
         "n_units": repeat_for_points([len(np.unique(codes)) for codes in units_of_groups]),
     }
     columns_of_groups = inference_to(table, named_unit_codes, keys)
-    columns_of_groups |= caution_column({FEW_UNITS: few_units_of_rows(units_of_groups)})
+    columns_of_groups |= caution_column({FEW_UNITS: estimates_have_few_units(units_of_groups)})
     for name, values in columns_of_groups.items():
         columns[name] = values.take(repeat_for_points(np.arange(len(keys))))
     special = {

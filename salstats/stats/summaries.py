@@ -222,7 +222,7 @@ def summarize(
     frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    averaged = case_weights.averaged_rows(scores)
+    averaged = case_weights.averaged_row_mask(scores)
     return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
 
 

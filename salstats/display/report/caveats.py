@@ -10,7 +10,7 @@ from salstats.display.text.format import count_text, counted, counted_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.intervals import interval_by_name
-from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, beyond_range
+from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, is_beyond_range
 
 #: Sentence at the end of a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -42,10 +42,10 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
             f"{_intervals_of(has_many_undefined)} leave out more than 1% of the replicates, as these were "
             f"undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
         )
-    is_beyond_range = beyond_range(estimates.frame)
-    if is_beyond_range.any():
+    is_beyond = is_beyond_range(estimates.frame)
+    if is_beyond.any():
         yield (
-            f"{_intervals_of(is_beyond_range)} hold impossible values, as this kind of interval does not "
+            f"{_intervals_of(is_beyond)} hold impossible values, as this kind of interval does not "
             "know the range of the scores."
         )
     has_no_width = estimates.has_both_limits & (

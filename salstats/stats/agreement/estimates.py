@@ -20,7 +20,7 @@ from salstats.stats.agreement.readings_of_groups import (
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.few_units import FEW_DF, few_equal_units
+from salstats.stats.engine.few_units import FEW_DF, has_few_equal_units
 from salstats.stats.engine.fixed_factors import NOUNS, fixed_factor_text, inference_to, random_factor_text
 from salstats.stats.engine.grouping import group_label, named_groups
 from salstats.stats.engine.intervals import RECOMMENDED, Interval, interval_by_name
@@ -230,7 +230,7 @@ def agreement(  # noqa: C901
         "n_units": np.array([result.n_units for result in results])[result_of_row],
     }
     cautions = {
-        FEW_UNITS: few_equal_units(unit_sizes)[result_of_row],
+        FEW_UNITS: has_few_equal_units(unit_sizes)[result_of_row],
         FEW_EVENTS: has_few_minority_units[result_of_row],
     }
     columns |= caution_column(cautions)

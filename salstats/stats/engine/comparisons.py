@@ -16,7 +16,7 @@ from salstats.stats.engine.grouping import (
     OVERALL,
     append_keys,
     average_over,
-    overall_column,
+    checked_overall_column,
     pool_over,
     warn_uneven_rows_per_case,
 )
@@ -491,7 +491,7 @@ def _comparison_target(
     mixed_weights = np.zeros((n_groups, 0))
     row_keys = keys
     if comparison.overall:
-        overall_members, overall_keys = pool_over(keys, overall_column(comparison.by), OVERALL)
+        overall_members, overall_keys = pool_over(keys, checked_overall_column(comparison.by), OVERALL)
         defined_members = overall_members * is_defined[:, None]
         row_keys = append_keys(keys, overall_keys)
         if comparison.pairs == "complete":

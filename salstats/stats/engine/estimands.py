@@ -15,7 +15,7 @@ from salstats.stats.engine.grouping import (
     append_keys,
     average_over,
     check_one_metric,
-    overall_column,
+    checked_overall_column,
     pool_over,
 )
 from salstats.stats.engine.weighting import EQUAL, Weights
@@ -453,7 +453,7 @@ def target_of_cells(
     )
     n_missing_of_averages = cells.n_missing @ average_members
     if overall:
-        membership, pooled_keys = pool_over(keys, overall_column(list(keys.columns)), OVERALL)
+        membership, pooled_keys = pool_over(keys, checked_overall_column(list(keys.columns)), OVERALL)
         cells = cells.with_pooled(membership)
         keys = append_keys(keys, pooled_keys)
         # pooled cells enter no average

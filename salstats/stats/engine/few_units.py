@@ -15,7 +15,7 @@ _FEW_MISRANKED = 0.75
 _FEW_MISRANKED_BY_BOTH = 1.25
 
 
-def few_equal_units(sizes: np.ndarray) -> np.ndarray:
+def has_few_equal_units(sizes: np.ndarray) -> np.ndarray:
     """Find rows whose units, of `sizes` (n_units, n_rows), are worth fewer than four of equal size.
 
     Units are worth (sum of sizes)^2 / sum of squared sizes (Kish).
@@ -25,7 +25,7 @@ def few_equal_units(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(effective_n_units < FEW_DF)
 
 
-def few_units_of_rows(units: Sequence[np.ndarray]) -> np.ndarray:
+def estimates_have_few_units(units: Sequence[np.ndarray]) -> np.ndarray:
     """Find estimates whose units are worth fewer than four of equal size, shape (n_estimates,).
 
     `units` has for each estimate the units of its rows, as codes.
@@ -33,7 +33,7 @@ def few_units_of_rows(units: Sequence[np.ndarray]) -> np.ndarray:
     is_few = []
     for codes in units:
         sizes = np.unique(codes, return_counts=True)[1]
-        is_few.append(bool(few_equal_units(sizes)))
+        is_few.append(bool(has_few_equal_units(sizes)))
     return np.array(is_few)
 
 
@@ -45,12 +45,12 @@ def count_units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float
     return min(len(np.unique(units[values == value])) for value in distinct)
 
 
-def few_events(n_units: np.ndarray) -> np.ndarray:
+def are_few_events(n_units: np.ndarray) -> np.ndarray:
     """Find rows in which fewer than ten units have the rarer of two outcomes."""
     return np.asarray(n_units < _FEW_EVENTS)
 
 
-def few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return True for AUCs so near 0 or 1 that next to no unit of the rarer label is misranked.
 
     `n_rarer` (n_rows,) are the numbers of units of the rarer label.
@@ -59,7 +59,7 @@ def few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
 
 
 def are_both_few_misranked(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
-    """Return True where the AUCs of a method and the reference are both so near 0 or 1 (`few_misranked`)."""
+    """Return True where the AUCs of a method and the reference are both near 0 or 1 (`are_few_misranked`)."""
     of_method = _expected_n_misranked(auc, n_rarer)
     of_reference = _expected_n_misranked(reference_auc, n_rarer)
     return np.asarray(np.maximum(of_method, of_reference) < _FEW_MISRANKED_BY_BOTH)

@@ -83,7 +83,7 @@ def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFra
         method_columns = [c for c in ("method", "reference") if c in keys.columns]
     fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUNS.values()}
     for factor in FACTORS:
-        rows = fixed_rows(frame, factor, units, groups)
+        rows = is_fixed_row(frame, factor, units, groups)
         if method_columns:
             methods = frame.loc[rows, "method"].unique()
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
@@ -107,7 +107,7 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return {"inference_to": text_column(values)}
 
 
-def fixed_rows(
+def is_fixed_row(
     frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, groups: Collection[str] = ()
 ) -> np.ndarray:
     """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.

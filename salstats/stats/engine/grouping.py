@@ -100,7 +100,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
         return RowsOfGroups(keys, rows)
-    membership, pooled_keys = pool_over(keys, overall_column(by), OVERALL)
+    membership, pooled_keys = pool_over(keys, checked_overall_column(by), OVERALL)
     pooled_rows = []
     for is_member in membership.T:
         rows_of_members = [rows[group] for group in np.flatnonzero(is_member)]
@@ -111,7 +111,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
     return RowsOfGroups(keys.iloc[order].reset_index(drop=True), [rows[group] for group in order])
 
 
-def overall_column(by: Sequence[str]) -> str:
+def checked_overall_column(by: Sequence[str]) -> str:
     """Return the column that "Overall" rows pool over, "task"; raise ColumnError if it is not in `by`."""
     if "task" not in by:
         raise ColumnError(
@@ -294,7 +294,7 @@ def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
     return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
-def summary_rows(keys: pd.DataFrame) -> np.ndarray:
+def is_summary_row(keys: pd.DataFrame) -> np.ndarray:
     """Return True for rows that average or pool others, with "Average" or "Overall" in a grouping column."""
     columns = keys.columns.difference(["method", "reference", "metric"])
     return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)

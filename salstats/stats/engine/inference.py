@@ -20,7 +20,7 @@ from salstats.stats.engine.cautions import (
 from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influences
 from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
-from salstats.stats.engine.few_units import few_equal_units, few_events
+from salstats.stats.engine.few_units import are_few_events, has_few_equal_units
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
 from salstats.stats.engine.joint_adjustment import PValuesWithFloors
 from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
@@ -509,7 +509,7 @@ def _cautions(
     target = estimates.target
     estimand = target.estimand
     cautions = {
-        FEW_UNITS: few_equal_units(unit_sizes) | _has_few_df(estimates),
+        FEW_UNITS: has_few_equal_units(unit_sizes) | _has_few_df(estimates),
         OUTLYING_UNITS: outlying,
     }
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
@@ -527,7 +527,9 @@ def _cautions(
         trials = np.zeros_like(is_graded)
         if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
-        has_few_events = few_events(_count_discordant_units(target)) & (estimates.smallest_n_in_sample > 1)
+        has_few_events = are_few_events(_count_discordant_units(target)) & (
+            estimates.smallest_n_in_sample > 1
+        )
         # scores of which none is defined count neither as graded nor as 0 or 1
         is_defined = np.isfinite(estimates.estimate)
         cautions[FEW_EVENTS] = is_defined & ~is_graded & ~trials & has_few_events

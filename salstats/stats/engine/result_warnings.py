@@ -157,7 +157,7 @@ def warn_rare_tasks_in_averages(
         )
 
 
-def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
+def is_beyond_range(estimates: pd.DataFrame) -> np.ndarray:
     """Find rows of an estimates frame with a finite limit outside the range of possible values."""
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
@@ -197,7 +197,7 @@ def _possible_range(estimates: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def warn_beyond_range(estimates: pd.DataFrame) -> None:
     """Warn of limits outside the range of possible values."""
-    is_beyond = beyond_range(estimates)
+    is_beyond = is_beyond_range(estimates)
     if not is_beyond.any():
         return
     row = estimates[is_beyond].iloc[0]

@@ -60,7 +60,7 @@ def is_absent(scores: pd.DataFrame) -> np.ndarray:
     return has_absent_finding(scores) & is_missing
 
 
-def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
+def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
     """Return True for pairs of `pair_with_reference` that lack a score because the finding is absent."""
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})

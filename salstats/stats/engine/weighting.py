@@ -50,7 +50,7 @@ class Weights:
             return {}
         return {"weights": text_column([text] * len(averaged))}
 
-    def averaged_rows(self, frame: pd.DataFrame) -> np.ndarray | None:
+    def averaged_row_mask(self, frame: pd.DataFrame) -> np.ndarray | None:
         """Find the rows that enter averages with a weight above 0 (bool, one per row); None if all do."""
         if self.of_members is None:
             return None

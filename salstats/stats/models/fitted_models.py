@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
-from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, fixed_rows, inference_column
+from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, inference_column, is_fixed_row
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import DesignMatrix, Variable
 from salstats.stats.models.family import Family, Solution
@@ -180,7 +180,7 @@ def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
 
     Readers are drawn if the formula has a random effect of them, or if rows are clustered and each reader
     belongs to one cluster; a pair of readers is never drawn with a cluster. Trainings count as several only
-    within the methods, tasks and models that the formula compares (`fixed_rows`).
+    within the methods, tasks and models that the formula compares (`is_fixed_row`).
     """
     # A training may be named by its seed, or by model and seed.
     noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
@@ -193,4 +193,4 @@ def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
         for column in ("method", "task", "model")
         if column in rows.columns and column in model.formula.columns
     ]
-    return bool(fixed_rows(rows, factor, model.clusters, compared).any())
+    return bool(is_fixed_row(rows, factor, model.clusters, compared).any())

@@ -10,7 +10,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
-from salstats.stats.engine.score_reasons import ABSENT, absent_pairs
+from salstats.stats.engine.score_reasons import ABSENT, absent_pair_mask
 from salstats.stats.engine.shared_cases import flow_call, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.wide_tables import metric_columns, metrics_among
 from salstats.stats.models.formulas import Formula
@@ -125,14 +125,14 @@ def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
     """Return why each gap is missing: absence of the finding, else the reason of the method or reference."""
     reasons = paired["reason"]
     stated = reasons.where(reasons.notna() & reasons.ne("")).astype("object")
-    return stated.fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
+    return stated.fillna(paired["reference_reason"]).mask(absent_pair_mask(paired), ABSENT)
 
 
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
     """Warn if a method or the reference has no score for many cases of the other."""
     method_is_missing = paired["score"].isna()
     reference_is_missing = paired["reference_score"].isna()
-    is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pairs(paired)
+    is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pair_mask(paired)
     one_sided = pd.DataFrame(
         {
             "method": paired["method"],

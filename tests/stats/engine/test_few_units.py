@@ -10,11 +10,11 @@ from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
 from salstats.stats.engine.few_units import (
     are_both_few_misranked,
+    are_few_events,
+    are_few_misranked,
     count_units_with_rarer_value,
-    few_equal_units,
-    few_events,
-    few_misranked,
-    few_units_of_rows,
+    estimates_have_few_units,
+    has_few_equal_units,
 )
 
 
@@ -37,11 +37,13 @@ def caution_of(frame):
 def test_units_are_worth_as_many_equal_ones_as_kish_says():
     sizes = np.array([[1.0, 40], [1, 40], [1, 3], [1, 3], [1, 3]])
     # (89)^2 / (2 * 1600 + 3 * 9) = 2.45
-    assert few_equal_units(sizes).tolist() == [False, True]
+    assert has_few_equal_units(sizes).tolist() == [False, True]
     # four equal ones are enough, three and a small one are not
     of_four = np.array([[2.0, 2], [2, 2], [2, 2], [2, 1]])
-    assert few_equal_units(of_four).tolist() == [False, True]
-    assert few_units_of_rows([np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 2, 2])]).tolist() == [
+    assert has_few_equal_units(of_four).tolist() == [False, True]
+    assert estimates_have_few_units(
+        [np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 2, 2])]
+    ).tolist() == [
         False,
         True,
     ]
@@ -54,7 +56,11 @@ def test_the_rarer_of_two_values_is_counted_by_unit():
 
 def test_areas_near_1_of_few_positives_are_rough():
     # of 10 positives one in 20 pairs is half a misranked positive
-    assert few_misranked(np.array([0.95, 0.75, 0.05]), np.array([10, 10, 10])).tolist() == [True, False, True]
+    assert are_few_misranked(np.array([0.95, 0.75, 0.05]), np.array([10, 10, 10])).tolist() == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_hits_of_patients_that_differ_on_few_have_a_caution_and_those_of_many_have_none():
@@ -134,7 +140,7 @@ def test_two_patients_with_most_of_the_cases_are_few_units():
 
 
 def test_ten_units_of_the_rarer_outcome_are_enough():
-    assert few_events(np.array([9, 10, np.inf])).tolist() == [True, False, False]
+    assert are_few_events(np.array([9, 10, np.inf])).tolist() == [True, False, False]
     # two units with a 0 and three with a 1, of which one has both
     values, units = np.array([0.0, 0, 1, 1, 1, 1]), np.array([0, 1, 1, 2, 3, 3])
     assert count_units_with_rarer_value(values, units) == 2

@@ -15,15 +15,15 @@ from salstats.stats.engine.grouping import (
     append_keys,
     average_over,
     check_one_metric,
+    checked_overall_column,
     display_order,
     group_list,
     group_rows_for_means,
     is_average,
+    is_summary_row,
     metrics_of,
-    overall_column,
     pool_over,
     row_groups,
-    summary_rows,
 )
 from salstats.stats.engine.resampling_units import resolve_unit
 
@@ -174,7 +174,7 @@ def test_rows_pooled_over_tasks_follow_the_tasks_of_their_site():
     ]  # fmt: skip
     assert [rows.tolist() for rows in groups.rows] == [[1], [0], [4], [0, 1, 4], [3], [2], [2, 3]]
     with raises(ColumnError, option="overall", value=True, column="task"):
-        overall_column(["site"])
+        checked_overall_column(["site"])
 
 
 def test_groups_have_the_metric_of_their_keys_or_the_only_one():
@@ -208,9 +208,9 @@ def test_averages_stand_behind_the_groups_they_are_made_of():
     assert display_order(keys.iloc[:0]).tolist() == []
     assert is_average(keys, "task").tolist() == [True, False, False, False]
     assert is_average(keys, None).tolist() == [False] * 4
-    assert summary_rows(keys).tolist() == [True, False, False, True]
+    assert is_summary_row(keys).tolist() == [True, False, False, True]
     # a method may be called so
-    assert not summary_rows(pd.DataFrame({"method": ["Average"], "reference": ["Overall"]})).any()
+    assert not is_summary_row(pd.DataFrame({"method": ["Average"], "reference": ["Overall"]})).any()
 
 
 def test_categories_keep_their_order_and_get_the_average_behind_them():

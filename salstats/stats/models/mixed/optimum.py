@@ -11,7 +11,7 @@ from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradie
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.terms import (
     RandomTerm,
-    is_diagonal,
+    is_diagonal_entry,
     relative_covariance_factors,
     theta_entries,
 )
@@ -84,7 +84,7 @@ class DevianceSearch:
         of zero it might stop.
         """
         if start is None:
-            start = is_diagonal(self.terms).astype(np.float64)
+            start = is_diagonal_entry(self.terms).astype(np.float64)
         theta = start
         for _ in range(_MAX_SEARCHES):
             result = minimize(

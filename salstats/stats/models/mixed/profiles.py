@@ -26,7 +26,7 @@ from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
 from salstats.stats.models.mixed.terms import (
     RandomTerm,
-    is_diagonal,
+    is_diagonal_entry,
     relative_covariance_factors,
     theta_entries,
 )
@@ -360,7 +360,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     terms = list(solution.terms)
     terms[k] = replace(term, effects=reordered_effects, matrix=term.matrix[:, order])
     scaled = scaled_model(solution.matrix, solution.response, terms, orthogonalize=False)
-    is_variance = is_diagonal(terms)
+    is_variance = is_diagonal_entry(terms)
     start = np.where(is_variance, 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(start)
     for variance in np.flatnonzero(is_variance):

@@ -64,7 +64,7 @@ def theta_entries(relative_factors: Sequence[np.ndarray], terms: Sequence[Random
     return np.concatenate(entries)
 
 
-def is_diagonal(terms: Sequence[RandomTerm]) -> np.ndarray:
+def is_diagonal_entry(terms: Sequence[RandomTerm]) -> np.ndarray:
     """Return True for each entry of theta that is on a diagonal of Lambda, and so at least 0."""
     is_diagonal_by_term = []
     for term in terms:

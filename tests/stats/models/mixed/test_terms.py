@@ -4,7 +4,7 @@ import numpy as np
 
 from salstats.stats.models.mixed.terms import (
     RandomTerm,
-    is_diagonal,
+    is_diagonal_entry,
     relative_covariance_factors,
     theta_entries,
 )
@@ -36,4 +36,4 @@ def test_theta_is_read_from_the_factors_that_it_filled():
 
 def test_entries_on_diagonals_are_those_that_cannot_be_negative():
     expected = [True, False, False, True, False, True, True, True]
-    np.testing.assert_array_equal(is_diagonal(_terms()), expected)
+    np.testing.assert_array_equal(is_diagonal_entry(_terms()), expected)
