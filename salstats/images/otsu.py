@@ -11,14 +11,19 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
 
     The level is the first that maximises q1 q2 (m1 - m2)^2 over 256 levels in double precision, where q1 and
     q2 are the shares of the pixels up to the level and above it, and m1 and m2 the means of their grey
-    levels, as in OpenCV; it is 0 where the image has one value only.
+    levels, as in OpenCV. No pixel of an image of one value is marked, as with the other thresholds; OpenCV
+    takes 0 for its level, above which all of them lie.
 
     Otsu, N. (1979). A threshold selection method from gray-level histograms. IEEE Transactions on Systems,
     Man, and Cybernetics 9(1), 62-66. doi:10.1109/TSMC.1979.4310076
     """
     levels = np.ascontiguousarray(grey)
     _, mask = cv2.threshold(levels, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    return np.asarray(mask).reshape(grey.shape).view(bool)
+    above = np.asarray(mask).reshape(grey.shape).view(bool)
+    # a level that separates two classes has pixels below it
+    if above.all():
+        return np.zeros(grey.shape, bool)
+    return above
 
 
 def fill_holes_and_drop_specks(mask: np.ndarray) -> np.ndarray:

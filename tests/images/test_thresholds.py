@@ -78,7 +78,7 @@ def test_masks_of_maps_are_the_library_s_after_the_release_s_clean_up(name, part
     assert n_seen >= 5
 
 
-@pytest.mark.parametrize("name", LIBRARY)
+@pytest.mark.parametrize("name", THRESHOLDS)
 @pytest.mark.parametrize("value", [0, 7, 255])
 def test_an_image_of_one_value_has_nothing_above_its_level(name, value):
     assert not THRESHOLDS[name].kernel(np.full((3, 4), value, np.uint8)).any()
