@@ -25,6 +25,8 @@ KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "other_r
 IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
 #: A scores frame has at least these.
 SCORES_COLUMNS = ("case", "method", "metric", "score")
+#: A whole number as a table writes it that holds it as a float.
+_WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
 #: Grouping by default: those that are present.
 DEFAULT_BY = ("metric", "method", "task")
 #: Columns of an estimates frame after the grouping columns, in this order, those that apply.
@@ -78,6 +80,16 @@ def names_of_dotted_columns(columns: Iterable[str]) -> dict[str, str]:
     return {
         dotted: name for dotted, name in _DOTTED_NAMES.items() if dotted in present and name not in present
     }
+
+
+def seed_name(text: str) -> str:
+    """Return the name of a seed: "3" for "3.0" too, as tables write 3 that have seeds beside empty cells.
+
+    >>> seed_name("3.0"), seed_name("03"), seed_name("3.5"), seed_name("a")
+    ('3', '03', '3.5', 'a')
+    """
+    whole_number = _WHOLE_FLOAT.fullmatch(text)
+    return text if whole_number is None else whole_number[1]
 
 
 class CodedColumn(NamedTuple):

@@ -226,8 +226,13 @@ def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
 
 
 def check_names(names: Names, frame: str = "scores") -> None:
-    """Raise ColumnError where a name begins or ends with a blank, or has an invisible character."""
+    """Raise ColumnError where names look the same and are not.
+
+    A name begins or ends with a blank, has an invisible character, or is a number in some rows and text in
+    others.
+    """
     column = names.column
+    _check_numbers_are_no_text(names, frame)
     n_visible = names.byte_occurs[ord("!") : _DELETE].sum()
     # most columns need no check of each name
     if n_visible == names.byte_occurs.sum():
@@ -248,6 +253,29 @@ def check_names(names: Names, frame: str = "scores") -> None:
             value=name,
             rows=[row],
         )
+
+
+def _check_numbers_are_no_text(names: Names, frame: str) -> None:
+    """Raise ColumnError where a number of a column is text in other rows, as 1 and "1"."""
+    if names.values.dtype != object:
+        return
+    texts = set(names.texts)
+    for value in names.values:
+        if not isinstance(value, int | float | np.number):
+            continue
+        number = int(value) if float(value).is_integer() else value
+        same_texts = texts & {str(number), str(value)}
+        if same_texts:
+            column = names.column
+            text = same_texts.pop()
+            raise ColumnError(
+                f"column {column!r} of {frame} has the number {number} in some rows and the text {text!r} in "
+                "others, which count as two names",
+                hint="make all of them text",
+                column=column,
+                value=text,
+                rows=np.flatnonzero(names.codes == names.values.get_loc(text))[:1].tolist(),
+            )
 
 
 def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -> None:

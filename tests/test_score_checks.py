@@ -192,6 +192,15 @@ def test_a_name_with_a_blank_is_refused_as_in_a_file(clean, column, dtype):
         ss.summarize(frame.assign(**{column: names}))
 
 
+@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0]])
+def test_a_number_and_the_same_number_as_text_are_an_error(clean, numbers):
+    seeds = pd.concat([clean.assign(seed=number) for number in numbers], ignore_index=True)
+    texts = seeds.assign(seed=seeds["seed"].astype(int).astype(str), method="other")
+    mixed = pd.concat([seeds, texts], ignore_index=True)
+    with raises(ColumnError, column="seed", value="1", rows=(len(seeds),)):
+        ss.summarize(mixed, by="seed")
+
+
 def test_a_category_that_no_row_has_says_nothing(clean):
     cases = pd.Categorical(clean["case"], [*clean["case"].unique(), "C00", "c01 "])
     assert subjects(ss.summarize, clean.assign(case=cases)) == []

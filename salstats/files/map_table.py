@@ -17,6 +17,7 @@ from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRang
 from salstats.files.input_files import read_json
 from salstats.files.outputs import replacing
 from salstats.files.paths import check_plain
+from salstats.frames import seed_name
 from salstats.study import HUMAN, Series
 
 #: The table that makes a folder one of maps.
@@ -35,8 +36,6 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 _LONGEST = 40
 #: Names that Windows has for devices, with any ending.
 _DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
-#: A whole number as pandas writes a column that has empty cells, too.
-_WHOLE_NUMBER = re.compile(r"(\d+)\.0")
 
 
 class MapKey(NamedTuple):
@@ -83,9 +82,8 @@ def checked_key(key: MapKey) -> MapKey:
     texts: dict[str, str | None] = {"model": None, "seed": None}
     for name, value in zip(MapKey._fields, key, strict=False):
         texts[name] = None if value is None else str(value)
-    whole_number = _WHOLE_NUMBER.fullmatch(texts["seed"] or "")
-    if whole_number is not None:
-        texts["seed"] = whole_number[1]
+    if texts["seed"] is not None:
+        texts["seed"] = seed_name(texts["seed"])
     for name in ("case", "task", "method"):
         checked_name(texts[name], name)
     for name in ("model", "seed"):

@@ -8,6 +8,7 @@ from typing import Any
 from salstats.checks import and_n_more
 from salstats.errors import InputFileError, SalstatsError, Setting, warn
 from salstats.files.paths import check_folder
+from salstats.frames import seed_name
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, read_rle
@@ -162,5 +163,7 @@ def series_of(name: str, option: str) -> Series:
             f": {HUMAN!r} is the method of people, whose files have options of their own",
             hint="name the method",
         )
+    if len(fields) == 3:
+        fields[2] = seed_name(fields[2])
     # method, model and seed are the first fields of a series
     return Series(*fields)

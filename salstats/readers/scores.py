@@ -112,9 +112,10 @@ def read_scores(
     DataFrame
         `case, task, method, metric, score` (`task` where there is one), then the other identifiers and
         covariates in the file's order. Identifiers (dataset, case, task, method, metric, reader, model,
-        seed, patient) are text exactly as in the file: "007" stays "007". `score` is float64, NaN where
-        undefined. Other columns are numbers where every cell is one (none written like "007", nor whole and
-        beyond 2^53, where a float loses digits), else text.
+        seed, patient) are text exactly as in the file: "007" stays "007"; only the seed "1.0" is "1", as
+        tables write whole numbers beside empty cells. `score` is float64, NaN where undefined. Other columns
+        are numbers where every cell is one (none written like "007", nor whole and beyond 2^53, where a float
+        loses digits), else text.
 
     Raises
     ------

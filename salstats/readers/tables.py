@@ -22,7 +22,7 @@ from salstats.coded_text import (
 from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened
 from salstats.files.paths import check_plain
-from salstats.frames import IDENTIFIER_COLUMNS
+from salstats.frames import IDENTIFIER_COLUMNS, seed_name
 from salstats.memory_limit import check_size
 from salstats.readers.cells import (
     EXACT,
@@ -177,7 +177,8 @@ class FileTable:
     def text(self, column: str) -> pd.Series:
         """Return a column of names, cell by cell as it stands, "" where one is missing.
 
-        The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is. Raises ColumnError
+        The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, but that the seed
+        "7.0" is "7" (see `frames.seed_name`). Raises ColumnError
         for a date of a workbook (a spreadsheet turns an id such as 1-2 into one), for a number too large to
         be exact (or written like 1.2E+16, with its digits lost), for blanks around a name and for invisible
         characters.
@@ -193,14 +194,17 @@ class FileTable:
             names = pd.Series([identifier_of_cell(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
         self._check_names(column, names, doubtful)
-        return names.astype(TEXT)
+        names = names.astype(TEXT)
+        if column == "seed":
+            names = names.replace({name: seed_name(name) for name in names.unique()})
+        return names
 
     def coded(self, column: str) -> pd.Series:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return coded_text(_whole_numbers_as_text(cells))
-        if not isinstance(cells.dtype, pd.StringDtype) and not is_coded(cells):
+        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_coded(cells)):
             cells = self.text(column)
         names = coded_text(cells)
         if _doubtful_names(sorted_distinct_values(names)):

@@ -23,6 +23,7 @@ SERIES = Series("cam")
 
 def test_a_name_is_a_method_a_model_and_a_seed():
     assert series_of("cam:resnet:1", "maps") == Series("cam", "resnet", "1")
+    assert series_of("cam:resnet:1.0", "maps") == Series("cam", "resnet", "1")
     assert series_sources("folder", "cam", "maps") == {SERIES: "folder"}
     assert series_sources(None, "cam", "maps") == {}
     assert series_sources({"a": "x", "b:m": "y"}, "cam", "maps") == {Series("a"): "x", Series("b", "m"): "y"}

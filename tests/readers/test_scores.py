@@ -172,6 +172,18 @@ def test_another_key_column_tells_observations_apart(text_file, column):
     assert ss.read_scores(file)[column].tolist() == ["u", "v"]
 
 
+def test_a_seed_is_the_same_in_a_table_that_has_it_as_a_float(tmp_path):
+    """A seed beside empty cells is written as 1.0; models and other names stay as they are written."""
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    row = pd.DataFrame({"case": ["a"], "metric": "iou", "score": 0.5, "model": "1.0"})
+    beside_people = pd.concat([row.assign(method="g", seed=1), row.assign(method="human")])
+    beside_people.to_csv(first, index=False)
+    row.assign(method="h", seed=1).to_csv(second, index=False)
+    scores = ss.read_scores([first, second])
+    assert scores.set_index("method")["seed"].dropna().to_dict() == {"g": "1", "h": "1"}
+    assert set(scores["model"]) == {"1.0"}
+
+
 def test_a_case_of_two_patients_or_of_none_is_an_error(text_file):
     rows = ["1,a,g,iou,0.5,p", "1,b,g,iou,0.5,{}"]
     for patient, fields in (
