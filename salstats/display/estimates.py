@@ -47,7 +47,7 @@ class Estimates:
         """Return the number of rows."""
         return len(self.frame)
 
-    def values(self, column: str) -> list[Any]:
+    def distinct_values(self, column: str) -> list[Any]:
         """Return the distinct values of a column without missing ones, in the order they come."""
         if column not in self.frame.columns:
             return []
@@ -65,7 +65,7 @@ class Estimates:
 
     def only_value(self, column: str) -> Any | None:
         """Return the only value of a column, None where it has several or none."""
-        values = self.values(column)
+        values = self.distinct_values(column)
         if len(values) != 1:
             return None
         return values[0]
@@ -76,7 +76,7 @@ class Estimates:
             return np.full(len(self.frame), np.nan)
         return numbers_of(self.frame[column], column, self.name)
 
-    def non_missing(self, column: str) -> np.ndarray:
+    def non_missing_numbers(self, column: str) -> np.ndarray:
         """Return the numbers of a column that are not missing."""
         numbers = self.numbers(column)
         return numbers[~np.isnan(numbers)]
@@ -109,9 +109,9 @@ class Estimates:
         rows = frame.reset_index(drop=True)
         return replace(self, frame=rows, keys=tuple(grouping_columns(rows)))
 
-    def of_term(self, term: str) -> "Estimates":
+    def subset_of_mrmc_term(self, term: str) -> "Estimates":
         """Return the rows of one term of a frame of `mrmc`, which has several; all rows of any other."""
-        terms = self.values("term")
+        terms = self.distinct_values("term")
         if "equal" not in terms or term not in terms:
             return self
         return self.subset(self.frame["term"] == term)
@@ -127,7 +127,7 @@ class Estimates:
         if not self.varies("metric") or not self.has_estimate.any():
             return ()
         has_no_scores = pd.Series(self.numbers("n") == 0).groupby(self.frame["metric"], observed=True).all()
-        return tuple(metric for metric in self.values("metric") if has_no_scores[metric])
+        return tuple(metric for metric in self.distinct_values("metric") if has_no_scores[metric])
 
     @cached_property
     def has_estimate(self) -> np.ndarray:
@@ -147,7 +147,7 @@ class Estimates:
         return has_low | has_high
 
     @cached_property
-    def has_both_limits(self) -> np.ndarray:
+    def has_estimate_and_both_limits(self) -> np.ndarray:
         """True for each row that has an estimate and both limits."""
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
@@ -172,7 +172,7 @@ class Estimates:
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
     @cached_property
-    def term(self) -> str | None:
+    def only_term(self) -> str | None:
         """The only term, None where there are several or none."""
         term = self.only_value("term")
         return None if term is None else str(term)
@@ -190,29 +190,29 @@ class Estimates:
         return float(family_level)
 
     @cached_property
-    def procedure(self) -> str | None:
+    def adjustment_procedure(self) -> str | None:
         """The procedure behind `p_adjusted`, None where the frame has none or several."""
         procedure = self.only_value("procedure")
         return None if procedure is None else str(procedure)
 
     @cached_property
-    def is_adjusted(self) -> bool:
+    def has_adjusted_p_values(self) -> bool:
         """True if P values were adjusted."""
-        return self.procedure != "none" and len(self.non_missing("p_adjusted")) > 0
+        return self.adjustment_procedure != "none" and len(self.non_missing_numbers("p_adjusted")) > 0
 
     @cached_property
-    def is_tested(self) -> bool:
+    def has_p_values(self) -> bool:
         """True if there are P values."""
-        return len(self.non_missing("p_value")) > 0
+        return len(self.non_missing_numbers("p_value")) > 0
 
     @cached_property
     def reported_p_values(self) -> np.ndarray:
         """Adjusted P values if there are any, else those of the tests."""
-        if self.is_adjusted:
+        if self.has_adjusted_p_values:
             return self.numbers("p_adjusted")
         return self.numbers("p_value")
 
-    def with_procedure(self, procedure: str | None) -> "Estimates":
+    def with_adjustment_procedure(self, procedure: str | None) -> "Estimates":
         """Return the estimates with the procedure that a caller names for the adjusted P values."""
         if procedure is None:
             return self
@@ -277,8 +277,8 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
     Raises if `reference` is no method of the estimates.
     """
     if reference is None:
-        return [str(method) for method in estimates.values("reference")] or [HUMAN]
-    methods = sorted({str(method) for method in estimates.values("method")})
+        return [str(method) for method in estimates.distinct_values("reference")] or [HUMAN]
+    methods = sorted({str(method) for method in estimates.distinct_values("method")})
     if reference not in methods:
         raise SalstatsError(
             Setting("reference", reference),
@@ -303,13 +303,15 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     return keys
 
 
-def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:
+def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> np.ndarray:
     """Return a column as float; ColumnError where it holds text."""
     try:
         values = pd.to_numeric(column)
     except (ValueError, TypeError):
         raise ColumnError(
-            f"column {label!r} of {name} must be numeric", hint="it holds text", column=label
+            f"column {column_name!r} of {frame_name} must be numeric",
+            hint="it holds text",
+            column=column_name,
         ) from None
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 

@@ -87,7 +87,7 @@ class EstimateLimits:
     @property
     def name(self) -> str:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
-        name = limits_name(self.rows.values("term") or ["mean"])
+        name = limits_name(self.rows.distinct_values("term") or ["mean"])
         if self.family_level is not None:
             return f"simultaneous {level_text(self.family_level)}% {name}"
         if len(self.levels) != 1:
@@ -97,12 +97,12 @@ class EstimateLimits:
     @property
     def is_of_replicates(self) -> bool:
         """True if the limits hold replicates, and are no interval for a true value."""
-        return limits_name(self.rows.values("term") or ["mean"]) != "CI"
+        return limits_name(self.rows.distinct_values("term") or ["mean"]) != "CI"
 
     @property
     def kinds(self) -> list[str]:
         """Names of the intervals, as the column has them."""
-        return [str(kind) for kind in self.rows.values("interval")]
+        return [str(kind) for kind in self.rows.distinct_values("interval")]
 
 
 def limits_of(estimates: Estimates) -> EstimateLimits:
@@ -111,7 +111,7 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
     ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
     return EstimateLimits(
         rows=rows,
-        levels=tuple(float(level) for level in np.unique(rows.non_missing("conf_level"))),
+        levels=tuple(float(level) for level in np.unique(rows.non_missing_numbers("conf_level"))),
         family_level=rows.family_level,
         n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
         any_infinite=bool(np.isinf(ends).any()),
@@ -152,7 +152,7 @@ def with_quantile_level(heading: str, estimates: Estimates) -> str:
 
 def _only_p_values_are_adjusted(estimates: Estimates) -> bool:
     """Return whether P values are adjusted and limits are not."""
-    return estimates.is_adjusted and not estimates.values("family_level")
+    return estimates.has_adjusted_p_values and not estimates.distinct_values("family_level")
 
 
 def texts_with_their_rows(
@@ -225,7 +225,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     if level:
         interval_names = f"{level} {interval_names}"
     sentence = f"{mark}: {interval_names}"
-    units = limits.rows.values("unit")
+    units = limits.rows.distinct_values("unit")
     if units:
         sentence += f", unit: {joined([noun(str(unit)) for unit in units])}"
     if limits.n_without:
@@ -288,7 +288,7 @@ def _full_kind(kind: str, limited: Estimates) -> str:
     """Return the name of an interval in a note, with its units and replicates or covariances."""
     rows = limited.subset(limited.frame["interval"] == kind)
     unit = rows.only_value("unit")
-    record = interval_by_name(kind, rows.term)
+    record = interval_by_name(kind, rows.only_term)
     text = kind
     if record is not None:
         text = record.label
@@ -309,14 +309,14 @@ def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
 
     A regression names them with its standard errors.
     """
-    if record is None or not record.clustered or rows.values("errors"):
+    if record is None or not record.clustered or rows.distinct_values("errors"):
         return False
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
 def _family_sentence(limits: EstimateLimits) -> str:
     """Say at which level all limits of a family hold together, and at which each of them does."""
-    has_several_families = len(np.unique(limits.rows.non_missing("n_tests"))) > 1
+    has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
@@ -337,7 +337,9 @@ def replicates_text(estimates: Estimates) -> str:
 def validity_sentences(estimates: Estimates) -> str:
     """Say for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.subset(estimates.has_limits)
-    return paragraph(inference_population_text(limited.values("inference_to")), caution_note(estimates.frame))
+    return paragraph(
+        inference_population_text(limited.distinct_values("inference_to")), caution_note(estimates.frame)
+    )
 
 
 def interval_note(estimates: Estimates, labels: Labels | None = None) -> str:
@@ -359,7 +361,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
 
 def weights_sentence(estimates: Estimates) -> str:
     """Say how scores are weighted, where they have different weights."""
-    weights = [value for value in estimates.values("weights") if MEMBERS not in str(value)]
+    weights = [value for value in estimates.distinct_values("weights") if MEMBERS not in str(value)]
     return weights_text(weights, noun(str(estimates.only_value("unit") or "unit")))
 
 
@@ -369,8 +371,10 @@ def pooled_tasks_sentence(estimates: Estimates) -> str:
     Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping
     column; they do not hold the number of tasks.
     """
-    are_ranks = bool(estimates.values("term")) and set(estimates.values("term")) <= RANK_TERMS
-    are_pairwise_tests = bool(estimates.values("better"))
+    are_ranks = (
+        bool(estimates.distinct_values("term")) and set(estimates.distinct_values("term")) <= RANK_TERMS
+    )
+    are_pairwise_tests = bool(estimates.distinct_values("better"))
     if not (are_ranks or are_pairwise_tests) or "task" in estimates.keys:
         return ""
     return "Tasks are taken together where there are several."
@@ -394,11 +398,11 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     counted_rows = single
     if not is_empty.all():
         counted_rows = single.subset(~is_empty)
-    if not len(counted_rows.non_missing("n")):
+    if not len(counted_rows.non_missing_numbers("n")):
         return ""
     text = _observations_text(counted_rows, observation)
-    if counted_rows.values("n_readers"):
-        text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
+    if counted_rows.distinct_values("n_readers"):
+        text += f" by {counted_range(counted_rows.non_missing_numbers('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " per estimate"
     text += _summary_row_counts_text(
@@ -406,14 +410,14 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     )
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
-    if counted_rows.values("n_positive"):
-        text += f" ({count_range(counted_rows.non_missing('n_positive'))} positive)"
+    if counted_rows.distinct_values("n_positive"):
+        text += f" ({count_range(counted_rows.non_missing_numbers('n_positive'))} positive)"
     return f"{text}{_missing_text(single, missing)}."
 
 
 def _model_observations_sentence(estimates: Estimates) -> str:
     """Say how many observations the models of estimates have, and how many they leave out."""
-    if not len(estimates.non_missing("n")):
+    if not len(estimates.non_missing_numbers("n")):
         return ""
     models = "in the model"
     if count_of_models(estimates) > 1:
@@ -424,7 +428,7 @@ def _model_observations_sentence(estimates: Estimates) -> str:
 
 def _has_one_observation_per_unit(estimates: Estimates) -> bool:
     """Return whether each observation of the estimates is of another unit."""
-    return np.array_equal(estimates.non_missing("n"), estimates.non_missing("n_units"))
+    return np.array_equal(estimates.non_missing_numbers("n"), estimates.non_missing_numbers("n_units"))
 
 
 def _observations_text(estimates: Estimates, observation: str) -> str:
@@ -432,9 +436,9 @@ def _observations_text(estimates: Estimates, observation: str) -> str:
 
     Where each observation is of another unit, the units alone are named: "64 patients".
     """
-    text = counted_range(estimates.non_missing("n"), observation)
+    text = counted_range(estimates.non_missing_numbers("n"), observation)
     unit = estimates.only_value("unit")
-    n_units = estimates.non_missing("n_units")
+    n_units = estimates.non_missing_numbers("n_units")
     if unit is None or not len(n_units):
         return text
     units_text = counted_range(n_units, str(unit))
@@ -464,9 +468,9 @@ def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_uni
     texts = []
     for name in SUMMARY_LABELS:
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
-        if not len(rows.non_missing("n")):
+        if not len(rows.non_missing_numbers("n")):
             continue
-        counts = count_range(rows.non_missing("n"))
+        counts = count_range(rows.non_missing_numbers("n"))
         if with_units:
             counts = _observations_text(rows, observation)
         texts.append(f"{name}, {counts}")
@@ -480,14 +484,14 @@ def clustering_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     unit = estimates.only_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
-    if estimates.values("interval") == ["cr2"]:
+    if estimates.distinct_values("interval") == ["cr2"]:
         return f"Limits and P values are clustered by {noun(str(unit))}."
     return f"{capitalized(plural(pair_noun))} of one {noun(str(unit))} are taken as independent."
 
 
 def undefined_replicates_sentence(estimates: Estimates) -> str:
     """Say how many replicates were undefined, "" where all were defined."""
-    n_undefined = estimates.non_missing("n_undefined")
+    n_undefined = estimates.non_missing_numbers("n_undefined")
     if not len(n_undefined) or not n_undefined.max():
         return ""
     replicates = replicates_text(estimates).replace(",", " of", 1) or " replicates"
@@ -500,7 +504,7 @@ def metrics_without_scores_sentence(estimates: Estimates, labels: Labels) -> str
     if not metrics:
         return ""
     names = joined([labels.value("metric", metric) for metric in metrics], "or")
-    if estimates.values("n_pairs"):
+    if estimates.distinct_values("n_pairs"):
         return f"No pair of scores is complete for {names}."
     return f"No score is defined for {names}."
 
@@ -525,7 +529,7 @@ def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     source = p_value_text(estimates, labels)
     if not source:
         return ""
-    if estimates.is_adjusted:
+    if estimates.has_adjusted_p_values:
         return f"{source}; adjusted ({adjustment_text(estimates)})."
     return f"{source}; not adjusted for multiple tests."
 
@@ -535,14 +539,16 @@ def p_value_text(estimates: Estimates, labels: Labels | None = None) -> str:
 
     Where there are several tests, `labels` name the metrics that have each.
     """
-    if not estimates.is_tested:
+    if not estimates.has_p_values:
         return ""
     text = "P values: two-sided"
     tested = estimates.subset(~np.isnan(estimates.numbers("p_value")))
-    names = {str(test): _test_name(tested, str(test)) for test in tested.values("test")}
+    names = {str(test): _test_name(tested, str(test)) for test in tested.distinct_values("test")}
     if names:
         return f"{text} {_texts_of_column(tested, 'test', names, labels)}"
-    hypotheses = [_NULL_HYPOTHESES[term] for term in estimates.values("term") if term in _NULL_HYPOTHESES]
+    hypotheses = [
+        _NULL_HYPOTHESES[term] for term in estimates.distinct_values("term") if term in _NULL_HYPOTHESES
+    ]
     if hypotheses:
         return f"{text}, {joined(hypotheses)}"
     return text
@@ -561,9 +567,9 @@ def _test_name(tested: Estimates, test: str) -> str:
 def adjustment_text(estimates: Estimates) -> str:
     """Return the procedure by which P values were adjusted, and the tests of a family: "Holm, 24 tests"."""
     texts = []
-    if estimates.procedure is not None:
-        texts.append(procedure_name(estimates.procedure))
-    sizes = np.unique(estimates.non_missing("n_tests"))
+    if estimates.adjustment_procedure is not None:
+        texts.append(procedure_name(estimates.adjustment_procedure))
+    sizes = np.unique(estimates.non_missing_numbers("n_tests"))
     if len(sizes) == 1:
         texts.append(counted(sizes[0], "test"))
     elif len(sizes) == 2:

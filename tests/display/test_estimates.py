@@ -38,11 +38,11 @@ def test_grouping_columns_stand_before_the_estimates(estimates):
 
 
 def test_a_column_that_is_not_there_has_no_values(estimates):
-    assert estimates.values("unit") == []
+    assert estimates.distinct_values("unit") == []
     assert estimates.only_value("unit") is None
     assert not estimates.varies("unit")
     assert np.isnan(estimates.numbers("n")).all()
-    assert len(estimates.non_missing("n")) == 0
+    assert len(estimates.non_missing_numbers("n")) == 0
 
 
 def test_only_values_are_those_of_columns_with_one(estimates):
@@ -56,12 +56,12 @@ def test_only_values_are_those_of_columns_with_one(estimates):
 def test_rows_are_described_one_by_one(estimates):
     assert estimates.has_estimate.tolist() == [True, True, False, True]
     assert estimates.has_limits.tolist() == [True, True, False, False]
-    assert estimates.has_both_limits.tolist() == [True, True, False, False]
+    assert estimates.has_estimate_and_both_limits.tolist() == [True, True, False, False]
     assert estimates.is_over_tasks.tolist() == [False, True, False, False]
     assert estimates.is_summary_row.tolist() == [False, True, False, False]
     one_sided = read_estimates(FRAME.assign(conf_high=np.nan))
     assert one_sided.has_limits.tolist() == [True, True, False, False]
-    assert not one_sided.has_both_limits.any()
+    assert not one_sided.has_estimate_and_both_limits.any()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
@@ -84,8 +84,8 @@ def test_adjusted_p_values_are_reported_unless_nothing_was_adjusted(estimates):
     assert estimates.reported_p_values[0] == 0.01
     assert read_estimates(adjusted.assign(procedure="holm")).reported_p_values[0] == 0.03
     assert read_estimates(adjusted.assign(procedure="none")).reported_p_values[0] == 0.01
-    assert not estimates.is_adjusted
-    assert estimates.is_tested
+    assert not estimates.has_adjusted_p_values
+    assert estimates.has_p_values
 
 
 def test_rows_are_taken_in_the_order_of_their_positions(estimates):

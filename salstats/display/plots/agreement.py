@@ -121,12 +121,12 @@ def plot_agreement(
     undefined = estimates.frame[~is_drawn]
     missing = estimates.with_frame(undefined.assign(pair=undefined["pair"].map(pair_texts)))
     # a single panel is named by its pair
-    title_columns = [column for column in groups if len(drawn.values(column)) > 1] or ["pair"]
+    title_columns = [column for column in groups if len(drawn.distinct_values(column)) > 1] or ["pair"]
     frame = _with_panels(frame, names, pair_texts, title_columns)
     points = _with_panels(points, names, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
-    metrics = drawn.values("metric")
+    metrics = drawn.distinct_values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
     score = "score"
@@ -177,7 +177,7 @@ def _with_panels(
 
 def _has_linked_readings(limits: Estimates) -> bool:
     """Return whether the readings of a case by two raters belong together in pairs, as by default."""
-    return all(bool(linked) for linked in limits.values("linked"))
+    return all(bool(linked) for linked in limits.distinct_values("linked"))
 
 
 def _distinct_points(

@@ -118,7 +118,7 @@ def plot_calibration(
         scope_note(rows, names, columns),
         prediction_sentence(points, names, "as a prediction of"),
         _bins_note(rows),
-        interval_caption(points.subset(points.has_both_limits)),
+        interval_caption(points.subset(points.has_estimate_and_both_limits)),
         _calibration_note(calibration, have_limits=have_limits),
         count_sentence(points, "row", "missing"),
     ]

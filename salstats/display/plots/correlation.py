@@ -303,7 +303,7 @@ def _read_correlations(correlations: object) -> _Correlations:
     """Read correlations of one kind; raise for several kinds, a repeated pair, or no estimate at all."""
     estimates = read_estimates(correlations, "correlations", ("estimate", "x", "y"))
     frame = estimates.frame
-    terms = [str(term) for term in estimates.values("term")]
+    terms = [str(term) for term in estimates.distinct_values("term")]
     if len(terms) > 1:
         raise SalstatsError(
             f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)})",
@@ -328,7 +328,7 @@ def _read_correlations(correlations: object) -> _Correlations:
             hint="keep one",
             rows=np.flatnonzero(is_repeated).tolist(),
         )
-    return _Correlations(estimates, groups, estimates.term or "Correlation")
+    return _Correlations(estimates, groups, estimates.only_term or "Correlation")
 
 
 def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
@@ -563,7 +563,7 @@ def _notes(
         notes.append(p_value_sentence(correlations) or "P values not adjusted.")
     if tiles["estimate"].isna().any():
         notes.append(f"{MISSING}: undefined.")
-    counts = correlations.values("n")
+    counts = correlations.distinct_values("n")
     if counts:
         notes.append(f"n = {count_range(counts)} pairs.")
     return [*notes, clustering_sentence(correlations), caution_note(tiles)]

@@ -88,7 +88,7 @@ def plot_curves(
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet = further_column(points, further_groups, used_columns="metric and method")
-    methods = method_labels(names, points.values("method") or [""], [HUMAN])
+    methods = method_labels(names, points.distinct_values("method") or [""], [HUMAN])
     rows = _in_panels(points, names, facet, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:
@@ -156,7 +156,7 @@ def _in_panels(
         curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
         title_texts["metric"] = curve_names
     method = pd.Series("", index=rows.index)
-    if points.values("method"):
+    if points.distinct_values("method"):
         method = rows["method"]
     method_label = pd.Categorical(method.map(methods), list(methods.values()), ordered=True)
     rows = rows.assign(panel=crossed_labels(rows, title_texts), method_label=method_label)
@@ -186,7 +186,7 @@ def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
     notes = [_direction_note(points)]
     if has_bands:
         notes.append(interval_caption(points, mark="Bands at each step"))
-    if points.values("n"):
+    if points.distinct_values("n"):
         notes.append(f"n = {count_range(points.numbers('n'))}.")
     return [*notes, _baseline_note(points)]
 
@@ -194,7 +194,7 @@ def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
 def _direction_note(points: Estimates) -> str:
     """Sentence such as "Insertion: higher is better; deletion: lower is better."."""
     texts = []
-    for metric in points.values("metric"):
+    for metric in points.distinct_values("metric"):
         if direction(metric) > 0:
             texts.append(f"{metric}: higher is better")
         elif direction(metric) < 0:
@@ -207,7 +207,7 @@ def _direction_note(points: Estimates) -> str:
 
 def _baseline_note(points: Estimates) -> str:
     """Sentence on the baseline that replaces pixels, by metric where there are several; "" without one."""
-    baselines = points.values("baseline")
+    baselines = points.distinct_values("baseline")
     if not baselines:
         return ""
     if len(baselines) == 1:

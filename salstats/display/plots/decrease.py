@@ -293,12 +293,12 @@ def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | 
 
 def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     """Read a frame of contrasts with a reference; raise if it holds anything else."""
-    contrasts = read_estimates(decrease, name).of_term("difference")
+    contrasts = read_estimates(decrease, name).subset_of_mrmc_term("difference")
     content = ""
-    if contrasts.values("formula"):
+    if contrasts.distinct_values("formula"):
         content = "coefficients of models"
     else:
-        wrong_terms = [str(term) for term in contrasts.values("term") if term not in CONTRASTS]
+        wrong_terms = [str(term) for term in contrasts.distinct_values("term") if term not in CONTRASTS]
         if wrong_terms:
             content = f"the term {wrong_terms[0]!r}"
     if content:
@@ -322,7 +322,7 @@ def significant_sides(contrasts: Estimates) -> pd.Series:
     It is that of the column `verdict`. Without one a row is conclusive if its interval excludes 0 and its P
     value is below the level, as far as the frame has either; without both no row is.
     """
-    if contrasts.values("verdict"):
+    if contrasts.distinct_values("verdict"):
         sides, _ = split_verdicts(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=TEXT)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
@@ -341,7 +341,7 @@ def significant_sides(contrasts: Estimates) -> pd.Series:
 
 def losses(contrasts: Estimates) -> np.ndarray:
     """Return the distance of each row below the reference, in the unit of its estimate."""
-    if "difference" in contrasts.values("term"):
+    if "difference" in contrasts.distinct_values("term"):
         # a difference is that of the method from the reference, a decrease the other way round
         return -contrasts.numbers("estimate")
     return contrasts.numbers("estimate")
@@ -364,11 +364,11 @@ def loss_order(
     first_metric = _first_in_label_order(contrasts, labels, "metric")
     if row_column != "metric" and first_metric is not None:
         contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
-    if row_column != "method" and method is not None and contrasts.values("method"):
+    if row_column != "method" and method is not None and contrasts.distinct_values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
     sides = significant_sides(contrasts)
     loss = losses(contrasts)
-    metrics = contrasts.values("metric")
+    metrics = contrasts.distinct_values("metric")
     if metrics and direction(metrics[0]) < 0:
         # where smaller scores are better, a score above the reference is a loss
         sides = sides.replace({"lower": "higher", "higher": "lower"})
@@ -387,7 +387,7 @@ def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = 
     """Return a sentence on the order of rows that `loss_order` gives, `by` significance or size."""
     metric = _first_in_label_order(contrasts, labels, "metric")
     quantity = "difference"
-    if "percent_decrease" in contrasts.values("term"):
+    if "percent_decrease" in contrasts.distinct_values("term"):
         quantity = "decrease"
     if metric:
         quantity += f" in {labels.value('metric', metric)}"
@@ -399,7 +399,7 @@ def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = 
 
 def _first_in_label_order(contrasts: Estimates, labels: Labels, column: str) -> Any:
     """Return the first value of a column in the order of the labels, None if it has none."""
-    if not contrasts.values(column):
+    if not contrasts.distinct_values(column):
         return None
     return labels.order(column, contrasts.frame[column])[0]
 
@@ -420,7 +420,7 @@ def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
     reference = reference_text(contrasts, labels)
     if term == "percent_decrease":
         unit = "%"
-        if (contrasts.non_missing("estimate") < 0).any():
+        if (contrasts.non_missing_numbers("estimate") < 0).any():
             unit += ", below 0: increase"
         return f"Decrease from {reference} ({unit})"
     difference = "Difference"
@@ -456,8 +456,8 @@ def significance_rule(contrasts: Estimates, style: str, no_difference: str = "0"
     rules = []
     if contrasts.has_limits.any():
         rules.append(f"interval excludes {no_difference}")
-    if contrasts.is_adjusted:
+    if contrasts.has_adjusted_p_values:
         rules.append(f"adjusted {p_below_level_text(contrasts, style)}")
-    elif not contrasts.values("verdict") and contrasts.is_tested:
+    elif not contrasts.distinct_values("verdict") and contrasts.has_p_values:
         rules.append(p_below_level_text(contrasts, style))
     return " and ".join(rules)

@@ -171,7 +171,7 @@ def plot_forest(  # noqa: C901
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    differences = read_estimates(estimates).of_term("difference")
+    differences = read_estimates(estimates).subset_of_mrmc_term("difference")
     names = Labels(labels, differences.frame)
     if has_coefficients(differences):
         if not intercept:
@@ -182,7 +182,7 @@ def plot_forest(  # noqa: C901
     )
     row_columns = _row_columns(prepared)
     key_columns = list(row_columns)
-    if prepared.values("metric"):
+    if prepared.distinct_values("metric"):
         key_columns.insert(0, "metric")
     check_distinct(prepared, key_columns)
     ratio = is_ratio(prepared)
@@ -193,7 +193,7 @@ def plot_forest(  # noqa: C901
     defined_estimates = prepared.subset(prepared.has_estimate)
     term = None
     if "term" not in row_columns:
-        term = defined_estimates.term
+        term = defined_estimates.only_term
     texts_of_panels = _panel_texts(defined_estimates, names, row_columns, term)
     is_in_panel = are_in_panels(prepared, list(texts_of_panels))
     in_panels = prepared.subset(is_in_panel)
@@ -286,9 +286,9 @@ def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bo
     """
     if has_marginal_estimates(estimates):
         return count_sentence(estimates)
-    if estimates.values(_VARIABLE):
+    if estimates.distinct_values(_VARIABLE):
         return count_sentence(estimates, "observation", "incomplete")
-    if estimates.values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
+    if estimates.distinct_values("n_pairs") and (estimates.numbers("n") > estimates.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
         return count_sentence(estimates, "pair", "incomplete")
     if n_is_left_out:
@@ -302,7 +302,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
     Where only the term tells rows apart, columns for its variable and its level are added. Other estimates
     are returned as they are.
     """
-    if not estimates.values("formula") or not estimates.values("term"):
+    if not estimates.distinct_values("formula") or not estimates.distinct_values("term"):
         return _LabelledTerms(estimates, "")
     model_columns = [*estimates.keys, "formula"]
     # label of the variable and of the level of each term, in the order of the labels
@@ -331,10 +331,10 @@ def _row_columns(estimates: Estimates) -> list[str]:
 
     Raises if three columns have several values; metrics are panels and do not count.
     """
-    if estimates.values(_VARIABLE):
+    if estimates.distinct_values(_VARIABLE):
         return [_VARIABLE, _LEVEL]
     columns = [key for key in estimates.keys if key != "metric"]
-    columns += [column for column in ("formula", "term") if estimates.values(column)]
+    columns += [column for column in ("formula", "term") if estimates.distinct_values(column)]
     varying = [column for column in columns if estimates.varies(column)]
     if len(varying) > 2:
         raise SalstatsError(
@@ -478,14 +478,14 @@ def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
         return 1.0
     if has_marginal_estimates(estimates) and not _has_slopes_or_contrasts(estimates):
         return float("nan")
-    if estimates.values("formula"):
+    if estimates.distinct_values("formula"):
         return 0.0
     return guide_at("", term)
 
 
 def _has_slopes_or_contrasts(estimates: Estimates) -> bool:
     """Return whether marginal estimates are slopes or contrasts, not means."""
-    return bool(estimates.values("term") or estimates.values("reference_level"))
+    return bool(estimates.distinct_values("term") or estimates.distinct_values("reference_level"))
 
 
 def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
@@ -519,7 +519,7 @@ def _direction_note(row_columns: list[str]) -> str:
 
 def _column_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
     """Return the heading of the column of estimates."""
-    if estimates.values("formula") or ratio:
+    if estimates.distinct_values("formula") or ratio:
         heading = effect_text(estimates, ratio)
     elif term in CONTRASTS:
         heading = TERMS[term].heading
@@ -534,8 +534,8 @@ def _text_columns(
     """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}
     # n of a marginal mean, or of a term of one model, is that of the whole model, not of the row
-    is_of_model = has_marginal_estimates(estimates) or bool(estimates.values(_VARIABLE))
-    if estimates.values("n") and not is_of_model:
+    is_of_model = has_marginal_estimates(estimates) or bool(estimates.distinct_values(_VARIABLE))
+    if estimates.distinct_values("n") and not is_of_model:
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
@@ -554,16 +554,16 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
     """Return the title of the horizontal axis: quantity, outcome or reference, and interval."""
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
-    if has_marginal_estimates(estimates) and not estimates.values("term"):
+    if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
         return axis_text(marginal_heading(estimates, labels), estimates)
-    if estimates.values("formula") or ratio:
+    if estimates.distinct_values("formula") or ratio:
         effect = effect_text(estimates, ratio)
         if term:
             effect += f" of {labels.term(term)}"
         # estimates with metrics have these as titles of panels
-        if not estimates.values("metric") and outcome_text(estimates, labels):
+        if not estimates.distinct_values("metric") and outcome_text(estimates, labels):
             effect += f", {outcome_text(estimates, labels)}"
         return axis_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
-        return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
+        return axis_text(common_label(estimates.distinct_values("term")) or "Agreement", estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

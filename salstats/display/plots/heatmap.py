@@ -134,7 +134,7 @@ def plot_heatmap(
     21    iou  human      Cardiomegaly  0.532
     """
     check_choice(style, tuple(STYLES), "style")
-    means = read_estimates(estimates).of_term("mean")
+    means = read_estimates(estimates).subset_of_mrmc_term("mean")
     drawing = prepare(means, Labels(labels, means.frame), reference)
     row = _row_column(drawing)
     methods = list(drawing.methods)

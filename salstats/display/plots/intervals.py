@@ -132,7 +132,7 @@ def plot_intervals(
     contrasts = None
     if decrease is not None:
         contrasts = read_contrasts(decrease)
-    means = read_estimates(estimates).of_term("mean")
+    means = read_estimates(estimates).subset_of_mrmc_term("mean")
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, means)
     names = Labels(labels, means.frame)
@@ -187,14 +187,14 @@ def plot_intervals(
         n_columns=_n_columns(drawing),
         width=width,
         # panels of one metric, such as models or seeds, are compared with each other
-        common_axis=drawing.facet is not None and len(drawing.estimates.values("metric")) <= 1,
+        common_axis=drawing.facet is not None and len(drawing.estimates.distinct_values("metric")) <= 1,
     )
 
 
 def _reference(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
     reference = contrasts.only_value("reference")
-    if reference not in means.values("method"):
+    if reference not in means.distinct_values("method"):
         return None
     return str(reference)
 
@@ -215,7 +215,7 @@ def _decrease_order_and_note(
         )
     _shared_row_column(drawing, contrasts, "percent_decrease")
     further_keys = [key for key in contrasts.keys if key not in (row, "metric", "method")]
-    varying = [key for key in further_keys if len(contrasts.values(key)) > 1]
+    varying = [key for key in further_keys if len(contrasts.distinct_values(key)) > 1]
     if varying:
         raise SalstatsError(
             f"decrease has several values of {quoted(varying)}",
@@ -223,7 +223,7 @@ def _decrease_order_and_note(
             option="decrease",
             column=varying[0],
         )
-    methods = labels.order("method", contrasts.values("method"))
+    methods = labels.order("method", contrasts.distinct_values("method"))
     if method is not None and method not in methods:
         raise SalstatsError(
             Setting("method", method), f" is not compared in decrease ({quoted(methods)})", choices=methods
@@ -247,7 +247,7 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
     """
     estimates = drawing.drawn
     row = drawing.row
-    if estimates.values("metric") and row != "metric":
+    if estimates.distinct_values("metric") and row != "metric":
         first_metric = drawing.labels.order("metric", estimates.frame["metric"])[0]
         estimates = estimates.subset(estimates.frame["metric"] == first_metric)
     if drawing.methods and row != "method":
@@ -283,7 +283,7 @@ def _shared_row_column(drawing: EstimateDrawing, further_estimates: Estimates, s
         raise SalstatsError(
             f"{name} belongs to tasks, and estimates have no column 'task'", option=name, column="task"
         )
-    values = further_estimates.values(row)
+    values = further_estimates.distinct_values(row)
     if not values:
         raise ColumnError(
             f"{name} has no column {row!r}, which names the rows",
@@ -314,7 +314,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
 
 def _n_columns(drawing: EstimateDrawing) -> int:
     """Number of panels side by side: the metrics, or the values of the further column."""
-    n_metrics = len(drawing.estimates.values("metric"))
+    n_metrics = len(drawing.estimates.distinct_values("metric"))
     is_single_factor = drawing.facet is None or n_metrics == 1
     if is_single_factor and drawing.n_panels in (2, 4):
         # four panels make a square

@@ -237,7 +237,7 @@ def plot_pairs(
     share = _BESIDE_SHARE if drawing.is_beside else _BELOW_SHARE
     height = grid.panel_height(share)
     place_names = _names_of_places(drawing, grid.panel_width / n_places)
-    metrics = drawn.values("metric")
+    metrics = drawn.distinct_values("metric")
     y_title = "Score"
     if len(metrics) == 1:
         y_title = with_smaller_is_better(names.value("metric", metrics[0]), metrics[0])
@@ -335,7 +335,7 @@ def _with_facets(page: Figure, grid: PanelGrid, *, is_beside: bool) -> Figure:
 
 def _only_reference(estimates: Estimates) -> str:
     """Return the reference of differences; raise if they are no differences, or from several references."""
-    terms = estimates.values("term")
+    terms = estimates.distinct_values("term")
     if terms and terms != ["difference"]:
         raise SalstatsError(
             f"differences holds {str(terms[0])!r}",
@@ -343,7 +343,7 @@ def _only_reference(estimates: Estimates) -> str:
             option="differences",
             column="term",
         )
-    references = estimates.values("reference")
+    references = estimates.distinct_values("reference")
     if len(references) > 1:
         raise SalstatsError(
             f"differences are from {len(references)} references",
@@ -688,7 +688,7 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
     reference = names.value("method", drawing.reference)
     method = "method"
     if drawing.is_beside:
-        method = names.value("method", differences.values("method")[0])
+        method = names.value("method", differences.distinct_values("method")[0])
     unit = noun(str(differences.only_value("unit") or "case"))
     lines = "Lines: pairs"
     if drawing.has_repeated_units:

@@ -486,7 +486,7 @@ def _bars_note(comparisons: Estimates, labels: Labels) -> str:
 
 def _tests_text(comparisons: Estimates, labels: Labels) -> str:
     """Return the level, the test and the adjustment of P values: "one-sided P < 0.05; t test; Holm"."""
-    levels = comparisons.values("conf_level")
+    levels = comparisons.distinct_values("conf_level")
     alpha = 0.05
     if levels:
         alpha = 1 - float(levels[0])
@@ -495,7 +495,7 @@ def _tests_text(comparisons: Estimates, labels: Labels) -> str:
     tests = [TESTS[name].label for name in tested.row_values("test")]
     if tests:
         details.append(joined(texts_with_their_rows(tested, tests, labels)))
-    procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
+    procedure = find_procedure(next(iter(comparisons.distinct_values("procedure")), None))
     if procedure is not None and procedure.label:
         details.append(procedure.label)
     return "; ".join(details)

@@ -93,7 +93,7 @@ def plot_readers(
     titles = {}
     if facet:
         titles[facet] = names.texts(facet, rows[facet])
-    has_metrics = len(estimates.values("metric")) > 1
+    has_metrics = len(estimates.distinct_values("metric")) > 1
     if has_metrics:
         titles["metric"] = names.texts("metric", rows["metric"])
     rows = _with_positions(rows, titles, methods)

@@ -284,7 +284,7 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
     """
     frame = coefficients.frame.copy()
     formulas = pd.Series("", index=frame.index)
-    if coefficients.values("formula"):
+    if coefficients.distinct_values("formula"):
         formulas = frame["formula"].fillna("").astype(TEXT)
     outcomes = []
     right_sides = []
@@ -330,7 +330,7 @@ def _row_and_panel_columns(
 
 def _has_scores_and_gaps(coefficients: Estimates) -> bool:
     """Return whether there are both models of scores and models of gaps to a reference."""
-    references = coefficients.values("reference")
+    references = coefficients.distinct_values("reference")
     return bool(references) and bool(coefficients.frame["reference"].isna().any())
 
 
@@ -387,7 +387,7 @@ def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
     title = effect_text(drawing.estimates, ratio)
     if drawing.term and drawing.row != "term":
         title += f" of {drawing.term}"
-    outcomes = [outcome for outcome in drawing.estimates.values("outcome") if outcome]
+    outcomes = [outcome for outcome in drawing.estimates.distinct_values("outcome") if outcome]
     if len(outcomes) == 1:
         title += f", {outcomes[0]}"
     return axis_text(title, drawing.estimates)
@@ -395,7 +395,7 @@ def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
 
 def _gap_note(coefficients: Estimates, labels: Labels) -> str:
     """Sentence that explains gaps to a reference, "" where there are none."""
-    if not coefficients.values("reference"):
+    if not coefficients.distinct_values("reference"):
         return ""
     subject = "Outcome"
     if _has_scores_and_gaps(coefficients):

@@ -151,7 +151,7 @@ def _band_note(points: Estimates, *, has_bands: bool) -> str:
     """Sentence on the bands, "" if none are drawn."""
     if not has_bands:
         return ""
-    banded = points.subset(points.has_both_limits)
+    banded = points.subset(points.has_estimate_and_both_limits)
     return interval_caption(banded, mark="Bands, at each false positive rate")
 
 

@@ -214,7 +214,7 @@ def plot_scatter(
     if correlations is not None:
         estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
         drawn_correlations = correlation_texts(estimates, x, y, scatter)
-        texts = drawn_correlations.values("text")
+        texts = drawn_correlations.distinct_values("text")
         text_width = max(text_width_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
     n_together = len(panels)
@@ -432,13 +432,13 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
     mean are left out. Raises if no line is of `y` along `x`, or if lines are of a gap to a method of `data`.
     """
     frame = fitted.frame
-    response_of = {text: parse_formula(text).response.name for text in fitted.values("formula")}
+    response_of = {text: parse_formula(text).response.name for text in fitted.distinct_values("formula")}
     is_of_axes = (frame["covariate"] == x) & (frame["formula"].map(response_of) == y)
     if not is_of_axes.any():
         pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
         lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
         raise _other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
-    for reference in fitted.values("reference"):
+    for reference in fitted.distinct_values("reference"):
         if reference in distinct_values(data, "method"):
             raise SalstatsError(
                 f"fit is of the gap to {reference!r}, data holds scores",
@@ -604,16 +604,16 @@ def _lines_note(lines: Estimates, y_title: str, labels: Labels) -> str:
     bands = ""
     if len(lines) and interval_name(lines):
         bands = f" and pointwise {interval_name(lines)}"
-    if any(lines.values("cut")):
+    if any(lines.distinct_values("cut")):
         bands += ", cut where it is wide"
-    models = [model_text(str(formula), y_title, labels) for formula in lines.values("formula")]
+    models = [model_text(str(formula), y_title, labels) for formula in lines.distinct_values("formula")]
     return f"Lines: fitted mean ({'; '.join(models)}){bands}."
 
 
 def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
     """Return sentences on the coefficients, their interval, clusters and covariates."""
     coefficients = []
-    for term in map(str, correlations.values("term")):
+    for term in map(str, correlations.distinct_values("term")):
         label = term
         if term in COEFFICIENTS:
             label = COEFFICIENTS[term].label

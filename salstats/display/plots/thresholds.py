@@ -151,7 +151,7 @@ def _read_sweep(sweep: pd.DataFrame, names: Labels) -> _Sweep:
             column=str(has_gap.any().idxmax()),
             rows=np.flatnonzero(has_gap.any(axis=1)).tolist(),
         )
-    metrics = estimates.values("metric")
+    metrics = estimates.distinct_values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
             f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
@@ -185,7 +185,7 @@ def _in_panels(estimates: Estimates, names: Labels, n_panels: int | None) -> pd.
     """
     frame = estimates.frame
     rows_of_method = {"": frame}
-    if estimates.values("method"):
+    if estimates.distinct_values("method"):
         rows_of_method = {}
         for method in names.order("method", frame["method"]):
             rows_of_method[names.value("method", method)] = frame[frame["method"] == method]
@@ -222,7 +222,7 @@ def _legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) -> di
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
     """
     labels = short_labels(names, "task", rows["task"], width=32, lines=1)
-    if len(estimates.values("method")) > 1:
+    if len(estimates.distinct_values("method")) > 1:
         return labels
     best_thresholds = rows[rows["best"]].set_index("task")["threshold"]
     return {task: f"{label} ({_number_text(best_thresholds[task])})" for task, label in labels.items()}
@@ -239,8 +239,8 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
     if label != Labels().column("estimate"):
         return label
     metric = estimates.only_value("metric")
-    term = estimates.term
-    if metric is not None and not estimates.values("term"):
+    term = estimates.only_term
+    if metric is not None and not estimates.distinct_values("term"):
         # estimates of a sweep without a column `term` are means
         term = "mean"
     return quantity_label(metric, term, names)
@@ -250,6 +250,6 @@ def _best_note(estimates: Estimates, larger_is_better: bool) -> str:
     """Sentence on the large marks."""
     extreme = "largest" if larger_is_better else "smallest"
     marks = "Large marks"
-    if len(estimates.values("method")) <= 1:
+    if len(estimates.distinct_values("method")) <= 1:
         marks += ", numbers in brackets"
     return f"{marks}: threshold of the {extreme} value (the first of equal ones)."

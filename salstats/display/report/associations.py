@@ -50,13 +50,13 @@ def is_gap_slope(slopes: Estimates) -> np.ndarray:
 
 def outcome_metric_of_rows(slopes: Estimates) -> list[str]:
     """Return the metric that each row's model is of."""
-    metrics = {formula: parse_formula(formula).response.name for formula in slopes.values("formula")}
+    metrics = {formula: parse_formula(formula).response.name for formula in slopes.distinct_values("formula")}
     return [metrics[formula] for formula in slopes.frame["formula"]]
 
 
 def has_task_term(slopes: Estimates) -> bool:
     """Return whether a model has the task among its covariates."""
-    return any("task" in parse_formula(formula).columns for formula in slopes.values("formula"))
+    return any("task" in parse_formula(formula).columns for formula in slopes.distinct_values("formula"))
 
 
 def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]
     n_significant = int(wording.is_significant(slopes).sum())
     family = ""
     if used_procedure(slopes) is not None:
-        family = f" (one family of {counted(slopes.non_missing('n_tests').max(), 'test')})"
+        family = f" (one family of {counted(slopes.non_missing_numbers('n_tests').max(), 'test')})"
     yield (
         f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "
         f"{wording.low_p_phrase(slopes)}{family}."
@@ -93,7 +93,7 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     defined = correlations.subset(correlations.has_estimate)
     if not len(defined):
         return f"{subject} could not be computed."
-    has_tasks = len(correlations.values("task")) > 1
+    has_tasks = len(correlations.distinct_values("task")) > 1
     names = _method_and_task_names(defined, wording, has_tasks=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values(texts, names, defined.numbers("estimate"), "correlations")
@@ -141,7 +141,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     holds_chance = (areas.numbers("conf_low") <= _CHANCE) & (areas.numbers("conf_high") >= _CHANCE)
     if holds_chance.any():
         yield f"The interval held 0.5 (the area of guessing){_tasks_phrase(tasks[holds_chance])}."
-    has_no_interval = is_defined & ~areas.has_both_limits
+    has_no_interval = is_defined & ~areas.has_estimate_and_both_limits
     if has_no_interval.any():
         yield f"No interval could be given{_tasks_phrase(tasks[has_no_interval])}."
 

@@ -24,7 +24,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
     rests_on_few = _rests_on_few_units(estimates)
     if rests_on_few.any():
         yield _few_units_sentence(estimates, rests_on_few, wording)
-    has_no_interval = estimates.has_estimate & ~estimates.has_both_limits
+    has_no_interval = estimates.has_estimate & ~estimates.has_estimate_and_both_limits
     if has_no_interval.any():
         reason = ""
         if (estimates.numbers("n_units")[has_no_interval] == 1).all():
@@ -36,7 +36,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
     if has_many_undefined.any():
         largest = count_text(n_undefined[has_many_undefined].max())
         consequence = ""
-        if estimates.values("verdict"):
+        if estimates.distinct_values("verdict"):
             consequence = "; no verdict is given there"
         yield (
             f"{_intervals_of(has_many_undefined)} leave out more than 1% of the replicates, as these were "
@@ -48,7 +48,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
             f"{_intervals_of(is_beyond)} hold impossible values, as this kind of interval does not "
             "know the range of the scores."
         )
-    has_no_width = estimates.has_both_limits & (
+    has_no_width = estimates.has_estimate_and_both_limits & (
         estimates.numbers("conf_low") == estimates.numbers("conf_high")
     )
     if has_no_width.any():
@@ -79,17 +79,17 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
         elif kind != "flips":
             # inverted tests that flip signs are exact for few units, too
             is_few[row] = df < FEW_DF
-    return is_few & estimates.has_both_limits
+    return is_few & estimates.has_estimate_and_both_limits
 
 
 def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording: Wording) -> str:
     """Say how few units intervals rest on, and what follows for P values and averages."""
     n_units = counted_range(estimates.numbers("n_units")[rests_on_few], wording.unit)
     consequence = "they are likely too narrow"
-    if estimates.is_tested:
+    if estimates.has_p_values:
         consequence += " and P values likely too small"
     # an average counts the units of all its tasks, but depends on the task with the fewest
-    hides_few = estimates.is_over_tasks & estimates.has_both_limits & ~rests_on_few
+    hides_few = estimates.is_over_tasks & estimates.has_estimate_and_both_limits & ~rests_on_few
     if hides_few.any():
         consequence += ", also of averages that include them"
     return f"{_intervals_of(rests_on_few)} rest on only {n_units}; {consequence}."

@@ -63,7 +63,7 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
     claims = split_verdicts(contrasts.frame["verdict"])[1]
-    methods = contrasts.values("method")
+    methods = contrasts.distinct_values("method")
     results = []
     for method in methods:
         is_of_method = (contrasts.frame["method"] == method).to_numpy()
@@ -79,7 +79,7 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     if len(results) > MAX_WRITTEN:
         claim = max(claims)
         result = f"{len(results)} of {len(methods)} methods were {claim} to {reference}"
-        if len(contrasts.values("task")) > 1:
+        if len(contrasts.distinct_values("task")) > 1:
             result += " in some task"
         results = [result]
     return f"{'; '.join(results)} ({margin})"
@@ -112,7 +112,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
         rows = contrasts.subset(contrasts.is_over_tasks)
     rows = wording.sorted_by_method(rows)
     states = contrast_states(rows)
-    n_methods = len(rows.values("method"))
+    n_methods = len(rows.distinct_values("method"))
     noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
     clauses = []
     for state, predicate in _PREDICATES.items():

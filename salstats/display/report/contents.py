@@ -68,8 +68,8 @@ class Contents:
         differences = results.estimates("difference")
         if has_margins(differences):
             return "difference"
-        metrics_with_decrease = set(results.estimates("decrease").values("metric"))
-        if metrics_with_decrease != set(differences.values("metric")):
+        metrics_with_decrease = set(results.estimates("decrease").distinct_values("metric"))
+        if metrics_with_decrease != set(differences.distinct_values("metric")):
             return "difference"
         return "decrease"
 

@@ -308,7 +308,7 @@ def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Word
             return f"{start} {' and '.join(n_significant)}."
         return f"{start} was not shown to rise or fall."
     group_noun = "methods"
-    if len(correlations.values("task")) > 1:
+    if len(correlations.distinct_values("task")) > 1:
         group_noun = "combinations of method and task"
     groups = f"{len(correlations)} {group_noun}"
     if n_significant:

@@ -23,7 +23,7 @@ def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
 
 def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the largest changes of means if undefined scores were known, where these have bounds."""
-    if means.values("weights"):
+    if means.distinct_values("weights"):
         return
     with warnings.catch_warnings():
         # metrics without a least or largest value have no bounds, which needs no warning here
@@ -58,7 +58,7 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
     task_means = means.subset(~means.is_over_tasks & means.has_estimate)
     over_tasks = ""
     if has_averages:
-        over_tasks = f" averaged over {counted(len(task_means.values('task')), 'task')}"
+        over_tasks = f" averaged over {counted(len(task_means.distinct_values('task')), 'task')}"
     defined = rows.subset(rows.has_estimate)
     text = named_values(
         wording.estimate_texts(defined, decimals(means.numbers("estimate")), p_values=False),
@@ -82,10 +82,10 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
 
 def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
     """Return the tasks that a method has no mean in: ["Grad-CAM has none in Edema"]."""
-    tasks = set(means.values("task"))
+    tasks = set(means.distinct_values("task"))
     texts = []
-    for method in means.values("method"):
-        tasks_of_method = set(means.subset(means.frame["method"] == method).values("task"))
+    for method in means.distinct_values("method"):
+        tasks_of_method = set(means.subset(means.frame["method"] == method).distinct_values("task"))
         missing = sorted(tasks - tasks_of_method)
         if missing:
             texts.append(f"{wording.method(method)} has none in {name_list(wording.tasks(missing), 'tasks')}")

@@ -126,7 +126,7 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
 
 def _has_bootstrap(estimates: Estimates) -> bool:
     """Return whether a row has a bootstrap interval."""
-    return bool(set(estimates.values("interval")) & set(BOOTSTRAP))
+    return bool(set(estimates.distinct_values("interval")) & set(BOOTSTRAP))
 
 
 def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
@@ -310,12 +310,12 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
     estimates_by_key = {key: frames.estimates(key) for key in _ESTIMATE_NOUNS if key in frames}
     has_averages = any(estimates.is_over_tasks.any() for estimates in estimates_by_key.values())
     is_resampled = any(_has_bootstrap(estimates) for estimates in estimates_by_key.values())
-    if "difference" in frames and "bootstrap" in frames.estimates("difference").values("test"):
+    if "difference" in frames and "bootstrap" in frames.estimates("difference").distinct_values("test"):
         is_resampled = True
     # number of undefined replicates of the estimate that has the most
     most_undefined = 0.0
     for estimates in estimates_by_key.values():
-        most_undefined = max(most_undefined, *estimates.non_missing("n_undefined"), 0.0)
+        most_undefined = max(most_undefined, *estimates.non_missing_numbers("n_undefined"), 0.0)
     weights = wording.settings.weights
     slots: Slots = {
         "mean_by": "metric and method",
@@ -421,7 +421,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         slots["margin_adjusted"] = ", adjusted likewise as a family of its own,"
     if "decrease" in frames:
         decreases = frames.estimates("decrease")
-        without_zero = set(differences.values("metric")) - set(decreases.values("metric"))
+        without_zero = set(differences.distinct_values("metric")) - set(decreases.distinct_values("metric"))
         slots["decrease"] = _CONDITION_HOLDS
         slots["averaged_decrease"] = _condition_slot(decreases.is_over_tasks.any())
         if without_zero:
@@ -436,10 +436,10 @@ def _adjustment_sentence(
 
     If those of `earlier` estimates were adjusted, too, the procedure is not described again.
     """
-    if not estimates.is_tested:
+    if not estimates.has_p_values:
         return None
     procedure = used_procedure(estimates)
-    n_tests = len(estimates.non_missing("p_value"))
+    n_tests = len(estimates.non_missing_numbers("p_value"))
     if procedure is None:
         return f"P values of {plural_noun} were not adjusted for multiple tests."
     if n_tests == 1:
@@ -449,7 +449,7 @@ def _adjustment_sentence(
         families = ", those in single tasks and those over tasks as families of their own"
     adjustment = f"for multiple tests by {procedure.note}"
     # a single test needs no adjustment, and its procedure is not named
-    several_tests = [others for others in earlier if len(others.non_missing("p_value")) > 1]
+    several_tests = [others for others in earlier if len(others.non_missing_numbers("p_value")) > 1]
     if any(used_procedure(others) is not None for others in several_tests):
         adjustment = "by the same procedure"
     return (
@@ -461,12 +461,12 @@ def _adjustment_sentence(
 def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on models of scores, and of gaps to the reference, on covariates."""
     slopes = frames.estimates("regression")
-    covariates = slopes.values("term")
+    covariates = slopes.distinct_values("term")
     has_gaps = bool(is_gap_slope(slopes).any())
     reference = wording.settings.reference
     earlier = [frames.estimates("difference")] if "difference" in frames else []
     plural_noun = "slopes of scores and gaps" if has_gaps else "slopes"
-    errors = [ERRORS[str(name)].note.format(unit=wording.unit) for name in slopes.values("errors")]
+    errors = [ERRORS[str(name)].note.format(unit=wording.unit) for name in slopes.distinct_values("errors")]
     slots: Slots = {
         "reference": None,
         "covariates": joined([wording.column(covariate) for covariate in covariates]),
@@ -504,7 +504,7 @@ def _binary_outcomes(slopes: Estimates, descriptions: pd.DataFrame, wording: Wor
 def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on correlations with the model's confidence."""
     correlations = frames.estimates("correlation")
-    by = [column for column in ("method", "task") if len(correlations.values(column)) > 1]
+    by = [column for column in ("method", "task") if len(correlations.distinct_values(column)) > 1]
     first = correlations.frame.iloc[0]
     record = interval_by_name(first["interval"], first["term"])
     interval_source = None
@@ -523,7 +523,7 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
 
 def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     """Fill the slots on areas under ROC curves and their intervals."""
-    intervals = areas.values("interval")
+    intervals = areas.distinct_values("interval")
     source = None
     if intervals:
         # Wilson's interval replaces the one of the analysis, by default logit, where that has no variance
@@ -539,7 +539,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     return {
         "predictor": wording.column(str(areas.frame["predictor"].iloc[0])),
         "target": target_phrase(areas, wording),
-        "by_task": " by task" if len(areas.values("task")) > 1 else "",
+        "by_task": " by task" if len(areas.distinct_values("task")) > 1 else "",
         "area_interval": source,
     }
 

@@ -187,9 +187,9 @@ class LabelSpelling(Spelling):
 
 def used_procedure(estimates: Estimates) -> Procedure | None:
     """Return the procedure that adjusted P values, None where none did."""
-    if not estimates.is_adjusted or estimates.procedure is None:
+    if not estimates.has_adjusted_p_values or estimates.adjustment_procedure is None:
         return None
-    return find_procedure(estimates.procedure)
+    return find_procedure(estimates.adjustment_procedure)
 
 
 def label_in_sentence(text: str) -> str:

@@ -86,14 +86,14 @@ def table_correlation(
     """
     required_columns = ("estimate", "x", "y")
     estimates = check_display(correlations, digits, style, "correlations", required_columns)
-    estimates = estimates.with_procedure(adjust)
+    estimates = estimates.with_adjustment_procedure(adjust)
     frame = estimates.frame
     names = Labels(labels, frame).with_references(references_of(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")
     star_texts = stars_of(estimates, stars, n_tests)
-    coefficient = COEFFICIENTS.get(str(estimates.term))
+    coefficient = COEFFICIENTS.get(str(estimates.only_term))
     name = "Correlation"
     if coefficient is not None:
         name = coefficient.heading
@@ -122,7 +122,7 @@ def table_correlation(
     if star_texts.note and test:
         p_value_note = f"P values: two-sided, {test}."
     clustering_note = clustering_sentence(estimates)
-    if not p_value_note and estimates.values("interval") == ["cr2"]:
+    if not p_value_note and estimates.distinct_values("interval") == ["cr2"]:
         # the note on the interval names its clusters
         clustering_note = ""
     statistics = paragraph(table_notes.statistics, clustering_note, p_value_note)
@@ -138,11 +138,11 @@ def table_correlation(
 
 def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
     """Return the test that P values come from, "" where it is not known."""
-    if estimates.values("interval") == ["cr2"]:
+    if estimates.distinct_values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"
     if coefficient is None:
         return ""
-    if estimates.values("stratum"):
+    if estimates.distinct_values("stratum"):
         return "z test"
     return coefficient.test
 

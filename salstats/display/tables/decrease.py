@@ -124,20 +124,22 @@ def table_decrease(  # noqa: C901
     True
     """
     required_columns = ("estimate", "method", "reference")
-    all_rows = check_display(decrease, digits, style, "decrease", required_columns).with_procedure(adjust)
+    all_rows = check_display(decrease, digits, style, "decrease", required_columns).with_adjustment_procedure(
+        adjust
+    )
     average = "mean"
-    if all_rows.values("reference_median"):
+    if all_rows.distinct_values("reference_median"):
         average = "median"
     # medians are read from the columns of means
     means_of_medians = {"reference_median": "reference_mean", "method_median": "method_mean"}
     all_rows = all_rows.with_frame(all_rows.frame.rename(columns=means_of_medians))
     check_columns(all_rows.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
-    with_undefined = all_rows.of_term("difference")
+    with_undefined = all_rows.subset_of_mrmc_term("difference")
     differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     names = Labels(labels, with_undefined.frame)
     if differences.only_value("reference") is not None:
-        names = names.with_references(differences.values("reference"))
+        names = names.with_references(differences.distinct_values("reference"))
     contrasts = pairs_as_methods(differences, names)
     frame = contrasts.frame
 
@@ -146,7 +148,7 @@ def table_decrease(  # noqa: C901
         metric_label = names.value("metric", frame["metric"].iloc[0])
     methods_in_columns = wide
     if methods_in_columns is None:
-        methods_in_columns = len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS
+        methods_in_columns = len(contrasts.distinct_values("method")) <= _MAX_METHODS_IN_COLUMNS
 
     def contrast_table(placement: ColumnPlacement) -> Table:
         shown = contrasts
@@ -164,7 +166,7 @@ def table_decrease(  # noqa: C901
             means.append(Value(heading, texts, heading_by_column=own_headings))
         others = _contrast_values(shown, metric_label, digits, percent_digits, style)
         counts = []
-        if n and shown.values("n_pairs") and not _have_equal_counts(contrasts):
+        if n and shown.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
             count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
             counts = [Value(names.column("n"), count_texts, "right")]
         shared = []
@@ -188,13 +190,13 @@ def table_decrease(  # noqa: C901
 
     constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
     nouns = notes.CountNouns("score", "undefined")
-    if contrasts.values("n_pairs"):
+    if contrasts.distinct_values("n_pairs"):
         nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
     if _are_means_over_paired_cases(contrasts) and not _are_all_scores_defined(contrasts):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
-    if contrasts.values("bound_low"):
+    if contrasts.distinct_values("bound_low"):
         bounds_note = BOUNDS
     subject_note = paragraph(
         means_note,
@@ -233,7 +235,7 @@ def _placement_of_grouping_columns(contrasts: Estimates, *, methods_in_columns: 
     """
     columns = list(contrasts.keys)
     for column in ("reference", "term"):
-        if column not in columns and contrasts.values(column):
+        if column not in columns and contrasts.distinct_values(column):
             columns.append(column)
     varying = [column for column in columns if contrasts.varies(column)]
     rows = ("method",)
@@ -293,9 +295,9 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
     """
     # how much better than the reference each method is, negative below it
     gains = contrasts.numbers("estimate")
-    if contrasts.term == "percent_decrease":
+    if contrasts.only_term == "percent_decrease":
         gains = -gains
-    if contrasts.values("metric"):
+    if contrasts.distinct_values("metric"):
         # -1 for metrics of which smaller scores are better
         gains = gains * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
     groups = list(dict.fromkeys(grid.group_labels))
@@ -373,7 +375,7 @@ def _contrast_values(
     `metric_label` is the label of the only metric, "" if there are several.
     """
     contrast_digits = digits
-    if contrasts.term == "percent_decrease":
+    if contrasts.only_term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
     p_values = p_values_if_any(contrasts, style)
@@ -405,7 +407,7 @@ def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
     """
     significant: list[int] = []
     others: list[int] = []
-    if not contrasts.values("verdict"):
+    if not contrasts.distinct_values("verdict"):
         return _TestedRows(significant, others)
     sides, _ = split_verdicts(contrasts.frame["verdict"])
     for row, side in enumerate(sides):
@@ -418,7 +420,7 @@ def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
 
 def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
     """Return the name of the contrast behind the only metric: "IoU, decrease, %"."""
-    term = str(contrasts.term)
+    term = str(contrasts.only_term)
     if term not in CONTRASTS:
         term = "difference"
     if metric_label:
@@ -428,7 +430,7 @@ def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
 
 def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
     """Return the standardised effect sizes with their limits as one value, an empty list without them."""
-    if not contrasts.values("effect_size"):
+    if not contrasts.distinct_values("effect_size"):
         return []
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
@@ -442,7 +444,7 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
 
 def _are_all_scores_defined(contrasts: Estimates) -> bool:
     """Return whether it is known that no score of a pair is undefined, but for absent findings."""
-    if not contrasts.values("n_missing"):
+    if not contrasts.distinct_values("n_missing"):
         return False
     return not (count_missing_without_absent(contrasts.frame) > 0).any()
 
@@ -450,11 +452,11 @@ def _are_all_scores_defined(contrasts: Estimates) -> bool:
 def _direction_note(contrasts: Estimates, labels: Labels) -> str:
     """Name the metrics of which smaller is better, and say what a negative decrease is."""
     sentences = []
-    metrics = labels.order("metric", contrasts.values("metric"))
+    metrics = labels.order("metric", contrasts.distinct_values("metric"))
     smaller_is_better = [labels.value("metric", metric) for metric in metrics if direction(metric) == -1]
     if smaller_is_better:
         sentences.append(f"Smaller is better: {joined(smaller_is_better)}.")
-    if contrasts.term == "percent_decrease" and (contrasts.non_missing("estimate") < 0).any():
+    if contrasts.only_term == "percent_decrease" and (contrasts.non_missing_numbers("estimate") < 0).any():
         sentences.append("A negative decrease is an increase.")
     return paragraph(*sentences)
 
@@ -473,7 +475,7 @@ def _effect_size_note(contrasts: Estimates) -> str:
 
 def _underline_note(contrasts: Estimates) -> str:
     """Say what underlined means, or that all or none are significant."""
-    if not contrasts.values("verdict"):
+    if not contrasts.distinct_values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)
     significant, others = _tested_rows_by_verdict(contrasts)

@@ -105,7 +105,7 @@ def table_describe(
         n_note += f", one per {noun(str(summaries.only_value('unit') or 'unit'))}"
     if _has_undefined_scores(summaries):
         n_note += "; undefined ones are left out"
-    elif summaries.values("n_missing"):
+    elif summaries.distinct_values("n_missing"):
         n_note += "; none undefined"
     binary_note = ""
     if frame["binary"].any():
@@ -129,7 +129,7 @@ def _summary_values(summaries: Estimates, metric_label: str, digits: int | None,
     values = [count_value("n", "n")]
     if _has_undefined_scores(summaries):
         values.append(count_value("Undefined", "missing"))
-    if summaries.values("n_units") and not _has_one_score_per_unit(summaries):
+    if summaries.distinct_values("n_units") and not _has_one_score_per_unit(summaries):
         unit = str(summaries.only_value("unit") or "unit")
         values.append(count_value(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():

@@ -159,8 +159,10 @@ def table_estimates(
     True
     """
     required_columns = ("estimate", "n") if n else ("estimate",)
-    all_rows = check_display(estimates, digits, style, "estimates", required_columns).with_procedure(adjust)
-    if all_rows.values("better"):
+    all_rows = check_display(
+        estimates, digits, style, "estimates", required_columns
+    ).with_adjustment_procedure(adjust)
+    if all_rows.distinct_values("better"):
         raise SalstatsError(
             "estimates is a significance map",
             hint=Message(
@@ -168,7 +170,7 @@ def table_estimates(
             ),
             column="better",
         )
-    with_undefined = all_rows.of_term("mean")
+    with_undefined = all_rows.subset_of_mrmc_term("mean")
     means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
         means = per_covariate_units(means)
@@ -179,7 +181,7 @@ def table_estimates(
     names = Labels(labels, with_undefined.frame).with_references(references)
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
-        directions = dict.fromkeys(means.values("metric"), "larger")
+        directions = dict.fromkeys(means.distinct_values("metric"), "larger")
     keys = _table_keys(means)
     placement = choose_placement(means, keys, _rows_or_pairs(means, rows, columns, groups), columns, groups)
     grid = lay_out(_with_term_texts(means, names), placement, names)
@@ -276,7 +278,7 @@ def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[
     columns = []
     for column in (*placement.constant, "reference"):
         is_in_table = column == "metric" or column in placement.shown_columns
-        if estimates.values(column) and not is_in_table:
+        if estimates.distinct_values(column) and not is_in_table:
             columns.append(column)
     return columns
 
@@ -302,11 +304,11 @@ def _tested_differences(
     """
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
-        return read_estimates(differences, "differences", required_columns).with_procedure(adjust)
-    if all_rows.of_term("mean") is all_rows:
+        return read_estimates(differences, "differences", required_columns).with_adjustment_procedure(adjust)
+    if all_rows.subset_of_mrmc_term("mean") is all_rows:
         return None
-    contrasts = all_rows.of_term("difference")
-    if len(contrasts.values("reference")) != 1:
+    contrasts = all_rows.subset_of_mrmc_term("difference")
+    if len(contrasts.distinct_values("reference")) != 1:
         return None
     return contrasts
 
@@ -314,7 +316,7 @@ def _tested_differences(
 def _reference_among(means: Estimates, differences: Estimates) -> str | None:
     """Return the reference of differences if it is one of the methods, else None."""
     reference = differences.only_value("reference")
-    if reference not in means.values("method"):
+    if reference not in means.distinct_values("method"):
         return None
     return str(reference)
 
@@ -343,20 +345,20 @@ def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels, *
         return with_interval(heading, estimates)
     name = _estimate_name(estimates, labels)
     if "metric" in placement.constant:
-        metric = estimates.values("metric")[0]
+        metric = estimates.distinct_values("metric")[0]
         name = f"{labels.value('metric', metric)}, {name}"
     return with_interval(capitalized(name), estimates)
 
 
 def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the quantity that is estimated: "mean", "AUROC"."""
-    term = estimates.term
+    term = estimates.only_term
     if term == "mean" and estimates.only_value("figure") == "auc":
         term = "auroc"
     record = TERMS.get(str(term))
     if record is not None:
         return record.name
-    parameters = [str(parameter) for parameter in estimates.values("parameter")]
+    parameters = [str(parameter) for parameter in estimates.distinct_values("parameter")]
     if parameters:
         return joined(parameters, "or")
     if term is not None:
@@ -378,17 +380,17 @@ def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, ha
 
 def _raters_note(estimates: Estimates) -> str:
     """Say how many raters agree on how many cases, and which intervals hold for other raters, too."""
-    if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
+    if not is_agreement(estimates.frame) or not estimates.distinct_values("n_raters"):
         return ""
     rater = str(estimates.only_value("over") or "rater")
-    n_raters = counted_range(estimates.non_missing("n_raters"), rater)
-    n_cases = counted_range(estimates.non_missing("n_cases"), "case")
+    n_raters = counted_range(estimates.non_missing_numbers("n_raters"), rater)
+    n_cases = counted_range(estimates.non_missing_numbers("n_cases"), "case")
     text = f"Agreement of {n_raters} on {n_cases}."
-    if rater not in NOUNS or len(estimates.values("inference_to")) < 2:
+    if rater not in NOUNS or len(estimates.distinct_values("inference_to")) < 2:
         return text
     raters = NOUNS[rater]
     fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(FIXED)))
-    fixed = joined([short_label(term) for term in fixed_rows.values("term")])
+    fixed = joined([short_label(term) for term in fixed_rows.distinct_values("term")])
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 
 
@@ -415,13 +417,13 @@ def _count_nouns(estimates: Estimates) -> notes.CountNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
         return notes.CountNouns("reading", "missing or the only one of a case")
-    if estimates.values("n_pairs") or has_variable_pairs(estimates):
+    if estimates.distinct_values("n_pairs") or has_variable_pairs(estimates):
         return notes.CountNouns("pair", "incomplete")
-    if estimates.values("n_positive"):
+    if estimates.distinct_values("n_positive"):
         return notes.CountNouns("case", "incomplete")
-    if estimates.values("n_repeats"):
+    if estimates.distinct_values("n_repeats"):
         return notes.CountNouns("repeated case", "scored once")
-    if estimates.values("formula"):
+    if estimates.distinct_values("formula"):
         # a covariate is missing, or the score is undefined
         return notes.CountNouns("score", "missing")
     return notes.CountNouns("score", "undefined")
@@ -458,11 +460,11 @@ def _best_estimates(
         return _BoldEstimates(set(), "")
     excluded = [exclude] if isinstance(exclude, str) else list(exclude)
     if "method" in compared_columns:
-        methods = estimates.values("method")
+        methods = estimates.distinct_values("method")
         excluded += [name for name in references if name in methods and name not in excluded]
     best = best_rows(estimates, keys, compared_columns, excluded, directions)
-    note = notes.best_note(best, compared_columns, excluded, labels, estimates.values("method"))
-    term = TERMS.get(str(estimates.term))
+    note = notes.best_note(best, compared_columns, excluded, labels, estimates.distinct_values("method"))
+    term = TERMS.get(str(estimates.only_term))
     is_contrast = term is not None and term.contrast
     has_paired_differences = notes.is_paired(estimates) and not is_contrast
     if best.rows and has_paired_differences and _n_differs(estimates, list(best.strata)):
@@ -480,19 +482,19 @@ def _may_be_best(estimates: Estimates) -> bool:
     correlations, coefficients and slopes of models, variances, and how models are calibrated. Contrasts of a
     model can be ordered if they are of methods with one reference.
     """
-    if has_marginal_estimates(estimates) and estimates.values("reference_level"):
+    if has_marginal_estimates(estimates) and estimates.distinct_values("reference_level"):
         position = estimates.keys.index("reference_level")
         if estimates.keys[position - 1] != "method" or estimates.varies("reference_level"):
             return False
-    is_variance = bool(estimates.values("parameter"))
+    is_variance = bool(estimates.distinct_values("parameter"))
     if is_agreement(estimates.frame) or has_coefficients(estimates) or is_variance:
         return False
-    return _WITHOUT_DIRECTION.isdisjoint(estimates.values("term"))
+    return _WITHOUT_DIRECTION.isdisjoint(estimates.distinct_values("term"))
 
 
 def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:
     """Return whether n differs between estimates that have the same values of some columns."""
-    if not estimates.values("n"):
+    if not estimates.distinct_values("n"):
         return False
     counts = estimates.frame["n"]
     if not strata:

@@ -99,7 +99,7 @@ def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
 def _rank_decimals(estimates: Estimates) -> int:
     """Return the decimals of ranks: 0 where all estimates and limits are whole numbers, else 1."""
     for column in ("estimate", "conf_low", "conf_high"):
-        values = estimates.non_missing(column)
+        values = estimates.non_missing_numbers(column)
         if (values != np.round(values)).any():
             return 1
     return 0
@@ -113,9 +113,9 @@ def interval_texts(
     Small variances have `digits` significant digits. Coefficients of one term have the same decimals in all
     models, as many as the narrowest of their intervals needs.
     """
-    if estimates.values("parameter"):
+    if estimates.distinct_values("parameter"):
         decimals = _variance_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
-    elif estimates.values("formula") and estimates.values("term"):
+    elif estimates.distinct_values("formula") and estimates.distinct_values("term"):
         decimals = _coefficient_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
     else:
         decimals = np.array(decimals_of_rows(estimates, digits), dtype=np.int64)
@@ -199,7 +199,7 @@ class Value(NamedTuple):
 
 def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
     """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
-    if not estimates.values("bound_low"):
+    if not estimates.distinct_values("bound_low"):
         return []
     bounds = zip(
         estimates.numbers("bound_low"),
@@ -218,7 +218,7 @@ def p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
         values.append(Value(p_heading(estimates), [row_p_text(row, style) for row in rows]))
     if has_margins(estimates):
         p_column = "p_margin"
-        if estimates.values("p_margin_adjusted"):
+        if estimates.distinct_values("p_margin_adjusted"):
             p_column = "p_margin_adjusted"
         p_texts = []
         for p_value, row in zip(estimates.numbers(p_column), rows, strict=True):

@@ -152,7 +152,7 @@ class Differing(NamedTuple):
 
 def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> Differing:
     """Return the rows that differ from the reference of differences."""
-    references = differences.values("reference")
+    references = differences.distinct_values("reference")
     _check_differences(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
     difference_keys = _key_texts(differences.frame, shared_keys)
@@ -264,11 +264,11 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
             choices=map(str, estimates.frame.columns),
         )
     p_values = estimates.numbers("p_value")
-    if estimates.values("term"):
+    if estimates.distinct_values("term"):
         is_intercept = estimates.frame["term"].to_numpy() == INTERCEPT
         p_values = np.where(is_intercept, np.nan, p_values)
     is_tested = ~np.isnan(p_values)
-    if n_tests is None and estimates.procedure == "none":
+    if n_tests is None and estimates.adjustment_procedure == "none":
         # the caller chose not to adjust
         n_tests = 1
     if n_tests is None and estimates.existing(["p_adjusted"]):
@@ -294,8 +294,8 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
 
 def p_heading(estimates: Estimates) -> str:
     """Return the heading of P values with what they are adjusted by: "P, Holm"."""
-    if not estimates.is_adjusted:
+    if not estimates.has_adjusted_p_values:
         return "P"
-    if not estimates.procedure:
+    if not estimates.adjustment_procedure:
         return "P, adjusted"
-    return f"P, {procedure_name(estimates.procedure)}"
+    return f"P, {procedure_name(estimates.adjustment_procedure)}"

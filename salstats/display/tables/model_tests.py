@@ -43,9 +43,9 @@ def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, name
             hint="give fit.joint(each=True) of the same fit",
             option="joint",
         )
-    adjusted = f"adjusted ({adjustment_text(tests)})" if tests.is_adjusted else "not adjusted"
+    adjusted = f"adjusted ({adjustment_text(tests)})" if tests.has_adjusted_p_values else "not adjusted"
     note = f"P beside a factor: joint {_wald_prefix(estimates)}test of all its levels, {adjusted}."
-    if _has_factor_and_interaction({str(term) for term in tests.values("term")}):
+    if _has_factor_and_interaction({str(term) for term in tests.distinct_values("term")}):
         note += (
             " Of a factor in an interaction it is a type III test on sum contrasts: on average over the "
             "levels of other factors, and where numbers are 0."
@@ -74,7 +74,7 @@ def p_note(estimates: Estimates, *, in_column: bool) -> str:
     text = f"P values: two-sided {_wald_prefix(estimates)}{_test_kind(estimates)}"
     if not in_column:
         return f"{text}."
-    if estimates.is_adjusted:
+    if estimates.has_adjusted_p_values:
         return f"{text}; adjusted ({adjustment_text(estimates)})."
     return f"{text}; not adjusted for multiple tests."
 
@@ -97,4 +97,4 @@ def _test_kind(estimates: Estimates) -> str:
 
 def _has_rank_score_tests(estimates: Estimates) -> bool:
     """Return whether all limits, and so the tests, are those of rank scores."""
-    return estimates.values("interval") == ["rank_score"]
+    return estimates.distinct_values("interval") == ["rank_score"]

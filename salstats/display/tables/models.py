@@ -133,7 +133,7 @@ def model_columns(estimates: Estimates) -> list[str]:
 
 def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
     """Return, for each formula, its variables that occur in no term of its rows."""
-    if not estimates.values("formula"):
+    if not estimates.distinct_values("formula"):
         return {}
     hidden = {}
     for formula, rows in estimates.frame.groupby("formula", sort=False):
@@ -181,7 +181,7 @@ def models_to_columns(
     headings = _column_headings_by_frame_row(levels)
     formulas: list[str] = []
     distinct_cells = set(zip(headings, rows_of_table, strict=True))
-    if len(distinct_cells) < len(frame) and estimates.values("formula"):
+    if len(distinct_cells) < len(frame) and estimates.distinct_values("formula"):
         right_sides = [right_side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
@@ -252,9 +252,9 @@ def _heading_texts_by_level(
     """
     rows = estimates.frame.to_dict("records")
     levels = {"kind": [estimate_kind(row) for row in rows]}
-    if estimates.values(NAME):
+    if estimates.distinct_values(NAME):
         levels["name"] = [str(name) for name in estimates.row_values(NAME)]
-    if estimates.values("formula"):
+    if estimates.distinct_values("formula"):
         outcomes = [str(formula).partition("~")[0].strip() for formula in estimates.row_values("formula")]
         levels["outcome"] = [labels.term(outcome) for outcome in outcomes]
     has_one_kind = len(set(levels["kind"])) == 1
@@ -387,7 +387,7 @@ def _parameter_texts(
 ) -> FootRows:
     """Return variances and other parameters by term; they may be small, so that `digits` are significant."""
     # the column `group` of broom.mixed has values for variances only, and does not identify models
-    columns = [column for column in model_columns(estimates) if estimates.values(column)]
+    columns = [column for column in model_columns(estimates) if estimates.distinct_values(column)]
     parameter_keys = [key for key in estimates.keys if key not in columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     values = parameters.numbers("estimate")

@@ -40,7 +40,7 @@ from salstats.stats.mrmc.designs import PAIRED
 
 def equal_methods_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Say how `mrmc` tested that all methods are equal: "All equal: F(1, 15.3) = 4.46, P = 0.052."."""
-    if "equal" not in estimates.values("term"):
+    if "equal" not in estimates.distinct_values("term"):
         return ""
     texts = []
     keys = [key for key in estimates.varying if key not in ("method", "reference")]
@@ -72,7 +72,7 @@ def summary_rows_note(estimates: Estimates) -> str:
     """Say of what rows "Overall" and "Average" are."""
     sentences = []
     for key in estimates.keys:
-        values = estimates.values(key)
+        values = estimates.distinct_values(key)
         if OVERALL in values:
             sentences.append(f"{OVERALL}: all {plural(key)} pooled.")
         if AVERAGE in values:
@@ -93,7 +93,7 @@ def _average_text(averages: Estimates) -> str:
     if shares:
         kind = "weighted"
         shares_text = f" (weights {shares})"
-    if averages.term != "percent_decrease" or not averages.values("reference_mean"):
+    if averages.only_term != "percent_decrease" or not averages.distinct_values("reference_mean"):
         return f"{kind} mean{shares_text}"
     reference = averages.numbers("reference_mean")
     method = averages.numbers("method_mean")
@@ -173,7 +173,7 @@ def underline_note(differences: Estimates, differing: Differing, labels: Labels)
 
 def is_paired(estimates: Estimates) -> bool:
     """Return whether methods are compared on the same cases, as `mrmc` does where no reading is missing."""
-    return set(estimates.values("design")) <= set(PAIRED)
+    return set(estimates.distinct_values("design")) <= set(PAIRED)
 
 
 def significance_criterion(differences: Estimates, correction: str = "") -> str:
@@ -182,7 +182,7 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
     interval = interval_name(differences)
     if interval:
         criteria.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
-    if differences.is_adjusted:
+    if differences.has_adjusted_p_values:
         p_name = "adjusted P"
         if correction:
             p_name += f" ({correction})"
@@ -196,7 +196,7 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
 
 def _contrast_noun(differences: Estimates) -> str:
     """Return the noun for contrasts: "paired difference"."""
-    if differences.term == "percent_decrease":
+    if differences.only_term == "percent_decrease":
         return "decrease"
     if is_paired(differences):
         return "paired difference"
@@ -222,7 +222,7 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
     """Name the grouping columns that have one value only, and it."""
     texts = []
     for column in columns:
-        values = estimates.values(column)
+        values = estimates.distinct_values(column)
         if values:
             texts.append(labels.named_value(column, values[0]))
     if not texts:
@@ -261,9 +261,9 @@ def scoring_note(estimates: Estimates, labels: Labels) -> str:
     """Say how the scores of the metrics shown were computed, where the frame has such columns."""
     sentences = []
     for column in _SCORING_SENTENCES:
-        for value in estimates.values(column):
+        for value in estimates.distinct_values(column):
             rows = estimates.subset(estimates.frame[column] == value)
-            ordered = labels.order("metric", rows.values("metric"))
+            ordered = labels.order("metric", rows.distinct_values("metric"))
             metrics = joined([labels.value("metric", metric) for metric in ordered])
             if metrics:
                 sentences.append(_scoring_sentence(metrics, column, value))

@@ -159,7 +159,7 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_procedure(adjust)
+    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_adjustment_procedure(adjust)
     names = Labels(labels, all_rows.frame).with_references(references_of(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
@@ -458,10 +458,10 @@ def _model_note(
     elif all(len(rows) == 1 for rows in models):
         text += ", all terms in one model"
     text += adjusted_for
-    if coefficients.values("average"):
+    if coefficients.distinct_values("average"):
         text += "; effects on the mean, averaged over the rows of the model"
     text += standard_errors_clause(coefficients)
-    if True in coefficients.values("singular"):
+    if True in coefficients.distinct_values("singular"):
         text += f" {_SINGULAR}"
     return text
 

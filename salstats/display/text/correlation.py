@@ -7,7 +7,7 @@ from salstats.display.text.labels import Labels
 
 def has_variable_pairs(estimates: Estimates) -> bool:
     """Return whether estimates have two variables each, as correlations do."""
-    return bool(estimates.values("x")) and bool(estimates.values("y"))
+    return bool(estimates.distinct_values("x")) and bool(estimates.distinct_values("y"))
 
 
 def correlated_variables_note(estimates: Estimates, labels: Labels) -> str:
@@ -36,7 +36,7 @@ def stratum_note(estimates: Estimates, labels: Labels) -> str:
 
 def covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Say which covariates correlations were adjusted for, and in which of the two variables."""
-    if not estimates.values("covariates"):
+    if not estimates.distinct_values("covariates"):
         return ""
     rows = estimates.frame[["covariates", "covariates_of", "x", "y"]].dropna()
     distinct = rows.drop_duplicates(["covariates", "covariates_of"])

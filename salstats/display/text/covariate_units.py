@@ -20,8 +20,8 @@ _ROUNDING = 1e-9
 
 def has_coefficients(estimates: Estimates) -> bool:
     """Return whether estimates are coefficients of models or slopes, not means, contrasts or variances."""
-    has_terms = bool(estimates.values("formula")) and bool(estimates.values("term"))
-    return has_terms and not estimates.values("parameter")
+    has_terms = bool(estimates.distinct_values("formula")) and bool(estimates.distinct_values("term"))
+    return has_terms and not estimates.distinct_values("parameter")
 
 
 def without_intercepts(estimates: Estimates) -> Estimates:

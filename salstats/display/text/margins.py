@@ -15,7 +15,7 @@ MARK = "\N{DAGGER}"
 
 def has_margins(estimates: Estimates) -> bool:
     """Return whether estimates were tested against a margin."""
-    return len(estimates.non_missing("p_margin")) > 0
+    return len(estimates.non_missing_numbers("p_margin")) > 0
 
 
 def margin_marks(estimates: Estimates) -> list[str]:
@@ -32,11 +32,11 @@ def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
     At least one estimate must have a margin.
     """
     percent = ""
-    if "percent_decrease" in estimates.values("term"):
+    if "percent_decrease" in estimates.distinct_values("term"):
         percent = "%"
     rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     bounds = rows.frame[["margin_low", "margin_high"]]
-    metrics = labels.order("metric", rows.values("metric"))
+    metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
         return margin_span_text(low, high, percent)
@@ -64,14 +64,14 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if not has_margins(estimates):
         return ""
     level_column = "conf_level"
-    if estimates.values("family_level"):
+    if estimates.distinct_values("family_level"):
         # simultaneous limits have higher levels of their own; tests are at the level of the family
         level_column = "family_level"
     alpha = f"{1 - np.nanmin(estimates.numbers(level_column)):.10g}"
     if not STYLES[style].p_zero:
         alpha = alpha.removeprefix("0")
     p_name = "P"
-    if estimates.values("p_margin_adjusted"):
+    if estimates.distinct_values("p_margin_adjusted"):
         p_name = "adjusted P"
     tests = "one-sided test"
     if _tested_margins_are_two_sided(estimates).any():
@@ -102,8 +102,8 @@ def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
 
     Other estimates stay as they are.
     """
-    terms = estimates.values("term")
-    if len(estimates.values("reference")) < 2 or not terms or not set(terms) <= set(CONTRASTS):
+    terms = estimates.distinct_values("term")
+    if len(estimates.distinct_values("reference")) < 2 or not terms or not set(terms) <= set(CONTRASTS):
         return estimates
     sign = "vs" if "percent_decrease" in terms else MINUS
 

@@ -29,9 +29,9 @@ from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of models: "Linear mixed regression with random effects of case"."""
-    family_labels = [_family_label(str(family)) for family in estimates.values("family")]
+    family_labels = [_family_label(str(family)) for family in estimates.distinct_values("family")]
     groups: dict[tuple[str, ...], None] = {}
-    for formula in estimates.values("formula"):
+    for formula in estimates.distinct_values("formula"):
         groups |= dict.fromkeys(random_groups(str(formula)))
     text = joined(family_labels)
     if groups:
@@ -40,7 +40,7 @@ def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     else:
         text += " regression"
     text = text.strip()
-    for correlation in estimates.values("correlation"):
+    for correlation in estimates.distinct_values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
     return _capitalized(text)
 
@@ -59,9 +59,9 @@ def _capitalized(text: str) -> str:
 
 def standard_errors_clause(estimates: Estimates) -> str:
     """Return the standard errors of models as the end of a sentence: "; classical standard errors."."""
-    unit = joined([str(unit) for unit in estimates.values("unit")]) or "unit"
+    unit = joined([str(unit) for unit in estimates.distinct_values("unit")]) or "unit"
     texts = []
-    for errors in estimates.values("errors"):
+    for errors in estimates.distinct_values("errors"):
         record = ERRORS.get(str(errors))
         if record is None:
             texts.append(str(errors))
@@ -74,7 +74,7 @@ def standard_errors_clause(estimates: Estimates) -> str:
 
 def outcome_text(estimates: Estimates, labels: Labels) -> str:
     """Return the outcome of models, "" where they have several or there are none."""
-    outcomes = {str(formula).partition("~")[0].strip() for formula in estimates.values("formula")}
+    outcomes = {str(formula).partition("~")[0].strip() for formula in estimates.distinct_values("formula")}
     if len(outcomes) != 1:
         return ""
     return labels.term(outcomes.pop())
@@ -82,14 +82,14 @@ def outcome_text(estimates: Estimates, labels: Labels) -> str:
 
 def has_marginal_estimates(estimates: Estimates) -> bool:
     """Return whether estimates are marginal means, contrasts or slopes of models."""
-    return bool(estimates.values("formula")) and bool(estimates.values("average"))
+    return bool(estimates.distinct_values("formula")) and bool(estimates.distinct_values("average"))
 
 
 def marginal_heading(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
     name = _marginal_name(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
-    if not estimates.values("metric"):
+    if not estimates.distinct_values("metric"):
         outcome = outcome_text(estimates, labels)
         if outcome:
             name = f"{outcome}, {name}"
@@ -98,12 +98,12 @@ def marginal_heading(estimates: Estimates, labels: Labels) -> str:
 
 def _marginal_name(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of marginal estimates: "mean", "difference from Edema", "marginal effect of Age"."""
-    terms = estimates.values("term")
+    terms = estimates.distinct_values("term")
     if len(terms) == 1:
         return f"marginal effect of {term_text(estimates, labels)}"
     if terms:
         return "marginal effect"
-    reference_levels = estimates.values("reference_level")
+    reference_levels = estimates.distinct_values("reference_level")
     if len(reference_levels) == 1:
         level = in_sentence(labels.value("reference_level", reference_levels[0]))
         return f"difference from {level}{scale_clause(estimates)}"
@@ -114,9 +114,9 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
 
 def scale_clause(estimates: Estimates) -> str:
     """Return the scale of marginal means as the end of a name: " on the logit scale", "" for the score's."""
-    if not estimates.values("scale"):
+    if not estimates.distinct_values("scale"):
         return ""
-    links = {FAMILIES.get(str(name), GAUSSIAN).link.name for name in estimates.values("family")}
+    links = {FAMILIES.get(str(name), GAUSSIAN).link.name for name in estimates.distinct_values("family")}
     links.discard(GAUSSIAN.link.name)
     if not links:
         return ""
@@ -126,7 +126,11 @@ def scale_clause(estimates: Estimates) -> str:
 def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Estimates:
     """Return variance components as standard deviations between groups; other estimates as they are."""
     frame = estimates.frame
-    if not (estimates.values("group") and estimates.values("parameter") and estimates.values("std_dev")):
+    if not (
+        estimates.distinct_values("group")
+        and estimates.distinct_values("parameter")
+        and estimates.distinct_values("std_dev")
+    ):
         return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
@@ -171,7 +175,7 @@ def term_names(estimates: Estimates, models: Sequence[str], labels: Labels) -> T
     names = {}
     reference_levels = []
     factor = ""
-    terms = set(estimates.values("term"))
+    terms = set(estimates.distinct_values("term"))
     for row in term_rows(with_reference_rows(estimates, models), labels):
         if row.term is None:
             factor = row.text
@@ -192,7 +196,7 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
 
     `average` is a clause on what estimates are averaged over.
     """
-    formulas = estimates.values("formula")
+    formulas = estimates.distinct_values("formula")
     if not formulas:
         return ""
     sides = dict.fromkeys(right_side_text(str(formula), labels, random=False) for formula in formulas)
@@ -207,12 +211,12 @@ def marginal_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates are of."""
     if not has_marginal_estimates(estimates):
         return ""
-    averages = [_average_text(estimates, str(average)) for average in estimates.values("average")]
+    averages = [_average_text(estimates, str(average)) for average in estimates.distinct_values("average")]
     averages = [text for text in averages if text]
     clause = ""
     if averages:
         clause = f"; {joined(averages, 'or')}"
-    fixed_values = [str(text) for text in estimates.values("at")]
+    fixed_values = [str(text) for text in estimates.distinct_values("at")]
     if fixed_values:
         clause += f", except {joined(fixed_values, 'or')}"
     return model_note(estimates, labels, clause)
@@ -239,7 +243,7 @@ def _average_text(estimates: Estimates, average: str) -> str:
 def _level_columns(estimates: Estimates) -> list[str]:
     """Return the columns of a frame of marginal estimates that are variables of its models."""
     variables: set[str] = set()
-    for formula in estimates.values("formula"):
+    for formula in estimates.distinct_values("formula"):
         variables |= set(variables_in(str(formula)))
     return [key for key in estimates.keys if key in variables]
 
@@ -281,7 +285,7 @@ def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
     """Return the variables over whose levels, or at whose mean, marginal estimates are."""
     factors: set[str] = set()
     numbers: set[str] = set()
-    for formula in estimates.values("formula"):
+    for formula in estimates.distinct_values("formula"):
         for variable in chain.from_iterable(factors_of(str(formula))):
             is_factor = variable.categorical or set(variable.columns) <= set(IDENTIFIER_COLUMNS)
             if not is_factor:

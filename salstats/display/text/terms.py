@@ -166,7 +166,7 @@ def model_text(formula: str, outcome: str, labels: Labels) -> str:
 
 def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimates:
     """Return terms with a row without numbers for each reference level, before its levels."""
-    if not estimates.values("reference_level"):
+    if not estimates.distinct_values("reference_level"):
         return estimates
     frame = estimates.frame
     levels = frame[frame["reference_level"].notna()]
@@ -281,7 +281,7 @@ def term_text(estimates: Estimates, labels: Labels) -> str:
 
 def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
     """Return for how many units of its covariate each row's estimate is: "per 1,000 mm²", "" for one."""
-    if not estimates.values(COVARIATE_UNITS):
+    if not estimates.distinct_values(COVARIATE_UNITS):
         return [""] * len(estimates)
     texts = []
     numbers_of_units = estimates.row_values(COVARIATE_UNITS)
@@ -292,7 +292,7 @@ def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
 
 def normalized_covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Name the covariates that run from 0 to 1, on which their coefficients depend."""
-    if not estimates.values("normalized"):
+    if not estimates.distinct_values("normalized"):
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
     names = [row.full_text for row in term_rows(normalized, labels)]
@@ -312,7 +312,7 @@ def _formula_of_rows(estimates: Estimates) -> list[str]:
 
 def _variable_by_term(estimates: Estimates) -> dict[str, TermVariable]:
     """Return the factor and the level of each term whose factor the frame states."""
-    if not estimates.values("factor"):
+    if not estimates.distinct_values("factor"):
         return {}
     frame = estimates.frame
     rows = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(TEXT)

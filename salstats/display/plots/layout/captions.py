@@ -40,14 +40,14 @@ def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> s
 
 def axis_text(quantity: str, estimates: Estimates) -> str:
     """Return the title of an axis of estimates: quantity, quantile of a quantile regression, interval."""
-    families = [str(family) for family in estimates.values("family")]
+    families = [str(family) for family in estimates.distinct_values("family")]
     quantiles = [family for family in families if family.startswith("quantile")]
     return with_interval(", ".join([quantity, *quantiles]), estimates)
 
 
 def significance_level(estimates: Estimates) -> float:
     """Return the significance level of the intervals or their family, 0.05 where there is no single one."""
-    levels = estimates.values("family_level") or estimates.values("conf_level")
+    levels = estimates.distinct_values("family_level") or estimates.distinct_values("conf_level")
     if len(levels) != 1:
         return _DEFAULT_SIGNIFICANCE
     return significance_level_of(float(levels[0]))
@@ -118,7 +118,7 @@ def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
 
     The sentence is "" if none was cut. SalstatsError if an estimate is not above 0.
     """
-    ratios = estimates.non_missing("estimate")
+    ratios = estimates.non_missing_numbers("estimate")
     if (ratios <= 0).any():
         raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}", column="estimate")
     if not len(ratios):
@@ -140,14 +140,14 @@ def effect_text(estimates: Estimates, ratio: bool) -> str:
 
     `ratio` is whether the estimates are exponentiated.
     """
-    is_marginal = bool(estimates.values("average"))
-    if is_marginal and estimates.values("term"):
+    is_marginal = bool(estimates.distinct_values("average"))
+    if is_marginal and estimates.distinct_values("term"):
         return "Average marginal effect"
-    if is_marginal and estimates.values("reference_level"):
+    if is_marginal and estimates.distinct_values("reference_level"):
         return f"Difference{scale_clause(estimates)}"
     if is_marginal:
         return f"Mean{scale_clause(estimates)}"
-    links = {FAMILIES.get(str(name), GAUSSIAN).link for name in estimates.values("family")}
+    links = {FAMILIES.get(str(name), GAUSSIAN).link for name in estimates.distinct_values("family")}
     link = GAUSSIAN.link
     if len(links) == 1:
         link = links.pop()

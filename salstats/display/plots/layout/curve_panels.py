@@ -66,13 +66,13 @@ def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> 
     """
     line_column = "method"
     for column in reversed(_LINE_COLUMNS):
-        if len(points.values(column)) > 1:
+        if len(points.distinct_values(column)) > 1:
             line_column = column
     further_columns = [column for column in columns if column != line_column]
     return CurveGroups(
         line_column=line_column,
         panel_column=further_column(points, further_columns, line_column),
-        texts=method_labels(labels, points.values(line_column) or [""], [HUMAN]),
+        texts=method_labels(labels, points.distinct_values(line_column) or [""], [HUMAN]),
         labels=labels,
     )
 

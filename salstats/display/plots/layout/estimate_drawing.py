@@ -48,7 +48,7 @@ def further_column(estimates: Estimates, columns: Sequence[str], used_columns: s
     SalstatsError
         Two or more of the columns have several values.
     """
-    varying = [column for column in columns if len(estimates.values(column)) > 1]
+    varying = [column for column in columns if len(estimates.distinct_values(column)) > 1]
     if len(varying) > 1:
         name = estimates.name
         raise SalstatsError(
@@ -65,8 +65,8 @@ def require_single_term(estimates: Estimates) -> str | None:
     Raises if they have several terms, or are coefficients of models.
     """
     name = estimates.name
-    terms = estimates.values("term")
-    if terms and estimates.values("formula"):
+    terms = estimates.distinct_values("term")
+    if terms and estimates.distinct_values("formula"):
         raise SalstatsError(
             f"{name} holds coefficients of models",
             hint=Message("use ", Call("plot_regression")),
@@ -79,7 +79,7 @@ def require_single_term(estimates: Estimates) -> str | None:
             choices=map(str, terms),
             column="term",
         )
-    return estimates.term
+    return estimates.only_term
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
@@ -133,13 +133,15 @@ def panel_texts(
     columns: list[str] = []
     if facet is not None:
         columns.append(facet)
-    is_metric_at_axis = facet is None and term not in CONTRASTS and len(estimates.values("metric")) == 1
+    is_metric_at_axis = (
+        facet is None and term not in CONTRASTS and len(estimates.distinct_values("metric")) == 1
+    )
     if not is_metric_at_axis:
         columns.append("metric")
     columns += further_columns
     texts: dict[str, dict[Any, str]] = {}
     for column in columns:
-        if estimates.values(column):
+        if estimates.distinct_values(column):
             texts[column] = labels.texts(column, estimates.frame[column])
     if "metric" in texts and term == "mean":
         texts["metric"] = {metric: quantity_label(metric, term, labels) for metric in texts["metric"]}
@@ -250,7 +252,7 @@ def prepare(
 def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
     guides = drawing.frame[["panel"]]
-    if drawing.drawn.values("metric"):
+    if drawing.drawn.distinct_values("metric"):
         metrics = drawing.frame["metric"].astype(TEXT)
         guides = guides.assign(guide=[guide_at(metric, term) for metric in metrics])
     else:
