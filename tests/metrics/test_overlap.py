@@ -18,7 +18,13 @@ RATES = {
     "recall": ("recall__sklearn", "recall__medpy", lambda m, t: t.any()),
     "specificity": ("specificity__sklearn_recall_pos0", "specificity__medpy", lambda m, t: not t.all()),
 }
-KERNELS = {name: getattr(overlap, name) for name in RATES}
+KERNELS = {
+    "iou": overlap.iou,
+    "dice": overlap.dice,
+    "precision": overlap.precision,
+    "recall": overlap.recall,
+    "specificity": overlap.specificity,
+}
 #: Counts are whole numbers and one division follows; the libraries divide rates by rates.
 EXACT = 1e-13
 

@@ -64,6 +64,16 @@ def test_pdf_embeds_truetype_fonts(figure, tmp_path):
     assert b"/Type3" not in everything
 
 
+def test_eps_has_the_size_asked_for_and_truetype_fonts(figure, tmp_path):
+    data = ss.save_figure(figure, tmp_path / "f.eps", width=89, height=60).read_bytes()
+    assert data.startswith(b"%!PS-Adobe-3.0 EPSF-3.0")
+    box = re.search(rb"%%HiResBoundingBox: ([\d. ]+)", data).group(1).split()
+    size = [89 * POINTS_PER_MM, 60 * POINTS_PER_MM]
+    assert [float(v) for v in box] == pytest.approx([0, 0, *size], abs=1e-3)
+    assert b"/FontType 42" in data
+    assert b"/FontType 3 " not in data
+
+
 def test_svg_has_the_size_real_text_and_a_title_and_description(tmp_path):
     frame = pd.DataFrame({"task": ["Edema & <b>", "Nodule"], "metric": "iou", "estimate": 0.5})
     figure = ss.plot_intervals(frame)

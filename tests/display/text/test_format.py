@@ -1,6 +1,7 @@
 """Numbers to text: rounding, journal styles, stars."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from tests_support import raises
 
 from salstats.display.text.format import (
     MISSING,
+    STYLES,
     column_texts,
     count_range,
     count_text,
@@ -50,6 +52,11 @@ def test_minus_is_a_minus_sign_and_zero_has_none():
     assert fixed_text(-0.0004) == "0.000"
     assert fixed_text(float("-inf")) == "\u2212∞"
     assert percent_text(-128.13) == "\u2212128.1%"
+
+
+def test_the_style_brackets_differs_from_nature_by_square_brackets_in_cells():
+    assert interval_text(-0.4, -0.5, -0.3, 1, style="brackets") == "\u22120.4 [\u22120.5, \u22120.3]"
+    assert replace(STYLES["brackets"], name="nature", cell="()") == STYLES["nature"]
 
 
 def test_a_limit_that_is_missing_alone_is_a_dash():

@@ -100,6 +100,7 @@ def test_it_has_the_frame_of_regress_and_its_tables(rows):
     linear = ss.regress(rows, FORMULA, by=(), unit="patient", adjust="holm")
     assert [c for c in linear.columns if c in found.columns] == list(found.columns)
     assert found["family"].unique().tolist() == ["median"]
+    assert found["interval"].unique().tolist() == ["rank_score"]
     html = ss.table_regression(found, stars=True).as_raw_html()
     assert "Median regression" in html
     assert "rank-score tests" in html
