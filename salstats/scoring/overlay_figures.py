@@ -18,7 +18,7 @@ from salstats.display.plots.gallery import (
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
-from salstats.display.plots.layout.overlay_picture import image_alone, shared_limits
+from salstats.display.plots.layout.overlay_picture import image_alone, saliency_range
 from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
@@ -264,7 +264,7 @@ def plot_gallery(
         ]
     if scale == "shared":
         all_pictures = [picture for column in pictures.values() for picture in column]
-        style = replace(style, limits=shared_limits(all_pictures))
+        style = replace(style, limits=saliency_range(all_pictures))
     if with_image:
         first_column = next(iter(pictures.values()))
         pictures = {IMAGE: [image_alone(picture) for picture in first_column], **pictures}

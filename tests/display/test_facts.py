@@ -21,7 +21,7 @@ from salstats.display.facts import (
     p_value_text,
     pooled_tasks_sentence,
 )
-from salstats.display.plots.decrease import significance_rule
+from salstats.display.plots.decrease import significance_rule_text
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import record_of
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -141,7 +141,7 @@ def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
     )
     assert p_value_sentence(read(frame)).endswith("; adjusted (step-down max-t, 9 tests).")
     assert notes.significance_criterion(read(frame)).endswith("significant at the 5% level")
-    assert significance_rule(read(frame), "nature") == "interval excludes 0 and adjusted P < 0.05"
+    assert significance_rule_text(read(frame), "nature") == "interval excludes 0 and adjusted P < 0.05"
 
 
 def test_every_test_of_the_rows_is_named():

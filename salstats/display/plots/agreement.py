@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import are_in_panels, barred_rows, check_drawable
+from salstats.display.plots.layout.estimate_drawing import are_in_drawn_panels, barred_rows, check_drawable
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -112,7 +112,7 @@ def plot_agreement(
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
     check_drawable(estimates)
-    is_drawn = are_in_panels(estimates, groups)
+    is_drawn = are_in_drawn_panels(estimates, groups)
     drawn = estimates.subset(is_drawn)
     frame = drawn.frame
     is_linked = _has_linked_readings(drawn)
@@ -122,8 +122,8 @@ def plot_agreement(
     missing = estimates.with_frame(undefined.assign(pair=undefined["pair"].map(pair_texts)))
     # a single panel is named by its pair
     title_columns = [column for column in groups if len(drawn.distinct_values(column)) > 1] or ["pair"]
-    frame = _with_panels(frame, names, pair_texts, title_columns)
-    points = _with_panels(points, names, pair_texts, title_columns)
+    frame = _with_pair_and_panel(frame, names, pair_texts, title_columns)
+    points = _with_pair_and_panel(points, names, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
     metrics = drawn.distinct_values("metric")
@@ -166,7 +166,7 @@ def _pair_texts(frame: pd.DataFrame, names: Labels) -> dict[Any, str]:
     return texts
 
 
-def _with_panels(
+def _with_pair_and_panel(
     rows: pd.DataFrame, names: Labels, pair_texts: dict[Any, str], title_columns: list[str]
 ) -> pd.DataFrame:
     """Rows with the text of their `pair` and the title of their `panel`."""

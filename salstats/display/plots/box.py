@@ -10,11 +10,11 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.facts import capitalized
-from salstats.display.plots.layout.captions import distinct_values, groups_without_note, scope_note
+from salstats.display.plots.layout.captions import distinct_values, groups_without_value_note, scope_note
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
-from salstats.display.plots.layout.estimate_drawing import score_texts
+from salstats.display.plots.layout.estimate_drawing import metric_title_texts
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
+from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
@@ -206,25 +206,25 @@ def plot_box(
     rows = row_layout(list(row.categories), list(row.categories), n_marks=n_marks)
     drawn_boxes["mark"] = mark
     drawn_boxes["mark"] = pd.Categorical(drawn_boxes["mark"], list(methods.values()), ordered=True)
-    drawn_boxes["panel"] = crossed_labels(drawn_boxes, score_texts(drawn_boxes, names))
+    drawn_boxes["panel"] = crossed_labels(drawn_boxes, metric_title_texts(drawn_boxes, names))
     drawn_boxes["y"] = rows.centres_mm_of(row)
     legend_note = ""
     if legend:
-        offsets = dodge_offsets(drawn_boxes["mark"].cat.codes, len(legend))
+        offsets = dodge_offsets_mm(drawn_boxes["mark"].cat.codes, len(legend))
         drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
     without_scores = empty_rows(drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES)
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
-    all_scores = _with_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
+    all_scores = _with_box_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
     clouds = pd.DataFrame()
     if places.cloud is not None:
         with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
     is_few = all_scores["n"] <= _FEW_SCORES
     points = all_scores[is_few | places.all_points]
-    outliers = _with_positions(outliers, positions, groups)
+    outliers = _with_box_positions(outliers, positions, groups)
     outliers = outliers[(outliers["n"] > _FEW_SCORES) & places.has_box & (not places.all_points)]
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
@@ -235,7 +235,7 @@ def plot_box(
         _proportions_note(defined_boxes, names),
         legend_note,
         _counts_note(boxes),
-        groups_without_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
+        groups_without_value_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
         caution_note(boxes),
     ]
     panels, axis_title, n_columns = panel_titles(defined_boxes["panel"], n_columns)
@@ -245,7 +245,7 @@ def plot_box(
         + rows.layers()
         + empty_row_layers(without_scores)
         + _density_layers(clouds, places)
-        + _layers(defined_boxes, places)
+        + _box_layers(defined_boxes, places)
         + _point_layers(points, outliers, places)
         + _mean_layers(defined_boxes, places)
         + grid.elements(axis_title, notes, legend)
@@ -276,7 +276,7 @@ def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return is_binary.to_numpy(dtype=bool)
 
 
-def _with_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
+def _with_box_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
     """Return scores with the position, the panel and the number of scores of their box."""
     if not groups:
         return rows.merge(positions, how="cross")
@@ -295,7 +295,7 @@ def _density_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
     return [p9.geom_ribbon(cloud, clouds, size=0.3, show_legend=False)]
 
 
-def _layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
+def _box_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
     """Return layers of whiskers, boxes and bars, and medians."""
     y = defined_boxes["y"] + np.where(defined_boxes["bar"], 0.0, places.box)
     half_mm = np.where(defined_boxes["bar"], places.half_bar, places.half_box)

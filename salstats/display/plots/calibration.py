@@ -12,12 +12,12 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
     diagonal,
+    estimate_texts_of_curves,
     first_points,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
     read_curves,
-    texts_of_curves,
 )
 from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -29,7 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
 
 #: Estimates that are written in the panels, with their names there.
-_WRITTEN = {"calibration_intercept": "Intercept", "calibration_slope": "Slope", "brier_score": "Brier"}
+_WRITTEN_TERMS = {"calibration_intercept": "Intercept", "calibration_slope": "Slope", "brier_score": "Brier"}
 #: Size in points of these texts, and the share of a panel's width up to which limits are written, too.
 _TEXT_PT = 6.0
 _MAX_TEXT_SHARE = 0.55
@@ -109,7 +109,7 @@ def plot_calibration(
     have_limits = False
     if calibration is not None:
         texts = _calibration_texts(calibration, first_points(points, columns), columns)
-        have_limits = _width_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
+        have_limits = _widest_text_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
         if have_limits:
             texts["text"] = texts["full_text"]
         texts = groups.labelled(texts, own_panels=True)
@@ -130,7 +130,7 @@ def plot_calibration(
         + p9.geom_point(size=1.1)
         + p9.geom_rect(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top"),
-            _prediction_bars(rows, grid.panel_width, height),
+            _histogram_bars(rows, grid.panel_width, height),
             fill=GUIDE,
             inherit_aes=False,
         )
@@ -152,8 +152,10 @@ def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: li
     hint = Message("take ", Call("calibration", ("scores", "prob", "label")), " of the same rows")
     lines = []
     full_lines = []
-    for term, name in _WRITTEN.items():
-        texts = texts_of_curves(estimates.subset(estimates.frame["term"] == term), curves, columns, hint)
+    for term, name in _WRITTEN_TERMS.items():
+        texts = estimate_texts_of_curves(
+            estimates.subset(estimates.frame["term"] == term), curves, columns, hint
+        )
         line = f"{name} " + texts["text"]
         lines.append(line)
         full_lines.append(line + texts["limits"])
@@ -163,7 +165,7 @@ def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: li
     )
 
 
-def _width_mm(texts: pd.Series) -> float:
+def _widest_text_mm(texts: pd.Series) -> float:
     """Return the width of the widest of some texts in mm."""
     return max(text_width_mm(line, _TEXT_PT) for text in texts for line in text.split("\n"))
 
@@ -173,8 +175,8 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
 
     `texts` has a row for each panel, `rows` the points; a panel has a width and a height in mm.
     """
-    text_width = _width_mm(texts["text"]) / panel_width
-    text_height = len(_WRITTEN) * LINE_MM / height
+    text_width = _widest_text_mm(texts["text"]) / panel_width
+    text_height = len(_WRITTEN_TERMS) * LINE_MM / height
     low = rows["conf_low"].fillna(rows["estimate"])
     high = rows["conf_high"].fillna(rows["estimate"])
     is_lower_right = (rows["predicted"] > 1 - text_width) & (low < text_height)
@@ -194,7 +196,7 @@ def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, he
     return layers
 
 
-def _prediction_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:
+def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd.DataFrame:
     """Return the bars of the distribution of the predictions: a histogram with the bins of the points.
 
     A bar extends from the smallest to the largest prediction of its bin, and its area is proportional to the

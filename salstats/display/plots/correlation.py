@@ -195,7 +195,7 @@ def plot_correlation(
     placed = _tile_frame(frame, varying_groups, names)
     titles = list(placed.frame["panel"].cat.categories)
     column_labels = list(placed.frame["column"].cat.categories)
-    row_names = _row_names(list(placed.frame["row"].cat.categories))
+    row_names = _wrapped_row_names(list(placed.frame["row"].cat.categories))
     n_rows = len(row_names)
     # number of tiles side by side in a panel
     n_tiles = len(column_labels)
@@ -204,7 +204,7 @@ def plot_correlation(
         fits_column = len(titles) == 1 and names_mm + _NUMBER_MM * n_tiles <= COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
-        n_columns = _default_columns(len(titles), n_tiles, width - names_mm, placed.n_in_row)
+        n_columns = _default_n_columns(len(titles), n_tiles, width - names_mm, placed.n_in_row)
     grid = panel_grid(titles, n_columns, width, left_mm=names_mm)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
@@ -215,7 +215,7 @@ def plot_correlation(
     if column_names.left_overhang > names_mm:
         grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang)
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
-    tile_height = _tile_height(tile_width, row_names)
+    tile_height = _tile_height_mm(tile_width, row_names)
     height = tile_height * n_rows
     tiles = _tiles(placed.frame, alpha, tile_height)
     number_layers = _number_layers(tiles, tile_width)
@@ -272,14 +272,14 @@ def plot_correlation(
     return grid.pages(figure, height, edges=row_edges)
 
 
-def _row_names(labels: list[str]) -> list[str]:
+def _wrapped_row_names(labels: list[str]) -> list[str]:
     """Names at the left of the rows, wrapped to fewer lines where there are very many rows."""
     row_mm = _MAX_PANEL_MM / len(labels)
     n_lines = min(_NAME_LINES, max(int(row_mm / LINE_MM), 1))
     return list(wrapped_texts(labels, NAME_CHARS, n_lines).values())
 
 
-def _default_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row: int) -> int:
+def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row: int) -> int:
     """Return the number of panels side by side in a width in mm, if possible a multiple of `n_in_row`.
 
     `n_tiles` is the number of tiles side by side in a panel.
@@ -292,7 +292,7 @@ def _default_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row:
     return n_columns - n_columns % min(n_in_row, n_columns)
 
 
-def _tile_height(tile_width: float, row_names: list[str]) -> float:
+def _tile_height_mm(tile_width: float, row_names: list[str]) -> float:
     """Height of a tile in mm, at least that of the names of rows."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
     largest = min(_HEIGHT_SHARE * tile_width, _MAX_TILE_HEIGHT_MM, _MAX_PANEL_MM / len(row_names))
@@ -335,7 +335,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     """Row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
-    kinds = _split_into_two_kinds(frame)
+    kinds = _kinds_of_variables(frame)
     # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
     # labels name first
     rank_of_variable = kinds
@@ -445,7 +445,7 @@ def _n_panels_of_one_variable(panels: list[str], texts: Mapping[str, Mapping[Any
     return len(texts[column_variable])
 
 
-def _split_into_two_kinds(frame: pd.DataFrame) -> dict[str, int]:
+def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
     """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
     This colours the graph whose edges are the pairs with two colours: after the first pair, a variable that

@@ -89,7 +89,7 @@ def plot_curves(
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet = further_column(points, further_groups, used_columns="metric and method")
     methods = method_labels(names, points.distinct_values("method") or [""], [HUMAN])
-    rows = _in_panels(points, names, facet, methods)
+    rows = _rows_with_panels(points, names, facet, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:
         width = PAGE_MM
@@ -138,7 +138,7 @@ def _read_mean_curves(curves: object) -> Estimates:
     return points
 
 
-def _in_panels(
+def _rows_with_panels(
     points: Estimates, names: Labels, facet: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Return the drawn rows with their `panel` and the `method_label` of their line, in the order of both.

@@ -174,7 +174,7 @@ def plot_decrease(  # noqa: C901
     width = width or figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, order, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    frame["conclusive"] = significant_sides(drawing.in_panels).to_numpy() != _INCONCLUSIVE
+    frame["conclusive"] = significant_side_texts(drawing.in_panels).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
     if row:
@@ -182,7 +182,7 @@ def plot_decrease(  # noqa: C901
     drawn = _drawn_ratios(frame, drawing, term) if are_ratios else _drawn_decreases(frame, drawing, term)
     frame = drawn.frame
     ends = axis_limits(frame, limits, term, log=are_ratios)
-    rule = significance_rule(drawing.estimates, style, no_difference="1" if are_ratios else "0")
+    rule = significance_rule_text(drawing.estimates, style, no_difference="1" if are_ratios else "0")
     fill_note = ""
     if rule:
         fill_note = f"Filled marks: {rule}; hollow marks: not."
@@ -191,7 +191,7 @@ def plot_decrease(  # noqa: C901
         criterion = "size"
         if rule and sort == "significance":
             criterion = f"significance ({rule}), then size,"
-        order_note = sorted_note(drawing.estimates, drawing.labels, criterion, sort_method)
+        order_note = row_order_note(drawing.estimates, drawing.labels, criterion, sort_method)
     return row_figure(
         frame,
         rows,
@@ -316,7 +316,7 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     return contrasts
 
 
-def significant_sides(contrasts: Estimates) -> pd.Series:
+def significant_side_texts(contrasts: Estimates) -> pd.Series:
     """Return the significant side of the reference of each row: "lower", "higher" or "inconclusive".
 
     It is that of the column `verdict`. Without one a row is conclusive if its interval excludes 0 and its P
@@ -366,7 +366,7 @@ def loss_order(
         contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
     if row_column != "method" and method is not None and contrasts.distinct_values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
-    sides = significant_sides(contrasts)
+    sides = significant_side_texts(contrasts)
     loss = losses(contrasts)
     metrics = contrasts.distinct_values("metric")
     if metrics and direction(metrics[0]) < 0:
@@ -383,7 +383,7 @@ def loss_order(
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, last_key))
 
 
-def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
+def row_order_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
     """Return a sentence on the order of rows that `loss_order` gives, `by` significance or size."""
     metric = _first_in_label_order(contrasts, labels, "metric")
     quantity = "difference"
@@ -448,7 +448,7 @@ def interval_texts(estimates: Estimates, digits: int | Sequence[int], style: str
     return texts
 
 
-def significance_rule(contrasts: Estimates, style: str, no_difference: str = "0") -> str:
+def significance_rule_text(contrasts: Estimates, style: str, no_difference: str = "0") -> str:
     """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one.
 
     `no_difference` is the number that means none.

@@ -162,7 +162,7 @@ def plot_flow(
         )
     file = file_rows.iloc[0]
     names = Labels(labels, flow)
-    groups = _groups(flow[flow["stage"] != FILE], names)
+    groups = _titled_branches(flow[flow["stage"] != FILE], names)
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
@@ -175,7 +175,7 @@ def plot_flow(
     # chains side by side, each about as wide as a journal's column
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, names)
-    chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
+    chains = [_with_title(_stage_boxes(branches, file, names), title) for title, branches in groups]
     note = _counting_note(flow, str(file["unit"]), names)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
@@ -228,7 +228,7 @@ def _chain_height(boxes: list[_FlowBox], width: float) -> float:
     return -float(diagram.bottom)
 
 
-def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
+def _titled_branches(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
     """Return the title and the branches of each group; groups with equal numbers are one with a common title.
 
     Grouping columns are those between `stage` and `reason`, except for the method and the reference.
@@ -280,16 +280,16 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
 
     `file` is the row of `flow` for the file.
     """
-    counts = [_amount(file[column], noun) for column, noun in _counted_columns(file, names).items()]
+    counts = [_amount_text(file[column], noun) for column, noun in _counted_columns(file, names).items()]
     if "n_tasks" in flow.columns:
-        counts.append(_amount(file["n_tasks"], "task"))
+        counts.append(_amount_text(file["n_tasks"], "task"))
     for column in ("task", "method", "metric"):
         if column in flow.columns:
-            counts.append(_amount(flow[column].nunique(), column))
-    return _FlowBox("In the file", [f"{joined(counts)}; {_amount(file['n_rows'], 'score')}"])
+            counts.append(_amount_text(flow[column].nunique(), column))
+    return _FlowBox("In the file", [f"{joined(counts)}; {_amount_text(file['n_rows'], 'score')}"])
 
 
-def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_FlowBox]:
+def _stage_boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_FlowBox]:
     """Return the boxes of the branches of a group from the top down: exclusions, then the stage.
 
     `file` is the row of the flow for the file.
@@ -349,10 +349,10 @@ def _method_lines(
     counts_of = rows.set_index("method")[list(columns)].to_dict("index")
     texts = []
     for method in methods:
-        amounts = [_amount(counts_of[method][column], noun) for column, noun in columns.items()]
+        amounts = [_amount_text(counts_of[method][column], noun) for column, noun in columns.items()]
         texts.append(", ".join(amounts))
     if len(texts) > 1 and len(set(texts)) == 1:
-        return [f"Each of {_amount(len(texts), 'method')}: {texts[0]}"]
+        return [f"Each of {_amount_text(len(texts), 'method')}: {texts[0]}"]
     return [f"{names.value('method', method)}: {text}" for method, text in zip(methods, texts, strict=True)]
 
 
@@ -364,7 +364,7 @@ def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Lab
         amounts = {}
         for method in methods:
             if method in row_of_method.index:
-                amounts[method] = _excluded_amount(row_of_method.loc[method])
+                amounts[method] = _excluded_amount_text(row_of_method.loc[method])
         are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
         if are_equal:
             text = next(iter(amounts.values()))
@@ -381,13 +381,13 @@ def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Lab
     return lines
 
 
-def _excluded_amount(row: pd.Series) -> str:
+def _excluded_amount_text(row: pd.Series) -> str:
     """Return the number of excluded scores; without rows for them, that of excluded cases or tasks."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
     if row["n_cases"]:
-        return _amount(row["n_cases"], "case")
-    return _amount(row["n_tasks"], "task")
+        return _amount_text(row["n_cases"], "case")
+    return _amount_text(row["n_tasks"], "task")
 
 
 def _reason_text(reason: str, names: Labels) -> str:
@@ -411,7 +411,7 @@ def _unit_noun(unit: str, names: Labels) -> str:
     return names.column(unit).lower()
 
 
-def _amount(n: Any, noun: str) -> str:
+def _amount_text(n: Any, noun: str) -> str:
     """Return a number with its noun and a non-breaking space: "1 case", "194 cases"."""
     return counted(n, noun).replace(" ", "\u00a0", 1)
 

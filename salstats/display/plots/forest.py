@@ -31,16 +31,16 @@ from salstats.display.plots.layout.captions import (
     undefined_note,
 )
 from salstats.display.plots.layout.estimate_drawing import (
-    are_in_panels,
+    are_in_drawn_panels,
     check_drawable,
-    guide_at,
     margin_lines,
+    no_effect_value,
     panel_texts,
     quantity_label,
     references_of,
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
-from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
+from salstats.display.plots.layout.figure_rows import PlacedRows, n_closing_summaries, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import (
     WIDE_PANEL_MM,
@@ -195,7 +195,7 @@ def plot_forest(  # noqa: C901
     if "term" not in row_columns:
         term = defined_estimates.only_term
     texts_of_panels = _panel_texts(defined_estimates, names, row_columns, term)
-    is_in_panel = are_in_panels(prepared, list(texts_of_panels))
+    is_in_panel = are_in_drawn_panels(prepared, list(texts_of_panels))
     in_panels = prepared.subset(is_in_panel)
     frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
     methods: dict[Any, str] = {}
@@ -205,12 +205,12 @@ def plot_forest(  # noqa: C901
         methods = method_labels(names, frame["method"], references)
         texts = frame["method"].map(methods)
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
-    decimals = _digits(digits, term, ratio)
+    decimals = _n_decimals(digits, term, ratio)
     heading = _column_heading(defined_estimates, names, term, ratio)
     columns = _text_columns(
         in_panels,
         heading=heading,
-        digits=_row_decimals(in_panels, decimals, more_for_small=ratio and digits is None),
+        digits=_n_decimals_of_rows(in_panels, decimals, more_for_small=ratio and digits is None),
         p_values=p_values,
         style=style,
     )
@@ -219,7 +219,7 @@ def plot_forest(  # noqa: C901
     if p_values:
         p_value_note = p_value_sentence(prepared, names)
     ends = axis_limits(frame, limits, term, log=ratio)
-    null_line = _null_line(null, defined_estimates, term, ratio)
+    null_line = _null_position(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
     if row_columns:
@@ -404,7 +404,7 @@ def _place_rows(
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
-        n_closing=count_closing(first_values),
+        n_closing=n_closing_summaries(first_values),
         # headings have no text beside them
         text_lines=[text_lines if key in keys else 1 for key in entries],
         starts_group=[entry.is_bold or not has_headings for entry in entries.values()],
@@ -452,13 +452,13 @@ def _row_entries(
     return entries
 
 
-def _null_line(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
+def _null_position(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
     """Return the position of the vertical line, NaN for no line; raise unless `null` is a valid position."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
         check_choice(null, ("auto",), "null")
-        return _default_null(estimates, term, ratio)
+        return _no_effect_value(estimates, term, ratio)
     is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
     if not is_finite_number or (ratio and null <= 0):
         condition = ""
@@ -472,7 +472,7 @@ def _null_line(null: float | str | None, estimates: Estimates, term: str | None,
     return float(null)
 
 
-def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
+def _no_effect_value(estimates: Estimates, term: str | None, ratio: bool) -> float:
     """Return the value of estimates that means no effect, NaN where there is none."""
     if ratio:
         return 1.0
@@ -480,7 +480,7 @@ def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
         return float("nan")
     if estimates.distinct_values("formula"):
         return 0.0
-    return guide_at("", term)
+    return no_effect_value("", term)
 
 
 def _has_slopes_or_contrasts(estimates: Estimates) -> bool:
@@ -488,7 +488,7 @@ def _has_slopes_or_contrasts(estimates: Estimates) -> bool:
     return bool(estimates.distinct_values("term") or estimates.distinct_values("reference_level"))
 
 
-def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
+def _n_decimals(digits: int | None, term: str | None, ratio: bool) -> int:
     """Return the number of decimals of estimates and limits as text, by default that of the term."""
     if digits is not None:
         return check_count(digits, "digits", 0)
@@ -499,7 +499,7 @@ def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
     return _DEFAULT_DIGITS
 
 
-def _row_decimals(estimates: Estimates, digits: int, *, more_for_small: bool) -> list[int]:
+def _n_decimals_of_rows(estimates: Estimates, digits: int, *, more_for_small: bool) -> list[int]:
     """Return the decimals of each row; with `more_for_small` two significant digits below 0.1."""
     decimals = []
     for number in estimates.numbers("estimate"):

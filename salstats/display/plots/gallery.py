@@ -20,12 +20,12 @@ from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     absent_findings_note,
-    mask_name,
+    mask_legend_texts,
     method_label,
     missing_images_note,
     outside_pictures_mm,
     overlay_figure,
-    people_note,
+    readers_of_outlines_note,
     threshold_note,
 )
 from salstats.display.text.format import fixed_text, joined
@@ -123,7 +123,7 @@ def gallery(  # noqa: C901
             *shared_notes,
             absent_findings_note(panels, labels),
             threshold_note(panels, labels),
-            people_note(panels),
+            readers_of_outlines_note(panels),
             metric_note,
             picked_note,
             mean_note,
@@ -147,7 +147,7 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=notes(page_pictures),
                 spacing=spacing,
-                names=mask_name([picture.panel for picture in page_pictures]),
+                names=mask_legend_texts([picture.panel for picture in page_pictures]),
                 page=page_sentence(number, len(pages)),
             )
         )

@@ -11,7 +11,7 @@ from salstats.checks import check_choice
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import bars_sentence, count_sentence, validity_sentences
 from salstats.display.plots.decrease import contrast_title
-from salstats.display.plots.layout.axis_limits import axis_limits, end_of_rows
+from salstats.display.plots.layout.axis_limits import axis_end_of_rows, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
@@ -140,7 +140,7 @@ def plot_heatmap(
     methods = list(drawing.methods)
     n_methods = len(methods)
     titles = list(drawing.frame["panel"].cat.categories)
-    texts = _texts(drawing, style)
+    texts = _tile_texts(drawing, style)
     value_mm = _tile_width_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
     limits_mm = _tile_width_mm(texts.limits, _LIMITS_PT) * n_methods
     if width is None:
@@ -168,8 +168,8 @@ def plot_heatmap(
     )
     blank_tiles = _blank_tiles(tiles, row, methods, list(row_names), tile_width)
     has_two_lines = has_limits or bool(blank_tiles["words"].str.contains("\n").any())
-    tile_mm = _tile_height(list(row_names.values()), has_two_lines=has_two_lines)
-    centres = _row_centres(list(row_names), tile_mm)
+    tile_mm = _tile_height_mm(list(row_names.values()), has_two_lines=has_two_lines)
+    centres = _row_centres_mm(list(row_names), tile_mm)
     height = max(-centre for centre in centres.values()) + tile_mm / 2
     tiles["up"] = tiles[row].map(centres).astype(float)
     blank_tiles["up"] = blank_tiles[row].map(centres).astype(float)
@@ -250,7 +250,7 @@ def _row_column(drawing: EstimateDrawing) -> str:
     return str(drawing.row)
 
 
-def _texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
+def _tile_texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
     """Return the texts of all tiles, with the decimals of the metric or of the term."""
     estimates = drawing.in_panels
     values = estimates.numbers("estimate")
@@ -288,7 +288,7 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
     are far out have the shade of the end of an axis without them. All shades are 0.5 in a panel whose
     estimates are equal.
     """
-    estimates = _shaded_estimates(drawing)
+    estimates = _estimates_cut_to_axis(drawing)
     goodness = estimates * _better_signs(drawing).replace(0, 1)
     panels = goodness.groupby(drawing.frame["panel"], observed=True)
     worst = panels.transform("min")
@@ -297,23 +297,23 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
     return shades.where(extent > 0, 0.5).where(estimates.notna())
 
 
-def _shaded_estimates(drawing: EstimateDrawing) -> pd.Series:
+def _estimates_cut_to_axis(drawing: EstimateDrawing) -> pd.Series:
     """Return the estimates as they are shaded: no further than the ends of the axis of their panel."""
     frame = drawing.frame
     limits = axis_limits(frame, None, drawing.term)
-    low = end_of_rows(frame["panel"], limits, "low", -np.inf)
-    high = end_of_rows(frame["panel"], limits, "high", np.inf)
+    low = axis_end_of_rows(frame["panel"], limits, "low", -np.inf)
+    high = axis_end_of_rows(frame["panel"], limits, "high", np.inf)
     return frame["estimate"].clip(low, high)
 
 
-def _tile_height(row_names: list[str], *, has_two_lines: bool) -> float:
+def _tile_height_mm(row_names: list[str], *, has_two_lines: bool) -> float:
     """Return the height of a tile in mm: that of its one or two lines of text, and of the names of rows."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
     least = _TWO_LINES_MM if has_two_lines else _TILE_MM
     return max(least, n_lines * LINE_MM + 0.6)
 
 
-def _row_centres(rows: list[Any], tile_mm: float) -> dict[Any, float]:
+def _row_centres_mm(rows: list[Any], tile_mm: float) -> dict[Any, float]:
     """Return the vertical position in mm of the middle of each row, 0 at the top and negative below.
 
     There is a gap above the first row of averages or pooled tasks.
@@ -355,8 +355,8 @@ def _blank_tiles(
     blank = all_places.merge(placed, how="left", indicator="origin")
     blank = blank[blank["estimate"].isna()].reset_index(drop=True)
     is_absent = blank["origin"] == "left_only"
-    absent_words = _words_in_tile(NO_ESTIMATE, tile_width)
-    undefined_words = _words_in_tile(NOT_DEFINED, tile_width)
+    absent_words = _stacked_words_or_dash(NO_ESTIMATE, tile_width)
+    undefined_words = _stacked_words_or_dash(NOT_DEFINED, tile_width)
     return blank.assign(
         panel=pd.Categorical(blank["panel"], tiles["panel"].cat.categories, ordered=True),
         across=[float(methods.index(method)) for method in blank["method"]],
@@ -365,7 +365,7 @@ def _blank_tiles(
     )
 
 
-def _words_in_tile(words: str, tile_width: float) -> str:
+def _stacked_words_or_dash(words: str, tile_width: float) -> str:
     """Return two words below each other, a dash where they do not fit a width in mm."""
     text = words.replace(" ", "\n")
     if text_width_mm(text, _LIMITS_PT) > _FILLED_SHARE * tile_width:
@@ -436,7 +436,7 @@ def _notes(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[
         scope_note(drawing.frame, drawing.labels, [key for key in estimates.keys if key != "reference"]),
         f"Darker: better, {scale}.",
     ]
-    is_cut = (_shaded_estimates(drawing) - drawing.frame["estimate"]).abs() > 0
+    is_cut = (_estimates_cut_to_axis(drawing) - drawing.frame["estimate"]).abs() > 0
     if is_cut.any():
         notes.append("Estimates far from the others of their panel do not stretch its shades.")
     if drawing.n_panels > 1 and drawing.term not in (None, "mean"):

@@ -13,8 +13,8 @@ from salstats.display.plots.decrease import (
     contrast_title,
     loss_order,
     read_contrasts,
-    significance_rule,
-    sorted_note,
+    row_order_note,
+    significance_rule_text,
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
@@ -134,7 +134,7 @@ def plot_intervals(
         contrasts = read_contrasts(decrease)
     means = read_estimates(estimates).subset_of_mrmc_term("mean")
     if reference is None and contrasts is not None:
-        reference = _reference(contrasts, means)
+        reference = _reference_among_methods(contrasts, means)
     names = Labels(labels, means.frame)
     drawing = prepare(pairs_as_methods(means, names), names, reference)
     order = None
@@ -191,7 +191,7 @@ def plot_intervals(
     )
 
 
-def _reference(contrasts: Estimates, means: Estimates) -> str | None:
+def _reference_among_methods(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
     reference = contrasts.only_value("reference")
     if reference not in means.distinct_values("method"):
@@ -232,11 +232,11 @@ def _decrease_order_and_note(
     if method is None and row != "method":
         method = next(iter(methods), None)
     order = loss_order(contrasts, labels, str(row), method)
-    rule = significance_rule(contrasts, style)
+    rule = significance_rule_text(contrasts, style)
     criterion = "size"
     if rule:
         criterion = f"significance ({rule}), then size,"
-    return order, sorted_note(contrasts, labels, criterion, method)
+    return order, row_order_note(contrasts, labels, criterion, method)
 
 
 def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
@@ -259,7 +259,7 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
             estimates.frame[row], estimates.numbers("estimate"), estimates.row_values("metric"), strict=True
         )
         for value, estimate, metric in records:
-            is_smaller_better = better_sign(metric, estimates.term) < 0
+            is_smaller_better = better_sign(metric, estimates.only_term) < 0
             sort_keys[value] = estimate if is_smaller_better else -estimate
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, np.inf))
 

@@ -9,7 +9,7 @@ import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.captions import groups_without_note
+from salstats.display.plots.layout.captions import groups_without_value_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
@@ -95,7 +95,7 @@ def plot_letter_values(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
     )
     defined_values = values.assign(panel=panel, y=rows.centres_mm_of(row))[has_values]
-    boxes, legend = _boxes(defined_values)
+    boxes, legend = _boxes_and_legend_texts(defined_values)
     medians = defined_values[defined_values["letter"] == _MEDIAN]
     medians = medians.assign(ymin=medians["y"] - _BOX_MM / 2, ymax=medians["y"] + _BOX_MM / 2)
     outside = defined_values[defined_values["letter"] == OUTSIDE].melt(
@@ -105,7 +105,7 @@ def plot_letter_values(
     notes = [
         _marks_note(boxes, outside),
         f"n = {count_range(defined_values['n'])}.",
-        groups_without_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names),
+        groups_without_value_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names),
     ]
     panels, axis_title, n_columns = panel_titles(defined_values["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
@@ -129,7 +129,7 @@ def plot_letter_values(
     return grid.pages(figure)
 
 
-def _boxes(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _boxes_and_legend_texts(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return boxes, the outermost first so that inner ones lie on top, and the texts of the legend.
 
     Boxes have the columns `middle` (text of the share of cases in the box), `ymin` and `ymax` (edges in mm).

@@ -103,7 +103,7 @@ def overlay(
         f"{title}.",
         absent_findings_note([picture], labels),
         threshold_note([picture], labels),
-        people_note([picture]),
+        readers_of_outlines_note([picture]),
         missing_images_note([picture]),
     ]
     # the caption names the only map
@@ -129,7 +129,7 @@ def overlay(
         labels=labels,
         notes=sentences,
         spacing=spacing,
-        names=mask_name([picture]),
+        names=mask_legend_texts([picture]),
     )
 
 
@@ -314,9 +314,9 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     if len(distinct_texts) == 1:
         note = f"Threshold: {distinct_texts[0]}"
     elif len(texts) > _MAX_THRESHOLDS:
-        note = f"Threshold: {_threshold_range(masks)}, by task and method"
+        note = f"Threshold: {_threshold_range_text(masks)}, by task and method"
     else:
-        note = f"Threshold: {_listed_thresholds(texts, names)}"
+        note = f"Threshold: {_threshold_list_text(texts, names)}"
     # sides in pixels of the squares over which maps were averaged
     sizes = sorted({int(mask.smooth) for mask in masks if mask.smooth})
     if sizes:
@@ -328,7 +328,7 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     return f"{note}."
 
 
-def _listed_thresholds(texts: Mapping[tuple[str, Series], str], names: Labels) -> str:
+def _threshold_list_text(texts: Mapping[tuple[str, Series], str], names: Labels) -> str:
     """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)".
 
     `texts` is the text of the threshold of each task and series.
@@ -343,7 +343,7 @@ def _listed_thresholds(texts: Mapping[tuple[str, Series], str], names: Labels) -
     return joined(listed)
 
 
-def _threshold_range(pictures: Sequence[Picture]) -> str:
+def _threshold_range_text(pictures: Sequence[Picture]) -> str:
     """Range of the numeric thresholds, and the named ones: "0.2 to 0.6 or Otsu's level"."""
     numbers = []
     rules = []
@@ -386,7 +386,7 @@ def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
     return f"Absent in the truth: {joined(findings)}."
 
 
-def people_note(pictures: Sequence[Picture]) -> str:
+def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
     """Sentence on the number of readers whose outlines pictures have, "" where none has several."""
     n_readers = [picture.people for picture in pictures if "human" in picture.lines]
     if max(n_readers, default=1) == 1:
@@ -394,7 +394,7 @@ def people_note(pictures: Sequence[Picture]) -> str:
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
-def mask_name(pictures: Sequence[Picture]) -> dict[str, str]:
+def mask_legend_texts(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the text in the legend of the kind "mask", {} where all masks are thresholded maps."""
     has_stored_mask = any("mask" in picture.lines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:

@@ -18,7 +18,7 @@ from salstats.display.plots.layout.captions import margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
     margin_lines,
-    score_texts,
+    metric_title_texts,
     with_smaller_is_better,
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
@@ -141,7 +141,7 @@ class PairsData:
     unit_labels: list[str]
 
     @property
-    def is_beside(self) -> bool:
+    def has_differences_beside(self) -> bool:
         """Return whether differences stand beside the scores, as those of a single method do."""
         return len(self.methods) == 2
 
@@ -230,19 +230,19 @@ def plot_pairs(
     drawing = _pairs_data(scores, estimates, reference, names)
     drawn = drawing.differences
     n_places = len(drawing.methods)
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         n_places = 2
     axes = _axis_ends(drawing)
     grid = _grid(drawing, n_columns, width)
-    share = _BESIDE_SHARE if drawing.is_beside else _BELOW_SHARE
+    share = _BESIDE_SHARE if drawing.has_differences_beside else _BELOW_SHARE
     height = grid.panel_height(share)
-    place_names = _names_of_places(drawing, grid.panel_width / n_places)
+    place_names = _method_names_below(drawing, grid.panel_width / n_places)
     metrics = drawn.distinct_values("metric")
     y_title = "Score"
     if len(metrics) == 1:
         y_title = with_smaller_is_better(names.value("metric", metrics[0]), metrics[0])
     block_height = height
-    if not drawing.is_beside:
+    if not drawing.has_differences_beside:
         block_height += grid.panel_row_mm(height)
     missing = estimates.subset(~estimates.is_summary_row)
     figure = (
@@ -259,7 +259,7 @@ def plot_pairs(
             expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=partial(_breaks, axes=axes, height=height), minor_breaks=[], labels=tick_texts
+            breaks=partial(_numbers_of_axis, axes=axes, height=height), minor_breaks=[], labels=tick_texts
         )
         + p9.scale_size_identity()
         + p9.scale_alpha_identity()
@@ -284,7 +284,9 @@ def plot_pairs(
     if not drawing.unit_labels:
         figure = figure + p9.theme(legend_position="none")
     pages = grid.pages(figure, block_height).pages
-    return paged_figure([_with_facets(page, grid, is_beside=drawing.is_beside) for page in pages])
+    return paged_figure(
+        [_with_facets(page, grid, has_differences_beside=drawing.has_differences_beside) for page in pages]
+    )
 
 
 def _colour_scales(drawing: PairsData, names: Labels, width: float) -> list[Any]:
@@ -301,7 +303,7 @@ def _colour_scales(drawing: PairsData, names: Labels, width: float) -> list[Any]
     ]
 
 
-def _names_of_places(drawing: PairsData, place_width: float) -> TileNames:
+def _method_names_below(drawing: PairsData, place_width: float) -> TileNames:
     """Return the names of methods below panels, not slanted where they would leave the page.
 
     `place_width` is the width of the place of a method in mm.
@@ -324,10 +326,10 @@ class _FacetsBeside(p9.facet_wrap):
         return layout
 
 
-def _with_facets(page: Figure, grid: PanelGrid, *, is_beside: bool) -> Figure:
+def _with_facets(page: Figure, grid: PanelGrid, *, has_differences_beside: bool) -> Figure:
     """Return a page with its panels: differences beside the scores, or below them in the same column."""
     options: dict[str, Any] = {"labeller": grid.titles.__getitem__, "scales": "free_y"}
-    if is_beside:
+    if has_differences_beside:
         return page + _FacetsBeside("panel", ncol=grid.n_columns, **options)
     n_rows = math.ceil(len(page.data["panel"].cat.categories) / grid.n_columns)
     return page + p9.facet_wrap("panel", nrow=2 * n_rows, dir="v", **options)
@@ -433,7 +435,7 @@ def _texts_of_groups(frame: pd.DataFrame, names: Labels, columns: list[str]) -> 
     """Return the label of each value of some grouping columns, metrics with their direction."""
     texts = {column: names.texts(column, frame[column]) for column in columns}
     if "metric" in columns:
-        texts |= score_texts(frame, names)
+        texts |= metric_title_texts(frame, names)
     return texts
 
 
@@ -493,7 +495,7 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     groups["zero"] = 0.0
     groups["low"] = groups["difference_low"]
     groups["high"] = groups["difference_high"]
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         frame = drawing.differences.frame
         groups["zero"] = frame.groupby("panel", observed=True)["reference_mean"].first()
         groups["low"] = np.minimum(groups["score_low"], groups["difference_low"] + groups["zero"])
@@ -507,7 +509,7 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     of_scores = groups.assign(
         panel=groups["score_panel"], first_number=groups["score_low"], last_number=groups["score_high"]
     )
-    if not drawing.is_beside:
+    if not drawing.has_differences_beside:
         of_scores = of_scores.assign(low=groups["score_low"], high=groups["score_high"])
     of_differences = groups.assign(
         low=groups["low"] - groups["zero"],
@@ -532,7 +534,7 @@ def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
     return pd.concat(parts).replace([np.inf, -np.inf], np.nan)
 
 
-def _breaks(limits: tuple[float, float], axes: pd.DataFrame, height: float) -> list[float]:
+def _numbers_of_axis(limits: tuple[float, float], axes: pd.DataFrame, height: float) -> list[float]:
     """Return the numbers of the vertical axis of the panel with these limits; its height is in mm."""
     low, high = limits
     # plotnine says the limits of a panel and not which panel it is
@@ -552,9 +554,9 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
     layers.append(_line_layer(ends, "unit", drawing, pale=False))
     layers.append(_dot_layer(_with_dot_sizes(ends), "place", drawing))
-    means = _means(drawing)
+    means = _mean_lines(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         to_edge = p9.aes("place", "mean", xend="edge", yend="mean")
         layers.append(p9.geom_segment(to_edge, means, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     layers.append(p9.geom_segment(mean, means, color=REFERENCE, size=0.9))
@@ -611,7 +613,7 @@ def _with_dot_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     return distinct.assign(size=size, alpha=np.where(distinct["binary"], _BINARY_ALPHA, alpha))
 
 
-def _means(drawing: PairsData) -> pd.DataFrame:
+def _mean_lines(drawing: PairsData) -> pd.DataFrame:
     """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
     frame = drawing.differences.frame
     of_methods = frame.assign(mean=frame["method_mean"])
@@ -631,7 +633,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     frame = drawing.differences.frame
     pairs = drawing.pairs
     room = 1.0
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         # the panel of one difference has the room of two methods
         room = 2.0
         frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
@@ -646,7 +648,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     margins = margin_lines(drawing.differences, frame)
     if len(margins):
         layers.append(p9.geom_hline(p9.aes(yintercept="bound"), margins, linetype="dotted", size=0.4))
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.has_cloud.any():
@@ -687,7 +689,7 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
     differences = drawing.differences
     reference = names.value("method", drawing.reference)
     method = "method"
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         method = names.value("method", differences.distinct_values("method")[0])
     unit = noun(str(differences.only_value("unit") or "case"))
     lines = "Lines: pairs"
@@ -721,13 +723,13 @@ def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> Pan
     if width is None:
         width = COLUMN_MM if len(score_panels) <= _COLUMN_GROUPS else PAGE_MM
     least_mm = max(PANEL_MM, len(drawing.methods) * _PLACE_MM)
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         word_widths = [text_width_mm(word, bold=True) for title in score_panels for word in title.split()]
         # between both panels stand the numbers of the second one's axis
         least_mm = 2 * max(PANEL_MM, *word_widths) + GAP_MM + LEFT_MM
     groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
     n_side_by_side = groups.n_columns
-    if drawing.is_beside:
+    if drawing.has_differences_beside:
         n_side_by_side *= 2
     # scores and differences stand side by side however long the words of their titles are
     numbers = list(map(str, range(n_side_by_side)))

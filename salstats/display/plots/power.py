@@ -156,7 +156,7 @@ def plot_power(  # noqa: C901, PLR0912
     text_layers: list[Any] = []
     axis_ends = [0]
     if show == "power":
-        text_layers = _sample_size_layers(rows, height)
+        text_layers = _sample_size_text_layers(rows, height)
         layers += text_layers
         # percent
         axis_ends.append(100)
@@ -177,7 +177,7 @@ def plot_power(  # noqa: C901, PLR0912
         *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
     ]
     if show == "width":
-        notes.append(_width_note(frame))
+        notes.append(_planned_width_note(frame))
     notes.append(caution_note(frame))
     figure = (
         Figure(rows, p9.aes("n_cases", "shown", color="line"))
@@ -262,7 +262,7 @@ def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     return n_needed_text(curve)
 
 
-def _sample_size_layers(rows: pd.DataFrame, height: float) -> list[Any]:
+def _sample_size_text_layers(rows: pd.DataFrame, height: float) -> list[Any]:
     """Return texts with the fewest cases of each curve, in the lower right corner of its panel.
 
     Panels have a height in mm. No text is returned for more lines than have room there.
@@ -416,7 +416,7 @@ def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bo
     return notes
 
 
-def _width_note(frame: pd.DataFrame) -> str:
+def _planned_width_note(frame: pd.DataFrame) -> str:
     """Sentence on the dashed line of a plan for a width, "" for other plans."""
     first = frame.iloc[0]
     if first["goal"] != "width":

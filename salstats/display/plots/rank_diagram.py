@@ -91,7 +91,7 @@ def rank_diagram(
         Sentences of the caption before the one on pairs that no bar joins.
     """
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]
-    ranking = _ranking(ranks, groups)
+    ranking = _with_drawn_rank(ranks, groups)
     tests = comparisons.frame.assign(panel=group_titles(comparisons.frame, labels, groups))
     ranking = ranking.assign(panel=group_titles(ranking, labels, groups))
     points, bars, unjoined = _panel_parts(tests, ranking, labels)
@@ -146,7 +146,7 @@ def rank_diagram(
     return grid.pages(figure, height)
 
 
-def _ranking(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
+def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
     """Return the rows of ranks with the rank that is drawn as `rank`; raise unless each group has its own.
 
     This is the mean or median rank over the cases where methods are ranked by it, else their rank.

@@ -150,7 +150,7 @@ def plot_ranks(
     legend_height_mm = 0.0
     if frequencies is not None:
         legend_height_mm = _LEGEND_MM
-        shares = _rank_shares(frequencies, groups, y_of_method)
+        shares = _shares_with_positions(frequencies, groups, y_of_method)
         shares["panel"] = group_titles(shares, names, groups)
         blob_layers = [
             p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
@@ -274,7 +274,7 @@ def plot_significance(
         panel=group_titles(frame, names, groups),
         across=frame["reference"].map(position).astype(float),
         up=0.0 - frame["method"].map(position),
-        text=[_p_number(row) for row in frame.to_dict("records")],
+        text=[_p_value_text(row) for row in frame.to_dict("records")],
         ink=np.where(frame["better"], "white", MUTED),
     )
     titles = list(tiles["panel"].cat.categories)
@@ -395,7 +395,7 @@ def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels
     return [method for method in order if method in win_shares.index]
 
 
-def _p_number(row: Mapping[Any, Any]) -> str:
+def _p_value_text(row: Mapping[Any, Any]) -> str:
     """Return a row's adjusted P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
     p_value = row["p_adjusted"]
     alpha = row_alpha(row, "p_adjusted")
@@ -412,7 +412,7 @@ def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowName
     return _RowNames(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
 
 
-def _rank_shares(
+def _shares_with_positions(
     frequencies: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
 ) -> pd.DataFrame:
     """Return the rows of frequencies with the position `y` of their method.

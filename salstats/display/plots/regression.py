@@ -21,7 +21,7 @@ from salstats.display.plots.layout.captions import (
 )
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, drawn_rows, further_column
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
+from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
@@ -218,7 +218,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
     y = rows.centres_mm_of(frame["term"])
     if drawing.dodges:
-        y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
+        y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
     label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
     return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.level for entry in entries))
@@ -237,7 +237,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
         model_column = "model"
     further_groups = [column for column in groups if column != model_column]
     facet = further_column(coefficients, further_groups, used_columns=model_column or "the term")
-    frame = _with_outcomes(coefficients, labels)
+    frame = _with_outcome_and_right_side(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
     if differ_by_formula:
@@ -277,7 +277,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     )
 
 
-def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
+def _with_outcome_and_right_side(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
     """Return a copy of the frame with the label of each formula's `outcome`, and its `right` side.
 
     Both are "" for rows without a formula. Gaps to a reference have this in their outcome.

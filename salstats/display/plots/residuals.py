@@ -294,7 +294,7 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
         largest = standardised["cooks_distance"].dropna().nlargest(_N_NAMED).index
         frames.append(leverage.assign(ringed=leverage.index.isin(largest)))
     # robustness weights would discard the rarer of two outcomes
-    is_binary = _has_two_outcomes(rows)
+    is_binary = _has_at_most_two_outcomes(rows)
     curves = [
         _panel_curve(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
         _panel_curve(scale_title, standardised["fitted"], scale, robust=not is_binary),
@@ -305,7 +305,7 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     return _ModelPanels(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
 
 
-def _has_two_outcomes(rows: pd.DataFrame) -> bool:
+def _has_at_most_two_outcomes(rows: pd.DataFrame) -> bool:
     """Return whether the outcomes of a model, its fitted means plus residuals, are at most two numbers."""
     outcomes = rows["fitted"] + rows["residual"]
     return bool(outcomes.round(9).nunique() <= 2)
@@ -372,7 +372,9 @@ def _notes(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[st
         ring_texts.append(text)
     n_without = int(rows["std_residual"].isna().sum())
     curves = "local lines"
-    if not any(_has_two_outcomes(model_rows) for _, model_rows in rows.groupby("group", observed=True)):
+    if not any(
+        _has_at_most_two_outcomes(model_rows) for _, model_rows in rows.groupby("group", observed=True)
+    ):
         curves = "robust local lines"
     notes = [f"Curves: {curves} (LOWESS); straight line: through the quartiles."]
     if ring_texts:

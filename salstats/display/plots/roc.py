@@ -12,12 +12,12 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
     diagonal,
+    estimate_texts_of_curves,
     first_points,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
     read_curves,
-    texts_of_curves,
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import PanelGrid, panel_grid
@@ -95,7 +95,7 @@ def plot_roc(
         call = Call("auroc", ("scores", "score", "label"))
         hint = Message("take ", call, " of the same rows")
         estimates = read_estimates(auroc, "auroc")
-        texts = texts_of_curves(estimates, first_points(points, columns), columns, hint)
+        texts = estimate_texts_of_curves(estimates, first_points(points, columns), columns, hint)
         areas = groups.labelled(texts.assign(text=texts["text"] + texts["limits"]))
         min_width = max(text_width_mm(text, _AREA_PT) for text in areas["text"]) + 2 * _AREA_MARGIN_MM
     grid = panel_grid(panels, n_columns, width, min_width=max(min_width, 25.0))
@@ -116,7 +116,7 @@ def plot_roc(
         Figure(rows, p9.aes("false_positive_rate", "estimate", color="method_label"))
         + diagonal()
         + lines.layers
-        + (_area_layers(areas, grid, height) if are_written else [])
+        + (_area_text_layers(areas, grid, height) if are_written else [])
         + rate_axes(grid.panel_width, height)
         + grid.elements(
             height, x="False positive rate", y="True positive rate", notes=notes, legend=lines.legend
@@ -132,7 +132,7 @@ def _n_fitting_lines(panel_width: float, height: float, *, text_width: float) ->
     return max(int(diagonal_mm // LINE_MM), 1)
 
 
-def _area_layers(areas: pd.DataFrame, grid: PanelGrid, height: float) -> list[Any]:
+def _area_text_layers(areas: pd.DataFrame, grid: PanelGrid, height: float) -> list[Any]:
     """Return layers of areas at the lower right of the panels, in the order of the legend."""
     order = areas["method_label"].cat.codes
     n_lines = int(order.max()) + 1

@@ -23,11 +23,11 @@ from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_
 from salstats.display.plots.layout.points import (
     CELL_POINTS,
     RASTER_POINTS,
+    are_few_integers,
+    are_zero_or_one,
     cell_layers,
     evenly_spread_fractions,
-    has_few_integers,
-    is_outcome,
-    spread_integers,
+    spread_positions,
 )
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
@@ -114,14 +114,14 @@ class ScatterData:
         return self.rates is not None
 
     @property
-    def is_divided(self) -> bool:
+    def has_panels_by_colour(self) -> bool:
         """Return whether each value of the colour has panels of its own."""
         return self.colour in self.by
 
     @property
-    def n_side_by_side(self) -> int:
+    def n_groups_in_panel(self) -> int:
         """Return the number of groups that share a panel."""
-        if self.is_divided:
+        if self.has_panels_by_colour:
             return 1
         return len(self.points["group"].cat.categories)
 
@@ -204,7 +204,7 @@ def plot_scatter(
     'Probability'
     """
     names = Labels(labels, check_frame(data, "data"))
-    scatter = scatter_points(data, x, y, by, colour, names)
+    scatter = scatter_data(data, x, y, by, colour, names)
     lines = None
     if fit is not None:
         fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
@@ -218,7 +218,7 @@ def plot_scatter(
         text_width = max(text_width_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
     n_together = len(panels)
-    if scatter.is_divided:
+    if scatter.has_panels_by_colour:
         # the panels of one task stand in rows of their own where they fit
         n_together = len(scatter.texts)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM), n_together=n_together)
@@ -241,7 +241,7 @@ def plot_scatter(
     scales = group_scales(scatter.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
     groups = list(scatter.points["group"].cat.categories)
     legend = []
-    if scatter.n_side_by_side > 1:
+    if scatter.n_groups_in_panel > 1:
         legend += groups
     else:
         hidden_guides: dict[str, Any] = dict.fromkeys(aesthetics, "none")
@@ -255,7 +255,7 @@ def plot_scatter(
     figure = (
         Figure(scatter.points)
         + layers
-        + _axes(scatter, y_range, grid, height, text_height)
+        + _axis_scales(scatter, y_range, grid, height, text_height)
         + grid.elements(
             height + text_height,
             x=x_title,
@@ -273,7 +273,7 @@ def plot_scatter(
     return grid.pages(figure, height + text_height)
 
 
-def scatter_points(
+def scatter_data(
     data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
 ) -> ScatterData:
     """Return the rows of data that have `x` and `y`, with their panel, group and position in the figure.
@@ -283,7 +283,7 @@ def scatter_points(
     """
     frame = check_frame(data, "data")
     shared_columns, panel_columns, colour = _columns_of_figure(frame, by, colour)
-    is_divided = colour in panel_columns
+    has_panels_by_colour = colour in panel_columns
     if "method" in panel_columns:
         labels = labels.with_references([HUMAN])
     colour_columns = [colour] if colour else []
@@ -305,7 +305,7 @@ def scatter_points(
     rows = table[~is_missing].reset_index(drop=True)
     points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
     title_columns = panel_columns
-    if is_divided:
+    if has_panels_by_colour:
         # the caption names the only task
         title_columns = [column for column in panel_columns if column == colour or rows[column].nunique() > 1]
     points["panel"] = group_titles(rows, labels, title_columns)
@@ -316,8 +316,8 @@ def scatter_points(
         group_labels[colour] = short_labels(labels, colour, rows[colour], _LEGEND_CHARS, _LEGEND_LINES)
     points["group"] = crossed_labels(rows, group_labels)
     keys = rows[group_columns].astype(TEXT).assign(panel=points["panel"], group=points["group"])
-    is_binary = is_outcome(points["y"].to_numpy())
-    has_few_x = has_few_integers(points["x"].to_numpy())
+    is_binary = are_zero_or_one(points["y"].to_numpy())
+    has_few_x = are_few_integers(points["x"].to_numpy())
     # a finding that is absent has no score that could be missing
     n_absent = len(rows_with_absent_finding(frame, (x, y), group_columns))
     texts = {"": ""}
@@ -327,10 +327,15 @@ def scatter_points(
     if is_binary:
         means = binned_means(frame, x, y, panels=shared_columns, groups=colour_columns, distinct=has_few_x)
         rates = _placed_rates(
-            read_estimates(means, "rates"), keys.drop_duplicates(), points, side_by_side=not is_divided
+            read_estimates(means, "rates"),
+            keys.drop_duplicates(),
+            points,
+            side_by_side=not has_panels_by_colour,
         )
     return ScatterData(
-        points=_with_positions(points, spread_x=has_few_x and not is_binary, side_by_side=not is_divided),
+        points=_with_drawn_positions(
+            points, spread_x=has_few_x and not is_binary, side_by_side=not has_panels_by_colour
+        ),
         keys=keys.drop_duplicates(),
         by=panel_columns,
         colour=colour,
@@ -385,7 +390,7 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
         )
 
 
-def _with_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side: bool) -> pd.DataFrame:
+def _with_drawn_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side: bool) -> pd.DataFrame:
     """Return points with their positions in the figure, where equal values of `x` may be spread.
 
     Points of each group are spread over a lane of their own if groups stand `side_by_side` in a panel.
@@ -398,7 +403,7 @@ def _with_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side: bool)
             lane = points["group"].cat.codes.to_numpy(dtype=int)
             n_lanes = len(points["group"].cat.categories)
         fractions = evenly_spread_fractions([points["panel"], points["group"], points["x"]])
-        x = spread_integers(x, lane, n_lanes, fractions)
+        x = spread_positions(x, lane, n_lanes, fractions)
     return points.assign(x_drawn=x, y_drawn=points["y"])
 
 
@@ -450,7 +455,7 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
                 option="fit",
                 column="reference",
             )
-    lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), scatter, ["value"])
+    lines = _with_panel_and_group(fitted.subset(is_of_axes & fitted.has_estimate), scatter, ["value"])
     # a group whose covariate does not vary has a single fitted mean, which is no line
     groups = [lines.frame["panel"].cat.codes, lines.frame["group"].cat.codes]
     n_values = lines.frame.groupby(groups)["value"].transform("size")
@@ -470,7 +475,7 @@ def correlation_texts(correlations: Estimates, x: str, y: str, scatter: ScatterD
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         pair_texts = [f"{first} and {second}" for first, second in pairs]
         raise _other_variables_error("correlations", f"correlation of {x!r} and {y!r}", pair_texts)
-    matched = _match_to_panels(correlations.subset(is_of_axes), scatter, [])
+    matched = _with_panel_and_group(correlations.subset(is_of_axes), scatter, [])
     texts = [_correlation_text(row) for row in matched.frame.to_dict("records")]
     return matched.with_columns(text=texts)
 
@@ -488,17 +493,17 @@ def _other_variables_error(option: str, missing: str, available: list[str]) -> S
 def _correlation_text(row: Mapping[Hashable, Any]) -> str:
     """Return the text of a row of correlations: "ρ = 0.45 (0.30, 0.58)"."""
     value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
-    return f"{_symbol(str(row.get('term')))} = {value}"
+    return f"{_coefficient_symbol(str(row.get('term')))} = {value}"
 
 
-def _symbol(term: str) -> str:
+def _coefficient_symbol(term: str) -> str:
     """Return the letter of a correlation coefficient: "ρ" of Spearman's, "r" of an unknown one."""
     if term not in COEFFICIENTS:
         return "r"
     return COEFFICIENTS[term].symbol
 
 
-def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: list[str]) -> Estimates:
+def _with_panel_and_group(estimates: Estimates, scatter: ScatterData, further_keys: list[str]) -> Estimates:
     """Return estimates with their `panel` and `group`.
 
     Estimates that are not grouped by a column of the panels belong to all of these panels. Without the
@@ -509,7 +514,7 @@ def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: l
     name = estimates.name
     columns = [key for key in estimates.keys if key not in ("x", "y")]
     figure_columns = list(scatter.by)
-    if scatter.colour is not None and not scatter.is_divided:
+    if scatter.colour is not None and not scatter.has_panels_by_colour:
         figure_columns.append(scatter.colour)
     unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
     if unmatched:
@@ -594,7 +599,7 @@ def _rates_notes(rates: Estimates, scatter: ScatterData, titles: Sequence[str]) 
         places = f"at each value of {x_title}"
     n = counted_range(rates.numbers("n"), "row")
     note = f"Marks: {y_title}, the share of 1, {places}, {n} each."
-    if scatter.n_side_by_side > 1:
+    if scatter.n_groups_in_panel > 1:
         note += " Marks of a bin stand side by side."
     return [note, interval_caption(rates)]
 
@@ -617,7 +622,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
         label = term
         if term in COEFFICIENTS:
             label = COEFFICIENTS[term].label
-        coefficients.append(f"{_symbol(term)}: {label}")
+        coefficients.append(f"{_coefficient_symbol(term)}: {label}")
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name(correlations)
     limits = f" ({interval})" if interval else ""
@@ -638,7 +643,7 @@ def _y_range(scatter: ScatterData, lines: Estimates | None) -> tuple[float, floa
     return float(values.min()), float(values.max())
 
 
-def _axes(
+def _axis_scales(
     scatter: ScatterData, y_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
 ) -> list[Any]:
     """Return the scales of both axes of panels.
@@ -680,7 +685,7 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     # spread points are few at each position already, and cells would not match their lanes
     is_spread = scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
-        if scatter.n_side_by_side > 1:
+        if scatter.n_groups_in_panel > 1:
             return cell_layers(points, _MIXED_CELL_COLOUR)
         return cell_layers(points, _CELL_COLOUR)
     # sizes in points that keep marks of so many points apart
@@ -721,7 +726,7 @@ def background_points(scatter: ScatterData) -> pd.DataFrame:
     points = scatter.points
     positions = points[["panel", "x_drawn", "y_drawn"]].rename(columns={"panel": "panel_of_points"})
     n_points = int(points["panel"].value_counts().max())
-    if not scatter.is_divided or scatter.is_binary or n_points * len(scatter.texts) > CELL_POINTS:
+    if not scatter.has_panels_by_colour or scatter.is_binary or n_points * len(scatter.texts) > CELL_POINTS:
         return positions.iloc[:0]
     shared = [column for column in scatter.by if column != scatter.colour]
     panels = scatter.keys[[*shared, "panel"]]

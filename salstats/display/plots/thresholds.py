@@ -91,9 +91,9 @@ def plot_thresholds(
     estimates, missing_note = _read_sweep(sweep, names)
     metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
-    rows = _in_panels(estimates, names, n_panels)
-    rows["best"] = _is_best(rows, larger_is_better)
-    texts = _legend_texts(estimates, rows, names)
+    rows = _sorted_rows_with_panels(estimates, names, n_panels)
+    rows["best"] = _is_best_of_line(rows, larger_is_better)
+    texts = _task_legend_texts(estimates, rows, names)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     panels = list(rows["panel"].cat.categories)
     if width is None:
@@ -170,14 +170,14 @@ def _read_sweep(sweep: pd.DataFrame, names: Labels) -> _Sweep:
     return _Sweep(estimates.with_frame(drawn_rows(estimates)), missing_note=note)
 
 
-def _is_best(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
+def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
     """Return whether each row has the best estimate of its line, the first row if there are equal ones."""
     lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
     best_rows = lines.idxmax() if larger_is_better else lines.idxmin()
     return rows.index.isin(best_rows)
 
 
-def _in_panels(estimates: Estimates, names: Labels, n_panels: int | None) -> pd.DataFrame:
+def _sorted_rows_with_panels(estimates: Estimates, names: Labels, n_panels: int | None) -> pd.DataFrame:
     """Return the rows of estimates with their `panel`, sorted by panel, task and threshold.
 
     The tasks of a method share its panels evenly; there are `n_panels` for each method, by default as many as
@@ -216,7 +216,7 @@ def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
     return max(2, math.ceil(n_tasks / _PANEL_TASKS))
 
 
-def _legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
+def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
     """Return the label of each task, with its best threshold in brackets unless there are several methods.
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.

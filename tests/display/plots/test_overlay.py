@@ -8,7 +8,7 @@ from display.plots.estimate_figures import caption, drawn_texts, layers, scale
 from display.plots.overlay_study import GRADCAM, SHAPE, answer, box, hill, study
 from tests_support import raises
 
-from salstats.display.plots.layout.overlay_layers import bar_length
+from salstats.display.plots.layout.overlay_layers import scale_bar_length
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.masks import encode
@@ -211,5 +211,5 @@ def test_a_stored_mask_stands_before_one_made_of_the_map():
     [(2828, 1, 500), (300, 1, 50), (80, 1, 20), (2828, 1 / 0.139, 100), (2, 1, 0.5)],
 )
 def test_a_scale_bar_is_a_round_number_of_about_a_quarter_of_the_width(width, per_unit, length):
-    assert bar_length(width, per_unit) == pytest.approx(length)
+    assert scale_bar_length(width, per_unit) == pytest.approx(length)
     assert 0.1 < length * per_unit / width <= 0.3

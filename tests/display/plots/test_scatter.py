@@ -17,8 +17,8 @@ from salstats.display.plots.scatter import (
     background_points,
     correlation_texts,
     fitted_lines,
+    scatter_data,
     scatter_notes,
-    scatter_points,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -341,7 +341,7 @@ DATA = pd.DataFrame(
 
 def points_of(**options):
     values = {"by": None, "colour": None, "labels": Labels(None, DATA)}
-    return scatter_points(DATA, "prob", "iou", **(values | options))
+    return scatter_data(DATA, "prob", "iou", **(values | options))
 
 
 def line(**columns):
@@ -401,7 +401,7 @@ def test_methods_of_one_task_are_named_without_it_and_a_user_may_draw_them_in_on
 
 def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
     scores = six_methods().assign(hit=lambda d: (d["iou"] > 0.3).astype(float))
-    points = scatter_points(scores, "size", "hit", None, None, Labels(None, scores))
+    points = scatter_data(scores, "size", "hit", None, None, Labels(None, scores))
     rates = points.rates.frame
     assert list(rates["x_drawn"]) == list(rates["x_mean"])
     assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
@@ -456,6 +456,6 @@ def test_the_caption_says_how_many_rows_miss_a_value():
 
 @pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
 def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
-    points = scatter_points(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
+    points = scatter_data(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
     assert points.is_binary is expected
     assert (points.points["y_drawn"] == points.points["y"]).all()

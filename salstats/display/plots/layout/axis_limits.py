@@ -59,7 +59,7 @@ def axis_limits(
             numbers = rows.to_numpy(dtype=float)
             low_and_high = None
             if log:
-                low_and_high = _ends_above_0(numbers)
+                low_and_high = _ends_of_log_axis(numbers)
             elif term == "percent_decrease":
                 low_and_high = _ends_without_far_numbers(numbers)
             if low_and_high is not None:
@@ -128,7 +128,7 @@ def _ends_without_far_numbers(numbers: np.ndarray) -> tuple[float, float] | None
     return low, high
 
 
-def _ends_above_0(numbers: np.ndarray) -> tuple[float, float] | None:
+def _ends_of_log_axis(numbers: np.ndarray) -> tuple[float, float] | None:
     """Return the ends of a logarithmic axis, with room for arrows; None if all numbers are above 0."""
     if not (numbers <= 0).any():
         return None
@@ -138,7 +138,7 @@ def _ends_above_0(numbers: np.ndarray) -> tuple[float, float] | None:
     return low, max(positive)
 
 
-def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = False) -> pd.DataFrame:
+def with_bars_cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = False) -> pd.DataFrame:
     """Return rows whose limits do not extend beyond the axis, with the places of arrows.
 
     Parameters
@@ -156,8 +156,8 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = Fals
         The rows with new `conf_low` and `conf_high`, and with `left_arrow` and `right_arrow`, the place of an
         arrow or NaN, and `is_beyond`, whether the estimate is beyond the axis. Infinite limits stay.
     """
-    low = end_of_rows(frame["panel"], limits, "low", -np.inf)
-    high = end_of_rows(frame["panel"], limits, "high", np.inf)
+    low = axis_end_of_rows(frame["panel"], limits, "low", -np.inf)
+    high = axis_end_of_rows(frame["panel"], limits, "high", np.inf)
     is_infinite = frame[["conf_low", "conf_high"]].isin([-np.inf, np.inf])
     is_below = frame["estimate"] < low
     is_above = frame["estimate"] > high
@@ -184,7 +184,7 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = Fals
     )
 
 
-def end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
+def axis_end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
     """Return an end, "low" or "high", of the axis of the panel of each row, `otherwise` where it has none."""
     end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
     return panels.astype(TEXT).map(end_of_panel).astype(float).fillna(otherwise)
@@ -196,7 +196,7 @@ def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: s
     If `named`, they have the estimates beyond the axis with `digits` decimals, as a style writes them.
     """
     frame = frame[frame["estimate"].notna()]
-    cut = cut_at_limits(frame, limits)
+    cut = with_bars_cut_at_limits(frame, limits)
     if not cut[["left_arrow", "right_arrow"]].notna().to_numpy().any():
         return ""
     if not cut["is_beyond"].any():
@@ -214,19 +214,20 @@ def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: s
     return f"{_BARS_GO_ON} Beyond it: {joined(named_texts)}."
 
 
-def within_limits(lines: pd.DataFrame, column: str, limits: pd.DataFrame) -> pd.DataFrame:
+def lines_within_limits(lines: pd.DataFrame, column: str, limits: pd.DataFrame) -> pd.DataFrame:
     """Return the vertical lines at the numbers of a column that are not beyond the axis of their panel."""
-    low = end_of_rows(lines["panel"], limits, "low", -np.inf)
-    high = end_of_rows(lines["panel"], limits, "high", np.inf)
+    low = axis_end_of_rows(lines["panel"], limits, "low", -np.inf)
+    high = axis_end_of_rows(lines["panel"], limits, "high", np.inf)
     return lines[(lines[column] >= low) & (lines[column] <= high)]
 
 
 def arrow_layers(
-    frame: pd.DataFrame, limits: pd.DataFrame, colour: dict[str, str], fixed_colour: dict[str, str]
+    frame: pd.DataFrame, limits: pd.DataFrame, colour_aesthetic: dict[str, str], colour_option: dict[str, str]
 ) -> list[Any]:
     """Return layers of arrows, and an invisible one that gives axes their ends; none without ends.
 
-    `frame` is from `cut_at_limits`; `colour` is the aesthetic of colour, `fixed_colour` the colour of all.
+    `frame` is from `with_bars_cut_at_limits`; `colour_aesthetic` is the aesthetic of colour, and
+    `colour_option` the colour of all arrows.
     """
     if limits.empty:
         return []
@@ -234,10 +235,10 @@ def arrow_layers(
     for column, shape in (("left_arrow", _LEFT_ARROW), ("right_arrow", _RIGHT_ARROW)):
         rows = frame[frame[column].notna()]
         if len(rows):
-            arrow = p9.aes(column, **colour)
+            arrow = p9.aes(column, **colour_aesthetic)
             layers.append(
                 p9.geom_point(
-                    arrow, rows, shape=shape, size=_ARROW_PT, stroke=0.3, show_legend=False, **fixed_colour
+                    arrow, rows, shape=shape, size=_ARROW_PT, stroke=0.3, show_legend=False, **colour_option
                 )
             )
     return layers

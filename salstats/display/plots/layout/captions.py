@@ -154,7 +154,7 @@ def effect_text(estimates: Estimates, ratio: bool) -> str:
     return link.ratio if ratio else link.effect
 
 
-def groups_without_note(empty: pd.DataFrame, columns: Sequence[str], value: str, labels: Labels) -> str:
+def groups_without_value_note(empty: pd.DataFrame, columns: Sequence[str], value: str, labels: Labels) -> str:
     """Return a sentence that names the groups without a value, "" if there are none.
 
     `empty` has a row for each of these groups, which its columns `columns` name. `value` is the noun of the

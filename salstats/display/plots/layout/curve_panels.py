@@ -211,7 +211,7 @@ def first_points(points: Estimates, columns: Sequence[str]) -> Estimates:
     return points.subset(~points.frame.duplicated(list(columns)))
 
 
-def texts_of_curves(
+def estimate_texts_of_curves(
     estimates: Estimates, curves: Estimates, columns: Sequence[str], hint: MessagePart
 ) -> pd.DataFrame:
     """Return a row for each curve with its grouping columns, its estimate as `text` and its `limits` as text.

@@ -105,7 +105,7 @@ def check_drawable(estimates: Estimates) -> None:
         )
 
 
-def are_in_panels(estimates: Estimates, panel_columns: Sequence[str]) -> np.ndarray:
+def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> np.ndarray:
     """Return whether each row belongs to a panel that is drawn: one with an estimate.
 
     Panels are the values of some columns; without columns there is a single one.
@@ -228,7 +228,7 @@ def prepare(
     references = references_of(estimates, reference)
     check_drawable(estimates)
     texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet, term)
-    is_in_panel = are_in_panels(estimates, list(texts_of_panels))
+    is_in_panel = are_in_drawn_panels(estimates, list(texts_of_panels))
     frame = estimates.subset(is_in_panel).frame
     frame["panel"] = crossed_labels(frame, texts_of_panels)
     methods: dict[Any, str] = {}
@@ -254,9 +254,9 @@ def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     guides = drawing.frame[["panel"]]
     if drawing.drawn.distinct_values("metric"):
         metrics = drawing.frame["metric"].astype(TEXT)
-        guides = guides.assign(guide=[guide_at(metric, term) for metric in metrics])
+        guides = guides.assign(guide=[no_effect_value(metric, term) for metric in metrics])
     else:
-        guides = guides.assign(guide=guide_at("", term))
+        guides = guides.assign(guide=no_effect_value("", term))
     return guides.dropna().drop_duplicates().reset_index(drop=True)
 
 
@@ -273,7 +273,7 @@ def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
     return lines.dropna().drop_duplicates().reset_index(drop=True)
 
 
-def guide_at(metric: str, term: str | None) -> float:
+def no_effect_value(metric: str, term: str | None) -> float:
     """Return the value of a term of a metric that means no effect or chance, NaN where no value does."""
     if term in _ZERO_TERMS:
         return 0.0
@@ -310,7 +310,7 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     return with_smaller_is_better(label, metric)
 
 
-def score_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[Any, str]]:
+def metric_title_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[Any, str]]:
     """Return the label of each metric of a frame of scores, with "smaller is better" where that is so.
 
     They are under the key "metric", of which `crossed_labels` makes titles of panels; a frame without metrics

@@ -157,7 +157,7 @@ def row_layout(
     )
 
 
-def count_closing(values: Sequence[Any]) -> int:
+def n_closing_summaries(values: Sequence[Any]) -> int:
     """Return the number of values at the end that summarise the others: "Overall", "Average"."""
     n = 0
     for value in reversed(values):
@@ -167,7 +167,7 @@ def count_closing(values: Sequence[Any]) -> int:
     return n
 
 
-def dodge_offsets(positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
+def dodge_offsets_mm(positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
     """Return the distance in mm of marks above the middle of their row (negative below it).
 
     `positions` counts the marks of a row from 0, the topmost, to `n_marks` - 1.
@@ -214,7 +214,7 @@ def place_rows(
         y = rows.centres_mm_of(frame[row])
         row_labels = [drawing.labels.value(row, value) for value in frame[row]]
     if drawing.dodges:
-        y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
+        y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
     return PlacedRows(frame.assign(y=y, row_label=row_labels), rows)
 
 
@@ -230,7 +230,7 @@ def _ordered_values(
     if drawing.row == "method":
         references = [value for value in values if value in drawing.references]
     values = [value for value in values if value not in references] + references
-    n_closing = len(references) or count_closing(values)
+    n_closing = len(references) or n_closing_summaries(values)
     n_sorted = len(values) - n_closing
     sorted_values = values[:n_sorted]
     closing_values = values[n_sorted:]

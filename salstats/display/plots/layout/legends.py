@@ -110,7 +110,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     for name in names:
         if name in chosen_colours:
             claims.append((position_of_colour.get(chosen_colours[name]), name))
-    claims += _well_known_claims(names)
+    claims += _palette_claims_of_well_known(names)
     positions: dict[str, int] = {}
     for position, name in claims:
         # a chosen colour that is not in the palette has no position
@@ -123,7 +123,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     return positions
 
 
-def _well_known_claims(names: Sequence[str]) -> list[tuple[int, str]]:
+def _palette_claims_of_well_known(names: Sequence[str]) -> list[tuple[int, str]]:
     """Return the palette position of each well-known method and its name.
 
     Where several methods have one position, those that stand first in `WELL_KNOWN_METHODS` come first.

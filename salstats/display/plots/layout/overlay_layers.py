@@ -57,7 +57,7 @@ def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.Dat
         for kind, lines in picture.panel.lines.items():
             points, line_numbers = points_with_line_numbers(lines)
             line_names = [f"{number} {kind} {line_number}" for line_number in line_numbers]
-            frames.append(_on_paper(table, number, points, kind=kind, line=line_names))
+            frames.append(_points_on_sheet(table, number, points, kind=kind, line=line_names))
     return _concat_kinds(frames, list(_LINES))
 
 
@@ -72,11 +72,11 @@ def mark_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFr
             # rows from 0 to the height of the image, columns to its width
             is_inside = ((points >= 0) & (points <= picture.panel.shape)).all(axis=1)
             if is_inside.any():
-                frames.append(_on_paper(table, number, points[is_inside], kind=kind))
+                frames.append(_points_on_sheet(table, number, points[is_inside], kind=kind))
     return _concat_kinds(frames, list(_MARKS))
 
 
-def _on_paper(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
+def _points_on_sheet(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
     """Positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""
     picture = table.iloc[number]
     rows, cols = points.T
@@ -195,7 +195,7 @@ def bar_layers(
         return [], ""
     lengths = []
     for width, pixels_per_unit in zip(bars["width"], bars["pixels_per_unit"], strict=True):
-        lengths.append(bar_length(width, pixels_per_unit))
+        lengths.append(scale_bar_length(width, pixels_per_unit))
     bars["length"] = lengths
     bars["label"] = [f"{length:,.10g} {unit}" for length in bars["length"]]
     style = _SINGLE_BAR if is_single else _BAR
@@ -210,7 +210,7 @@ def bar_layers(
     ]
     if is_single:
         return [*layers, _label_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
-    return layers, _bar_note(bars, labels)
+    return layers, _scale_bar_note(bars, labels)
 
 
 def _pixels_per_mm(spacing: float | Mapping[str, float] | None, case: str) -> float:
@@ -222,7 +222,7 @@ def _pixels_per_mm(spacing: float | Mapping[str, float] | None, case: str) -> fl
     return 1.0 / spacing
 
 
-def _bar_note(bars: pd.DataFrame, labels: Labels) -> str:
+def _scale_bar_note(bars: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence on the length of bars, with the cases of each length where they differ."""
     cases_of_length = {}
     for length, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False):
@@ -272,7 +272,7 @@ def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
     )
 
 
-def bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
+def scale_bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
     """Return the length of a scale bar in units: 1, 2 or 5 times a power of ten, at most 0.3 of an image.
 
     `width` is that of the image in pixels.

@@ -71,7 +71,7 @@ def image_alone(picture: Picture) -> Picture:
     )
 
 
-def shared_limits(pictures: Iterable[Picture]) -> tuple[float, float] | None:
+def saliency_range(pictures: Iterable[Picture]) -> tuple[float, float] | None:
     """Return the smallest and the largest value of the maps of pictures, None without a map."""
     maps = [picture.saliency for picture in pictures if picture.saliency is not None]
     if not maps:

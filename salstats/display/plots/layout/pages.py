@@ -84,7 +84,7 @@ def on_pages(
     outside_mm = height - n_panel_rows * panel_mm + LINE_MM
     available_mm = PAGE_HEIGHT_MM - outside_mm
     max_panel_rows = max(int(available_mm // panel_mm), 1)
-    titles_of_pages = _split_titles(panels, n_columns, max_panel_rows)
+    titles_of_pages = _titles_of_pages(panels, n_columns, max_panel_rows)
     rows_mm = 0.0
     row_ranges: list[_RowRange | None] = [None]
     if edges and panel_mm > available_mm:
@@ -111,7 +111,7 @@ def on_pages(
     return paged_figure(pages)
 
 
-def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:
+def _titles_of_pages(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:
     """Return the titles of the panels of each page: about equal numbers of whole rows of panels."""
     n_panel_rows = math.ceil(len(panels) / n_columns)
     n_pages = math.ceil(n_panel_rows / max_rows)
@@ -175,8 +175,8 @@ def _page_data(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles
     """
     if not isinstance(data, pd.DataFrame) or data.empty:
         return data
-    if has_titles and _has_panels(data):
-        data = _in_panels(data, content.titles)
+    if has_titles and _has_panel_column(data):
+        data = _rows_of_panels(data, content.titles)
     if content.rows is not None:
         mapped_columns = [mapping.get(aesthetic) for aesthetic in _Y_AESTHETICS]
         columns = [column for column in mapped_columns if column in data.columns]
@@ -187,12 +187,12 @@ def _page_data(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles
     return data.reset_index(drop=True)
 
 
-def _has_panels(data: pd.DataFrame) -> bool:
+def _has_panel_column(data: pd.DataFrame) -> bool:
     """Return whether the rows of a layer's frame belong to panels; if not, they are drawn in each panel."""
     return "panel" in data.columns
 
 
-def _in_panels(data: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
+def _rows_of_panels(data: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some panels, whose titles become the categories of `panel`."""
     rows = data[data["panel"].isin(titles)]
     panel = pd.Categorical(rows["panel"].astype(TEXT), list(titles), ordered=True)
@@ -251,7 +251,7 @@ def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
         if not isinstance(data, pd.DataFrame):
             continue
         panel: pd.Series | str = ""
-        if _has_panels(data):
+        if _has_panel_column(data):
             panel = data["panel"].astype(TEXT)
         mapping = dict(layer.mapping)
         if layer.inherit_aes:
@@ -272,5 +272,5 @@ def _axis_end_layer(axis_ends: pd.DataFrame, titles: Sequence[str]) -> list[Any]
         return []
     # a single panel has no title
     if any(titles):
-        axis_ends = _in_panels(axis_ends, titles)
+        axis_ends = _rows_of_panels(axis_ends, titles)
     return [p9.geom_blank(p9.aes("x", "y"), axis_ends, inherit_aes=False)]

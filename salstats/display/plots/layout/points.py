@@ -31,12 +31,12 @@ _LANE_SPREAD = 0.8
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
-def is_outcome(values: np.ndarray) -> bool:
+def are_zero_or_one(values: np.ndarray) -> bool:
     """Return whether all values are 0 or 1."""
     return bool(np.isin(values, (0, 1)).all())
 
 
-def has_few_integers(values: np.ndarray) -> bool:
+def are_few_integers(values: np.ndarray) -> bool:
     """Return whether values are a few distinct integers, each shared by two points or more on average."""
     distinct = np.unique(values)
     are_integers = bool((distinct == np.round(distinct)).all())
@@ -54,7 +54,7 @@ def evenly_spread_fractions(groups: list[pd.Series]) -> np.ndarray:
     return np.asarray((row_number.to_numpy() + 1) * _GOLDEN_RATIO % 1)
 
 
-def spread_integers(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
+def spread_positions(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
     """Return integers moved sideways, into the lane of their colour.
 
     `lane` is the number of the lane of each value, from 0 at the left to `n_lanes` - 1, and `share` the place

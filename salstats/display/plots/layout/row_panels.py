@@ -11,7 +11,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
-from salstats.display.plots.layout.axis_limits import arrow_layers, cut_at_limits, within_limits
+from salstats.display.plots.layout.axis_limits import (
+    arrow_layers,
+    lines_within_limits,
+    with_bars_cut_at_limits,
+)
 from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
@@ -29,7 +33,7 @@ from salstats.display.plots.layout.text_columns import (
     COLUMN_GAP_MM,
     text_column_layers,
     text_columns_width_mm,
-    wrap_headings,
+    with_wrapped_headings,
 )
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
@@ -162,16 +166,16 @@ def row_figure(
     legend_texts = list(methods.values()) if legend else []
     if limits is None:
         limits = pd.DataFrame({"panel": [], "low": [], "high": []})
-    guides = within_limits(guides, "guide", limits)
+    guides = lines_within_limits(guides, "guide", limits)
     if margins is not None:
-        margins = within_limits(margins, "bound", limits)
+        margins = lines_within_limits(margins, "bound", limits)
     figure = (
         Figure(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + _mark_layers(cut_at_limits(frame, limits, log=log), limits, by_method=bool(methods))
+        + _mark_layers(with_bars_cut_at_limits(frame, limits, log=log), limits, by_method=bool(methods))
         + empty_row_layers(empty_rows(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
         + axis_side_layers(sides, grid.panel_width)
@@ -204,7 +208,7 @@ def fitting_rows(
     """
     placed = rows_for_chars(LABEL_CHARS)
     candidates = [FittedRows(placed.frame, placed.rows, dict(columns))]
-    narrow_columns = wrap_headings(columns)
+    narrow_columns = with_wrapped_headings(columns)
     for chars in _LABEL_CHARS_TRIED:
         placed = rows_for_chars(chars)
         candidates.append(FittedRows(placed.frame, placed.rows, narrow_columns))
@@ -506,8 +510,8 @@ def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:
 def _mark_layers(frame: pd.DataFrame, limits: pd.DataFrame, *, by_method: bool) -> list[Any]:
     """Return layers of bars and points, of diamonds for rows that summarise others, and of arrows.
 
-    `frame` is from `cut_at_limits`, and `limits` are the ends of the axes. Colour and shape of marks tell
-    methods apart if `by_method`; else all are squares of one colour.
+    `frame` is from `with_bars_cut_at_limits`, and `limits` are the ends of the axes. Colour and shape of
+    marks tell methods apart if `by_method`; else all are squares of one colour.
     """
     # aesthetics that are columns of the frame, and those that all marks share
     colour: dict[str, str] = {}

@@ -39,7 +39,7 @@ def text_columns_width_mm(columns: Mapping[str, Sequence[str]]) -> float:
     return sum(text_column_width_mm(heading, texts) for heading, texts in columns.items())
 
 
-def wrap_headings(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+def with_wrapped_headings(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Return columns with headings that are broken into lines no wider than the texts below them."""
     wrapped_columns = {}
     for heading, texts in columns.items():

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
-from salstats.display.plots.layout.axis_limits import arrows_note, axis_limits, cut_at_limits, within_limits
+from salstats.display.plots.layout.axis_limits import (
+    arrows_note,
+    axis_limits,
+    lines_within_limits,
+    with_bars_cut_at_limits,
+)
 from salstats.errors import ValueRangeError
 
 
@@ -76,7 +81,7 @@ def test_a_logarithmic_axis_begins_above_0():
 
 def test_arrows_stand_where_a_bar_or_an_estimate_goes_on():
     frame = rows([0, 8, 12, -20])
-    cut = cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
+    cut = with_bars_cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
     assert cut["conf_low"].tolist()[:3] == [-5, 3, 7]
     assert cut["conf_high"].tolist()[:3] == [5, 10, 10]
     assert cut["is_beyond"].tolist() == [False, False, True, True]
@@ -88,7 +93,7 @@ def test_arrows_stand_where_a_bar_or_an_estimate_goes_on():
 
 def test_a_limit_without_end_has_no_arrow():
     frame = rows([0.0]).assign(conf_low=-np.inf, conf_high=np.inf)
-    cut = cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
+    cut = with_bars_cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
     assert np.isinf(cut[["conf_low", "conf_high"]].to_numpy()).all()
     assert cut[["left_arrow", "right_arrow"]].isna().to_numpy().all()
 
@@ -108,4 +113,4 @@ def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows
 def test_lines_beyond_the_axis_are_left_out():
     lines = pd.DataFrame({"panel": ["IoU", "IoU", "other"], "guide": [0.0, 20.0, 20.0]})
     limits = axis_limits(rows([1.0]), (-10, 10), None)
-    assert within_limits(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]
+    assert lines_within_limits(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]

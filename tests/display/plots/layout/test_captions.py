@@ -10,7 +10,7 @@ from salstats.display.plots.layout.captions import (
     axis_text,
     distinct_values,
     effect_text,
-    groups_without_note,
+    groups_without_value_note,
     intervals_cut_to_log_axis,
     is_ratio,
     p_below_level_text,
@@ -87,7 +87,10 @@ def test_effects_are_called_by_their_family_and_averages_by_what_they_average():
 def test_four_groups_without_a_value_are_named_and_the_others_counted():
     empty = pd.DataFrame({"task": list("abcdef")})
     assert (
-        groups_without_note(empty, ["task"], "a score", Labels()) == "Without a score: a; b; c; d and 2 more."
+        groups_without_value_note(empty, ["task"], "a score", Labels())
+        == "Without a score: a; b; c; d and 2 more."
     )
-    assert groups_without_note(empty[:4], ["task"], "a score", Labels()) == "Without a score: a; b; c; d."
-    assert groups_without_note(empty[:0], ["task"], "a score", Labels()) == ""
+    assert (
+        groups_without_value_note(empty[:4], ["task"], "a score", Labels()) == "Without a score: a; b; c; d."
+    )
+    assert groups_without_value_note(empty[:0], ["task"], "a score", Labels()) == ""

@@ -11,8 +11,8 @@ from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
     drawn_rows,
     further_column,
-    guide_at,
     margin_lines,
+    no_effect_value,
     prepare,
     quantity_label,
     references_of,
@@ -66,12 +66,12 @@ def test_a_bar_needs_both_limits():
     [("iou", "mean", 0.0), ("auc", "mean", 0.5), ("iou", "auroc", 0.5), ("iou", "difference", 0.0)],
 )
 def test_a_line_stands_at_zero_or_at_chance(metric, term, position):
-    assert guide_at(metric, term) == position
+    assert no_effect_value(metric, term) == position
 
 
 def test_a_metric_that_is_not_known_has_no_line():
-    assert np.isnan(guide_at("quality", "mean"))
-    assert np.isnan(guide_at("iou", "median"))
+    assert np.isnan(no_effect_value("quality", "mean"))
+    assert np.isnan(no_effect_value("iou", "median"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.figure_rows import count_closing, dodge_offsets, row_layout
+from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, n_closing_summaries, row_layout
 
 
 def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
@@ -23,7 +23,7 @@ def test_rows_are_as_high_as_their_labels_or_marks_and_do_not_overlap():
 
 
 def test_marks_of_a_row_lie_within_it_around_its_middle():
-    shifts = dodge_offsets([0, 1, 2], 3)
+    shifts = dodge_offsets_mm([0, 1, 2], 3)
     assert shifts[0] > shifts[1] == 0 > shifts[2]
     assert max(abs(shifts)) < row_layout(["a"], ["a"], 3).height / 2
 
@@ -55,9 +55,9 @@ def test_every_second_row_is_striped_over_its_whole_height():
 
 
 def test_summaries_at_the_end_are_counted():
-    assert count_closing(["Edema", "Overall", "Average"]) == 2
-    assert count_closing(["Overall", "Edema", "Average"]) == 1
-    assert count_closing(["Edema"]) == count_closing([]) == 0
+    assert n_closing_summaries(["Edema", "Overall", "Average"]) == 2
+    assert n_closing_summaries(["Overall", "Edema", "Average"]) == 1
+    assert n_closing_summaries(["Edema"]) == n_closing_summaries([]) == 0
 
 
 def means_of_tasks():

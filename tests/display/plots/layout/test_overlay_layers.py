@@ -6,9 +6,9 @@ import pytest
 
 from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
-    bar_length,
     mark_rows,
     points_with_line_numbers,
+    scale_bar_length,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, lay_out
@@ -59,7 +59,7 @@ def test_marks_stand_at_their_pixels_in_mm_and_outside_the_image_there_is_none()
     [(100, 1.0, 20.0), (200, 1.0, 50.0), (100, 2.0, 10.0), (40, 8.0, 1.0), (10, 300.00000000000006, 0.005)],
 )
 def test_a_scale_bar_is_a_round_number_of_at_most_three_tenths_of_the_image(width, per_unit, length):
-    assert bar_length(width, per_unit) == length
+    assert scale_bar_length(width, per_unit) == length
     assert length * per_unit <= 0.3 * width
 
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from salstats.display.plots.layout.points import (
+    are_few_integers,
+    are_zero_or_one,
     cell_layers,
     evenly_spread_fractions,
-    has_few_integers,
-    is_outcome,
-    spread_integers,
+    spread_positions,
 )
 
 ONES = np.ones(100)
@@ -17,8 +17,8 @@ SHARES = evenly_spread_fractions([pd.Series(ONES)])
 
 
 def test_outcomes_are_zeros_and_ones_and_nothing_else():
-    assert is_outcome(np.array([0.0, 1.0, 1.0]))
-    assert not is_outcome(np.array([0.0, 0.5, 1.0]))
+    assert are_zero_or_one(np.array([0.0, 1.0, 1.0]))
+    assert not are_zero_or_one(np.array([0.0, 0.5, 1.0]))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_outcomes_are_zeros_and_ones_and_nothing_else():
     ],
 )
 def test_a_few_integers_are_two_to_twelve_that_repeat(values, expected):
-    assert has_few_integers(np.array(values, dtype=float)) is expected
+    assert are_few_integers(np.array(values, dtype=float)) is expected
 
 
 def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
@@ -44,8 +44,8 @@ def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
 
 
 def test_integers_stay_nearer_to_their_value_than_to_the_next_and_lanes_do_not_mix():
-    left = spread_integers(np.repeat([1.0, 2.0], 50), np.zeros(100), 2, SHARES)
-    right = spread_integers(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
+    left = spread_positions(np.repeat([1.0, 2.0], 50), np.zeros(100), 2, SHARES)
+    right = spread_positions(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
     assert np.abs(left - np.repeat([1.0, 2.0], 50)).max() <= 0.35
     assert left[:50].max() < 1.0 < right[:50].min()
 
