@@ -12,7 +12,7 @@ from salstats.checks import check_columns, check_frame, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
-from salstats.readers.cells import PathLike, TableOptions
+from salstats.readers.cells import EXACT, PathLike, TableOptions
 from salstats.readers.score_layouts import ScoreLayout, combine_case, missing_case_error
 from salstats.readers.tables import FileTable, read_table
 
@@ -57,7 +57,8 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
 
     Notes
     -----
-    Identifiers are compared as text: the number 7 is "7", and "007" is another case.
+    Identifiers are compared as text: the number 7 is "7", and "007" is another case. Floats from 2^53 on,
+    which do not tell whole numbers apart, are an error.
 
     Examples
     --------
@@ -90,8 +91,8 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
             hint="rename one of them",
             column=str(shared[0]),
         )
-    scores_keys = pd.DataFrame({c: _key_text(scores[c]) for c in on})
-    features_keys = pd.DataFrame({c: _key_text(features[c]) for c in on})
+    scores_keys = pd.DataFrame({c: _key_text(scores[c], "scores") for c in on})
+    features_keys = pd.DataFrame({c: _key_text(features[c], name) for c in on})
     labels = features.index.to_numpy()
     for column in on:
         empty = features_keys[column].isna() | features_keys[column].eq("")
@@ -145,10 +146,25 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     return pd.concat([scores, added], axis=1)
 
 
-def _key_text(column: pd.Series) -> pd.Series:
-    """Return identifiers as text without an index; a whole number loses a trailing '.0'."""
-    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")
+def _key_text(column: pd.Series, frame: str) -> pd.Series:
+    """Return identifiers as text without an index; a whole number loses a trailing '.0'.
+
+    ColumnError where floats are too large to tell whole numbers apart; `frame` is what their frame is called.
+    """
+    if pd.api.types.is_float_dtype(column):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        inexact = np.flatnonzero(np.abs(numbers) >= EXACT)
+        if inexact.size:
+            first = int(inexact[0])
+            raise ColumnError(
+                f"column {column.name!r} of {frame} holds floats from 2^53 on, such as {numbers[first]:.0f} "
+                f"in row {column.index[first]}, each of which may stand for several names",
+                hint="make the names text or whole numbers where the frame is made",
+                column=str(column.name),
+                rows=inexact.tolist(),
+            )
+        if (column.dropna() % 1 == 0).all():
+            column = column.astype("Int64")
     return column.astype(TEXT).reset_index(drop=True)
 
 

@@ -205,6 +205,19 @@ def test_identifiers_are_joined_as_text(of_scores, of_features):
     assert joined["case"].dtype == scores["case"].dtype
 
 
+def test_floats_that_stand_for_several_cases_are_an_error():
+    cases = [2**53, 2**53 + 1]
+    scores = pd.DataFrame({"case": cases, "score": 0.5})
+    joined = ss.join_features(scores, pd.DataFrame({"case": cases[::-1], "size": [1, 2]}))
+    assert joined["size"].tolist() == [2, 1]
+    # as floats both are 2**53
+    features = pd.DataFrame({"case": [7.0, float(cases[1])], "size": [1, 2]})
+    with raises(ColumnError, column="case", rows=(1,), match="features"):
+        ss.join_features(scores, features)
+    with raises(ColumnError, column="case", rows=(0, 1), match="scores"):
+        ss.join_features(scores.astype({"case": float}), features.drop(index=1))
+
+
 def test_leading_zeros_tell_cases_apart():
     scores = pd.DataFrame({"case": ["007", "08"], "score": 0.5})
     features = pd.DataFrame({"case": [7, 8], "size": 1.0})
