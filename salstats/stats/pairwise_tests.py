@@ -15,7 +15,7 @@ from salstats.stats.engine.equivalence import is_below
 from salstats.stats.engine.grouping import check_one_metric, metrics_of
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.rank_schemes import make_signed_rank_test
-from salstats.stats.engine.rankings import direction_of, ranking_groups
+from salstats.stats.engine.rankings import check_directions_name_metrics, direction_of, ranking_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import bounds_call, warn_and_mark_incomplete_pairs
@@ -138,6 +138,7 @@ def significance_map(
     )
     tests = pd.concat([tests, swapped], ignore_index=True)
     tests = tests.sort_values([*groups, "method", "reference"]).reset_index(drop=True)
+    check_directions_name_metrics(directions, scores["metric"].unique())
     larger_is_better = np.array(
         [direction_of(metric, directions) > 0 for metric in metrics_of(tests, scores)]
     )

@@ -8,7 +8,8 @@ from tests_support import raises, warns
 
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
-from salstats.stats.ranks import rank_stability
+from salstats.stats.pairwise_tests import significance_map
+from salstats.stats.ranks import rank_frequencies, rank_stability
 
 #: The same sums in the same order, or rounding of a few of them.
 EXACT = 1e-12
@@ -159,6 +160,12 @@ class TestBadInput:
             rank_stability(frame(values, "rating"))
         found = rank_stability(frame(values, "rating"), directions={"rating": "smaller"}, n_replicates=50)
         np.testing.assert_array_equal(found["estimate"], stats.rankdata(values.mean(axis=0)))
+
+    @pytest.mark.parametrize("rank", [rank_stability, rank_frequencies, significance_map])
+    def test_a_direction_of_a_metric_that_is_not_there_is_an_error(self, rank, values):
+        directions = {"iou": "larger", "IoU": "smaller"}
+        with raises(ValueRangeError, option="directions", value="IoU", choices=("iou",)):
+            rank(frame(values), directions=directions, n_replicates=50)
 
     def test_methods_without_a_common_case_have_no_ranking(self):
         apart = np.array([[0.1, np.nan], [np.nan, 0.2]])

@@ -16,6 +16,7 @@ from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, 
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.rankings import check_directions_name_metrics
 from salstats.stats.patient_characteristics import text_of_level
 
 
@@ -87,6 +88,7 @@ def best_rows(
                 value=preferred,
                 choices=("larger", "smaller"),
             )
+    check_directions_name_metrics(directions, estimates.values("metric"))
     frame = estimates.frame
     is_excluded = _excluded_rows(frame, keys, compared_columns, exclude)
     metrics = estimates.row_values("metric")

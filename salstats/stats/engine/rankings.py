@@ -1,6 +1,6 @@
 """Rankings of methods within groups, from all units and from each draw of the units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_by, check_choice, check_draws
+from salstats.checks import check_by, check_choice, check_draws, did_you_mean, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
@@ -125,6 +125,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     grouped_rows = group_rows_for_means(ranked, columns, units)
     target = mean_target(grouped_rows)
     keys = target.keys
+    check_directions_name_metrics(ranking_options.directions, scores["metric"].unique())
     metric_signs = np.array(
         [direction_of(metric, ranking_options.directions) for metric in metrics_of(keys, scores)]
     )
@@ -351,6 +352,20 @@ def _mask_incomplete_observations(codes: ColumnCodes, groups: Sequence[str]) -> 
     n_of_group = np.bincount(group_of_method)
     is_complete = n_scored[observations] == n_of_group[group_of_row]
     return _MaskedScores(codes.with_scores(frame["score"].where(is_complete)), observations)
+
+
+def check_directions_name_metrics(directions: Mapping[str, str] | None, metrics: Iterable[object]) -> None:
+    """Raise ValueRangeError where `directions` name a metric that is not among `metrics`."""
+    choices = sorted({str(metric) for metric in metrics})
+    for metric in directions or {}:
+        if metric not in choices:
+            raise ValueRangeError(
+                Setting("directions"),
+                f" names metric {metric!r}, which is not here{did_you_mean(metric, choices)} "
+                f"(metrics: {quoted(choices)})",
+                value=metric,
+                choices=choices,
+            )
 
 
 def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:

@@ -45,6 +45,8 @@ def test_a_direction_that_is_stated_holds():
     assert better_sign("quality", "mean", {"quality": "smaller"}) == -1
     with raises(ValueRangeError, option="directions", value="up"):
         best([0.1, 0.2], directions={"iou": "up"})
+    with raises(ValueRangeError, option="directions", value="quality", choices=("iou",)):
+        best([0.1, 0.2], directions={"iou": "larger", "quality": "smaller"})
 
 
 def test_the_best_is_the_largest_unrounded_and_ties_are_all_best():
