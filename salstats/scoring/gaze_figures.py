@@ -11,9 +11,18 @@ from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
+from salstats.metrics.ranks import RankedMap
 from salstats.readers.background_images import ImageSource, check_images, read_grey
-from salstats.scoring.density_figures import plot_densities, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, NO_MAP, NOT_FINITE, GazeRule, GazeTruths, resized_if_finite
+from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, share_per_pixel
+from salstats.scoring.gaze_cases import (
+    ALL,
+    CONSTANT,
+    NO_MAP,
+    NOT_FINITE,
+    GazeRule,
+    GazeTruths,
+    resized_if_finite,
+)
 from salstats.scoring.overlay_pictures import methods_shown
 from salstats.study import Study
 
@@ -52,7 +61,7 @@ def plot_gaze(
     Returns
     -------
     Figure
-        Its `data` has a row per picture. The caption names maps that are missing or not finite.
+        Its `data` has a row per picture. The caption names maps that are missing, constant or not finite.
 
     Raises
     ------
@@ -99,14 +108,15 @@ def plot_gaze(
         resized = resized_if_finite(saliency, truths.shape)
         if resized is None:
             missing.append(f"{title}: {NOT_FINITE}.")
+        elif RankedMap(resized).is_constant:
+            missing.append(f"{title}: {CONSTANT}.")
         else:
             maps[title] = share_per_pixel(resized)
     grey = read_grey(check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2))
     points = truths.points[0]
     notes = [
         f"Case {names.value('case', case)}, {counted(len(selected.used), 'reader')}.",
-        f"Points: {counted(len(points), 'fixation')} inside the image. Every map sums to 1 and is taken "
-        "above its least value.",
+        f"Points: {counted(len(points), 'fixation')} inside the image. {SHARES_NOTE}",
         *missing,
         "" if grey is not None else "Grey ground: no image was given.",
     ]

@@ -57,6 +57,13 @@ def test_a_map_that_cannot_be_drawn_is_named(study):
     assert "RISE: no map." in captions[1].replace("\n", " ")
 
 
+def test_a_constant_map_is_named_and_not_drawn(study, tmp_path):
+    np.save(tmp_path / "gradcam" / "img-a.npy", np.full(SHAPES["img-a"], 0.3))
+    figure = ss.plot_gaze(study, "img-a")
+    assert list(figure.data["picture"]) == ["Fixations", "Mean fixation map"]
+    assert "Grad-CAM: constant map." in figure.labels.caption.replace("\n", " ")
+
+
 def test_what_cannot_be_shown_is_said(study, tmp_path):
     with raises(SalstatsError, option="cases", value="img-z", choices=("img-a", "img-b", "img-c")):
         ss.plot_gaze(study, "img-z")

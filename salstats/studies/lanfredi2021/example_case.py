@@ -26,7 +26,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.background_images import read_grey
-from salstats.scoring.density_figures import plot_densities, share_per_pixel
+from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, share_per_pixel
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, resized_if_finite
 from salstats.scoring.gaze_sampling import spread_of
 from salstats.studies.declarations import ItemResult
@@ -78,7 +78,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     grey = read_grey(recordings.options.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
     notes = [
         f"Case {case.case}, {counted(len(case.used), 'reader')}.",
-        "Points: fixations. Every map sums to 1 and is taken above its least value.",
+        f"Points: fixations. {SHARES_NOTE}",
     ]
     if grey is None:
         notes.append("Grey ground: no image was given.")
