@@ -88,7 +88,7 @@ def best_rows(
                 value=preferred,
                 choices=("larger", "smaller"),
             )
-    check_directions_name_metrics(directions, estimates.values("metric"))
+    check_directions_name_metrics(directions, estimates.distinct_values("metric"))
     frame = estimates.frame
     is_excluded = _excluded_rows(frame, keys, compared_columns, exclude)
     metrics = estimates.row_values("metric")
