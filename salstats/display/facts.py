@@ -12,15 +12,16 @@ from salstats.display.estimates import Estimates
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.covariate_units import has_coefficients
 from salstats.display.text.format import (
+    capitalized,
     count_range,
     count_text,
     counted,
     counted_range,
     joined,
-    level_text,
+    level_text_without_sign,
     noun,
     plural,
-    short_level_text,
+    short_level_text_without_sign,
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
@@ -29,7 +30,7 @@ from salstats.display.text.vocabulary import (
     RANK_TERMS,
     TERMS,
     inference_population_text,
-    limits_name,
+    limits_name_without_level,
 )
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
@@ -87,17 +88,17 @@ class EstimateLimits:
     @property
     def name(self) -> str:
         """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
-        name = limits_name(self.rows.distinct_values("term") or ["mean"])
+        name = limits_name_without_level(self.rows.distinct_values("term") or ["mean"])
         if self.family_level is not None:
-            return f"simultaneous {level_text(self.family_level)}% {name}"
+            return f"simultaneous {level_text_without_sign(self.family_level)}% {name}"
         if len(self.levels) != 1:
             return name
-        return f"{short_level_text(self.levels[0])}% {name}"
+        return f"{short_level_text_without_sign(self.levels[0])}% {name}"
 
     @property
     def is_of_replicates(self) -> bool:
         """True if the limits hold replicates, and are no interval for a true value."""
-        return limits_name(self.rows.distinct_values("term") or ["mean"]) != "CI"
+        return limits_name_without_level(self.rows.distinct_values("term") or ["mean"]) != "CI"
 
     @property
     def kinds(self) -> list[str]:
@@ -146,7 +147,7 @@ def with_quantile_level(heading: str, estimates: Estimates) -> str:
     level = estimates.only_value("quantile")
     if level is None:
         return heading
-    name = f"{level_text(float(level))}% quantile"
+    name = f"{level_text_without_sign(float(level))}% quantile"
     return capitalized(re.sub("quantile", name, heading, flags=re.IGNORECASE))
 
 
@@ -216,12 +217,12 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
-    level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
+    level = joined([f"{level_text_without_sign(value)}%" for value in limits.levels], "or")
     if limits.family_level is not None:
-        level = f"simultaneous {level_text(limits.family_level)}%"
+        level = f"simultaneous {level_text_without_sign(limits.family_level)}%"
     if _only_p_values_are_adjusted(estimates):
         level = f"unadjusted {level}"
-    interval_names = _brief_kinds(limits, labels)
+    interval_names = _interval_names_in_caption(limits, labels)
     if level:
         interval_names = f"{level} {interval_names}"
     sentence = f"{mark}: {interval_names}"
@@ -239,15 +240,15 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     return f"{sentence}."
 
 
-def _brief_kinds(limits: EstimateLimits, labels: Labels | None) -> str:
+def _interval_names_in_caption(limits: EstimateLimits, labels: Labels | None) -> str:
     """Return the names of all kinds of intervals in a caption."""
-    kinds = {kind: _brief_kind(kind) for kind in limits.kinds}
+    kinds = {kind: _interval_name_in_caption(kind) for kind in limits.kinds}
     if not kinds:
         return "intervals"
     return _texts_of_column(limits.rows, "interval", kinds, labels)
 
 
-def _brief_kind(kind: str) -> str:
+def _interval_name_in_caption(kind: str) -> str:
     """Return the name of a kind of intervals in a caption."""
     record = interval_by_name(kind)
     if record is None:
@@ -265,10 +266,10 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     limits = limits_of(estimates)
     sentences = []
     if len(limits.levels) > 1 and limits.family_level is None:
-        levels = joined([f"{short_level_text(level)}%" for level in limits.levels])
+        levels = joined([f"{short_level_text_without_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.kinds:
-        text_by_kind = {kind: _full_kind(kind, limits.rows) for kind in limits.kinds}
+        text_by_kind = {kind: _interval_name_in_note(kind, limits.rows) for kind in limits.kinds}
         kinds = _texts_of_column(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
     if limits.is_of_replicates:
@@ -284,7 +285,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     return paragraph(*sentences)
 
 
-def _full_kind(kind: str, limited: Estimates) -> str:
+def _interval_name_in_note(kind: str, limited: Estimates) -> str:
     """Return the name of an interval in a note, with its units and replicates or covariances."""
     rows = limited.subset(limited.frame["interval"] == kind)
     unit = rows.only_value("unit")
@@ -299,12 +300,12 @@ def _full_kind(kind: str, limited: Estimates) -> str:
     covariance = COVARIANCES.get(str(rows.only_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
-    if unit is not None and _is_clustered(record, rows):
+    if unit is not None and _is_named_with_clusters(record, rows):
         text += f", clustered by {noun(str(unit))}"
     return text
 
 
-def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
+def _is_named_with_clusters(record: Interval | None, rows: Estimates) -> bool:
     """Return whether the name of an interval includes its clusters.
 
     A regression names them with its standard errors.
@@ -320,8 +321,8 @@ def _family_sentence(limits: EstimateLimits) -> str:
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    family_level = short_level_text(limits.family_level or 0)
-    level_texts = dict.fromkeys(f"{short_level_text(level)}%" for level in limits.levels)
+    family_level = short_level_text_without_sign(limits.family_level or 0)
+    level_texts = dict.fromkeys(f"{short_level_text_without_sign(level)}%" for level in limits.levels)
     levels = joined(list(level_texts), "and")
     return f"{subject} hold together at {family_level}%, singly at {levels}."
 
@@ -526,7 +527,7 @@ def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[s
 
 def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     """Say from which test P values come, and by which procedure they were adjusted."""
-    source = p_value_text(estimates, labels)
+    source = p_value_source_text(estimates, labels)
     if not source:
         return ""
     if estimates.has_adjusted_p_values:
@@ -534,7 +535,7 @@ def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
     return f"{source}; not adjusted for multiple tests."
 
 
-def p_value_text(estimates: Estimates, labels: Labels | None = None) -> str:
+def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> str:
     """Return the test that P values come from, "" where there are none: "P values: two-sided t test".
 
     Where there are several tests, `labels` name the metrics that have each.
@@ -585,11 +586,6 @@ def procedure_name(procedure: str) -> str:
     if record is None:
         return procedure
     return record.label or record.name
-
-
-def capitalized(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return text[:1].upper() + text[1:]
 
 
 def paragraph(*sentences: str) -> str:

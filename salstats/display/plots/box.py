@@ -9,7 +9,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice
-from salstats.display.facts import capitalized
 from salstats.display.plots.layout.captions import distinct_values, groups_without_value_note, scope_note
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
 from salstats.display.plots.layout.estimate_drawing import metric_title_texts
@@ -20,7 +19,7 @@ from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fr
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, counted_range, joined
+from salstats.display.text.format import capitalized, count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values, density_curves

@@ -30,7 +30,7 @@ from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
-from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
+from salstats.display.text.vocabulary import CONTRASTS, TERMS, method_label_in_sentence
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
@@ -393,7 +393,7 @@ def row_order_note(contrasts: Estimates, labels: Labels, by: str, method: object
         quantity += f" in {labels.value('metric', metric)}"
     comparison = f"from {reference_text(contrasts, labels)}"
     if method:
-        comparison += f" to {in_sentence(labels.value('method', method))}"
+        comparison += f" to {method_label_in_sentence(labels.value('method', method))}"
     return f"Sorted by {by} of the {quantity} {comparison}."
 
 
@@ -409,7 +409,7 @@ def reference_text(contrasts: Estimates, labels: Labels) -> str:
     reference = contrasts.only_value("reference")
     if reference is None:
         return "reference"
-    return in_sentence(labels.value("reference", reference))
+    return method_label_in_sentence(labels.value("reference", reference))
 
 
 def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:

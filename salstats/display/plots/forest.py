@@ -62,8 +62,8 @@ from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
     has_marginal_estimates,
-    marginal_heading,
-    marginal_note,
+    marginal_estimates_heading,
+    marginal_estimates_note,
     model_note,
     outcome_text,
     single_number_columns,
@@ -275,7 +275,7 @@ def _models_note(estimates: Estimates, labels: Labels) -> str:
     """Return the sentence on the models of marginal estimates or of coefficients, "" for other estimates."""
     if has_coefficients(estimates) and not has_marginal_estimates(estimates):
         return model_note(estimates, labels)
-    return marginal_note(estimates, labels)
+    return marginal_estimates_note(estimates, labels)
 
 
 def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bool) -> str:
@@ -555,7 +555,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
     if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
-        return axis_text(marginal_heading(estimates, labels), estimates)
+        return axis_text(marginal_estimates_heading(estimates, labels), estimates)
     if estimates.distinct_values("formula") or ratio:
         effect = effect_text(estimates, ratio)
         if term:

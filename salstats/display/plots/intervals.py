@@ -35,8 +35,8 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
     has_marginal_estimates,
-    marginal_heading,
-    marginal_note,
+    marginal_estimates_heading,
+    marginal_estimates_note,
     single_number_columns,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -168,7 +168,7 @@ def plot_intervals(
             interval_caption(drawing.estimates, labels=drawing.labels),
             arrows_note(frame, ends, digits, style, named=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
-            marginal_note(drawing.estimates, drawing.labels),
+            marginal_estimates_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),
             sort_note,
             auroc_note,
@@ -308,7 +308,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
     if drawing.term in CONTRASTS:
         return contrast_title(estimates, labels, drawing.term)
     if has_marginal_estimates(estimates):
-        return axis_text(marginal_heading(estimates, labels), estimates)
+        return axis_text(marginal_estimates_heading(estimates, labels), estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 

@@ -17,17 +17,17 @@ from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, wrapped_texts
 from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, joined, level_text
+from salstats.display.text.format import count_text, joined, level_text_without_sign
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     checked_plan,
-    curve_text,
     curves_of,
     effect_text,
     grouping_columns_of,
     n_needed_limits_text,
     n_needed_text,
     spread_note,
+    text_distinguishing_curve,
 )
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
@@ -212,7 +212,7 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     texts: dict[str, str] = {}
     line_of_row = pd.Series("", index=frame.index)
     for curve in curves_of(frame):
-        line = curve_text(curve, frame)
+        line = text_distinguishing_curve(curve, frame)
         line_of_row[curve.index] = line
         texts[line] = line
         if show == "power" and not has_panels:
@@ -356,7 +356,7 @@ def _x_title(names: Labels) -> str:
 def _y_title(frame: pd.DataFrame, show: str) -> str:
     """Title of the vertical axis."""
     first = frame.iloc[0]
-    interval = f"{level_text(first['level'])}% interval"
+    interval = f"{level_text_without_sign(first['level'])}% interval"
     if show == "width":
         return f"Mean width of the {interval}"
     if first["goal"] == "width":
@@ -396,9 +396,9 @@ def _sample_size_note(
         sizes = joined([_sample_size_text(curve, show_limits=True) for curve in curves_of(frame)])
     limits = ""
     if (has_bars or not has_panels) and any(n_needed_limits_text(curve) for curve in curves_of(frame)):
-        level = level_text(LIMITS_LEVEL)
+        level = level_text_without_sign(LIMITS_LEVEL)
         limits = f" and their {level}% limits, as the pilot's spread is uncertain"
-    target = level_text(frame.iloc[0]["target"])
+    target = level_text_without_sign(frame.iloc[0]["target"])
     return f"{beginning} cases for {target}%{limits} ({sizes})."
 
 

@@ -11,14 +11,13 @@ import plotnine as p9
 from salstats.checks import check_columns
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct
-from salstats.display.facts import capitalized
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import distinct_values
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import chars_in, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, LINE_MM, PAGE_MM, PALETTE, TEXT_PT, font
-from salstats.display.text.format import counted, joined
+from salstats.display.text.format import capitalized, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.engine.rank_groups import rank_groups

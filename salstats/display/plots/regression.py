@@ -33,10 +33,10 @@ from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import (
     normalized_covariates_note,
     right_side_text,
-    term_rows,
+    term_table_rows,
     with_reference_rows,
 )
-from salstats.display.text.vocabulary import in_sentence
+from salstats.display.text.vocabulary import method_label_in_sentence
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
 
@@ -198,7 +198,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     drawn = drawing.estimates.with_frame(frame)
     with_references = with_reference_rows(drawn, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
-    entries = term_rows(with_references, drawing.labels)
+    entries = term_table_rows(with_references, drawing.labels)
     values = []
     texts = []
     marks_per_row = []
@@ -209,19 +209,19 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
         if not is_heading and not is_drawn:
             label = f"{entry.text} (reference)"
         text = wrapped(label)
-        if entry.level:
+        if entry.is_level:
             text = indented(text)
         texts.append(text)
         # a tuple, so that no term equals a heading
         values.append((entry.text,) if is_heading else entry.term)
         marks_per_row.append(n_marks if is_drawn else 1)
-    rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
+    rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.is_level for entry in entries])
     y = rows.centres_mm_of(frame["term"])
     if drawing.dodges:
         y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
     label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
-    return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.level for entry in entries))
+    return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.is_level for entry in entries))
 
 
 def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
@@ -244,7 +244,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
         key_columns.append("formula")
     check_distinct(coefficients.with_frame(frame), key_columns)
     label_of_term = {
-        entry.term: entry.full_text for entry in term_rows(coefficients.with_frame(frame), labels)
+        entry.term: entry.full_text for entry in term_table_rows(coefficients.with_frame(frame), labels)
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
@@ -301,7 +301,10 @@ def _with_outcome_and_right_side(coefficients: Estimates, labels: Labels) -> pd.
         # a gap to a reference is another outcome than a score
         is_gap = frame["reference"].notna()
         references = frame.loc[is_gap, "reference"]
-        gaps = [f": gap to {in_sentence(labels.value('reference', reference))}" for reference in references]
+        gaps = [
+            f": gap to {method_label_in_sentence(labels.value('reference', reference))}"
+            for reference in references
+        ]
         frame.loc[is_gap, "outcome"] += gaps
     return frame
 

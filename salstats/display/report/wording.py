@@ -14,7 +14,7 @@ from salstats.display.text.format import (
     STYLES,
     counted,
     joined,
-    level_text,
+    level_text_without_sign,
     noun,
     plural,
     significance_level_of,
@@ -76,7 +76,7 @@ class Wording:
     @property
     def level(self) -> str:
         """Confidence level in percent, without its sign."""
-        return level_text(self.settings.level)
+        return level_text_without_sign(self.settings.level)
 
     @property
     def significance_level(self) -> float:

@@ -12,7 +12,6 @@ from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     BOUNDS,
-    capitalized,
     metrics_without_scores_sentence,
     p_value_sentence,
     paragraph,
@@ -38,7 +37,7 @@ from salstats.display.tables.reference_rows import (
     is_reference_row,
     with_reference_rows_first,
 )
-from salstats.display.text.format import count_text, fixed_text, joined
+from salstats.display.text.format import capitalized, count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     margin_marks,

@@ -12,10 +12,9 @@ from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, read_estimates, references_of
 from salstats.display.facts import (
     BOUNDS,
-    capitalized,
     metrics_without_scores_sentence,
     p_value_sentence,
-    p_value_text,
+    p_value_source_text,
     paragraph,
     with_interval,
 )
@@ -39,18 +38,18 @@ from salstats.display.text.correlation import (
     stratum_note,
 )
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
-from salstats.display.text.format import MISSING, count_text, counted_range, joined
+from salstats.display.text.format import MISSING, capitalized, count_text, counted_range, joined
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import (
     has_marginal_estimates,
-    marginal_heading,
-    marginal_note,
+    marginal_estimates_heading,
+    marginal_estimates_note,
     model_note,
     outcome_text,
 )
-from salstats.display.text.terms import term_rows
+from salstats.display.text.terms import term_table_rows
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -290,7 +289,7 @@ def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
     """
     if not has_coefficients(estimates):
         return estimates.frame
-    texts = {row.term: row.full_text for row in term_rows(estimates, labels) if row.term is not None}
+    texts = {row.term: row.full_text for row in term_table_rows(estimates, labels) if row.term is not None}
     terms = [texts.get(str(term)) for term in estimates.frame["term"]]
     return estimates.frame.assign(term=pd.Categorical(terms, list(dict.fromkeys(texts.values()))))
 
@@ -336,7 +335,9 @@ def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels, *
     Beside adjusted P values (`with_p_values`) it says if the intervals are not adjusted.
     """
     if has_marginal_estimates(estimates):
-        return with_interval(marginal_heading(estimates, labels), estimates, with_p_values=with_p_values)
+        return with_interval(
+            marginal_estimates_heading(estimates, labels), estimates, with_p_values=with_p_values
+        )
     if has_coefficients(estimates):
         kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
@@ -372,7 +373,7 @@ def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, ha
     """Return where P values of a column or of stars come from; a note on stars says how they are adjusted."""
     if has_column:
         return p_value_sentence(estimates, labels)
-    source = p_value_text(estimates, labels)
+    source = p_value_source_text(estimates, labels)
     if has_stars and source:
         return f"{source}."
     return ""
@@ -397,7 +398,7 @@ def _raters_note(estimates: Estimates) -> str:
 def _model_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates and coefficients are of, "" for other estimates."""
     if has_marginal_estimates(estimates):
-        return marginal_note(estimates, labels)
+        return marginal_estimates_note(estimates, labels)
     if has_coefficients(estimates):
         return paragraph(model_note(estimates, labels), interaction_note(estimates, labels))
     return ""

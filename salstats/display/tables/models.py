@@ -25,9 +25,9 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     COVARIATE_UNITS,
     group_text,
+    right_side_columns,
     right_side_text,
-    term_rows,
-    variables_in,
+    term_table_rows,
 )
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
@@ -137,8 +137,8 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
         return {}
     hidden = {}
     for formula, rows in estimates.frame.groupby("formula", sort=False):
-        all_variables = variables_in(str(formula))
-        shown_variables = variables_in(str(formula), rows["term"].astype(TEXT).tolist())
+        all_variables = right_side_columns(str(formula))
+        shown_variables = right_side_columns(str(formula), rows["term"].astype(TEXT).tolist())
         hidden[str(formula)] = tuple(name for name in all_variables if name not in shown_variables)
     return hidden
 
@@ -415,7 +415,7 @@ def _component_texts(
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = components.existing(model_columns(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
-    term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
+    term_labels = {row.term: row.full_text for row in term_table_rows(estimates, labels)}
     units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}

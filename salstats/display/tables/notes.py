@@ -27,10 +27,10 @@ from salstats.display.text.format import (
     p_text,
     plural,
     row_alpha,
-    short_level_text,
+    short_level_text_without_sign,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, in_sentence
+from salstats.display.text.vocabulary import ABBREVIATIONS, method_label_in_sentence
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
@@ -154,7 +154,7 @@ def underline_note(differences: Estimates, differing: Differing, labels: Labels)
 
     The rarer ones are underlined: estimates that differ, or those that were not shown to.
     """
-    reference = in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
+    reference = method_label_in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
     criterion = significance_criterion(differences, adjustment_text(differences))
     if is_paired(differences):
         reference = f"{reference} on the same cases"
@@ -189,7 +189,7 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
         criterion = f"{p_name} is significant"
         level = differences.only_value("family_level") or differences.only_value("conf_level")
         if level is not None:
-            criterion += f" at the {short_level_text(1 - float(level))}% level"
+            criterion += f" at the {short_level_text_without_sign(1 - float(level))}% level"
         criteria.append(criterion)
     return " and ".join(criteria) or "as its verdict says"
 

@@ -9,13 +9,14 @@ from great_tables import GT
 
 from salstats.checks import check_choice
 from salstats.display.estimates import Estimates
-from salstats.display.facts import capitalized, paragraph
+from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import check_display
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import (
     MISSING,
+    capitalized,
     count_text,
     decimals_of,
     fixed_text,

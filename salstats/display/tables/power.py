@@ -7,23 +7,30 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.facts import capitalized, paragraph
+from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
+from salstats.display.text.format import (
+    capitalized,
+    count_text,
+    fixed_text,
+    interval_text,
+    level_text_without_sign,
+    plural,
+)
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     REQUIRED_COLUMNS,
     checked_plan,
-    curve_text,
     curves_of,
     effect_text,
     grouping_columns_of,
     has_several_tests,
     label_of_test,
     power_sentence,
+    text_distinguishing_curve,
 )
 
 
@@ -73,7 +80,7 @@ def table_power(
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
-        curve[rows.index] = capitalized(curve_text(rows, frame))
+        curve[rows.index] = capitalized(text_distinguishing_curve(rows, frame))
     groups = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")
@@ -97,7 +104,7 @@ def _table_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     if pd.notna(unit) and unit != "case":
         n_units = [count_text(n) for n in frame["n_units"]]
         values.append(Value(plural(unit).capitalize(), n_units, "right"))
-    interval = f"{level_text(first['level'])}% CI"
+    interval = f"{level_text_without_sign(first['level'])}% CI"
     widths = [fixed_text(width, digits) for width in frame["width"]]
     values += [_power_value(frame, interval, style), Value(f"Width of the {interval}", widths)]
     if has_several_tests(frame):
@@ -116,4 +123,4 @@ def _power_value(frame: pd.DataFrame, interval: str, style: str) -> Value:
         return Value(f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents])
     limits = zip(percents, 100 * frame["conf_low"], 100 * frame["conf_high"], strict=True)
     texts = [interval_text(percent, low, high, 1, style) for percent, low, high in limits]
-    return Value(f"{name}, % ({level_text(first['conf_level'])}% CI)", texts)
+    return Value(f"{name}, % ({level_text_without_sign(first['conf_level'])}% CI)", texts)

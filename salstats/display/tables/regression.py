@@ -54,7 +54,7 @@ from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
     normalized_covariates_note,
     right_side_text,
-    term_rows,
+    term_table_rows,
     with_reference_rows,
 )
 from salstats.stats.adjust import INTERCEPT
@@ -334,7 +334,7 @@ def _terms_table(
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
-        for term_row in term_rows(estimates, labels):
+        for term_row in term_table_rows(estimates, labels):
             if term_row.term is None:
                 # the heading is added with the first of its levels that this group has
                 factor = term_row.text
@@ -343,7 +343,7 @@ def _terms_table(
             texts_of_models = [texts.get(cell, [""] * n_cells) for cell in cells]
             if not any(map(any, texts_of_models)):
                 continue
-            if term_row.level:
+            if term_row.is_level:
                 if factor:
                     factor_row = len(rows)
                     rows.add_heading(factor)
@@ -382,7 +382,7 @@ def _one_term_text(estimates: Estimates, labels: Labels) -> str:
     with_references = with_reference_rows(estimates, model_columns(estimates))
     names = []
     references = []
-    for row in term_rows(with_references, labels):
+    for row in term_table_rows(with_references, labels):
         if row.term == term:
             names.append(row.full_text)
         elif row.term is not None:

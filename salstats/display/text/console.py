@@ -64,8 +64,10 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     if option:
         hint = f" ({option} shows them)"
     if width is not None and len(frame) > ROWS:
-        # the first line holds the headings
-        lines[1 + ROWS - _LAST_ROWS : -_LAST_ROWS] = [f"... {len(frame) - ROWS} more rows{hint}"]
+        n_first_rows = ROWS - _LAST_ROWS
+        heading_and_first_rows = lines[: 1 + n_first_rows]
+        last_rows = lines[-_LAST_ROWS:]
+        lines = [*heading_and_first_rows, f"... {len(frame) - ROWS} more rows{hint}", *last_rows]
     hidden_note = ""
     if hidden:
         hidden_note = f"also: {', '.join(hidden)}{hint}"

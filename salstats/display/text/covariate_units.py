@@ -70,7 +70,10 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     changed = {COVARIATE_UNITS: n_units}
     for column in _EFFECTS:
         values = estimates.numbers(column)
-        changed[column] = np.power(values, n_units, where=is_ratio, out=values * n_units)
+        rescaled = values * n_units
+        # the logarithm of a ratio is multiplied by the number of units
+        rescaled[is_ratio] = values[is_ratio] ** n_units[is_ratio]
+        changed[column] = rescaled
     if "std_error" in estimates.frame.columns:
         # standard errors of ratios are those of their logarithms
         changed["std_error"] = estimates.numbers("std_error") * n_units
@@ -88,7 +91,8 @@ def _largest_magnitudes(estimates: Estimates) -> np.ndarray:
         values = estimates.numbers(column)
         # a ratio of 0, whose logarithm is infinite, does not count, nor does a negative one
         is_positive = is_ratio & (values > 0)
-        sizes = np.abs(np.log(values, where=is_positive, out=values.copy()))
+        sizes = np.abs(values)
+        sizes[is_positive] = np.abs(np.log(values[is_positive]))
         sizes[is_ratio & ~is_positive] = np.nan
         is_counted = (sizes > _ROUNDING) & np.isfinite(sizes)
         largest = np.fmax(largest, np.where(is_counted, sizes, np.nan))

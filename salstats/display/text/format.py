@@ -25,9 +25,17 @@ _SMALLEST_P = 0.001
 _SMALL_P = 0.01
 #: Levels that differ by less are the same: they are computed.
 LEVEL_TOLERANCE = 1e-9
-#: Blanks where a line must not end, also in HTML: inside "P < 0.001", "N = 12", "F(7, 133)" and "95% CI".
+#: Blanks where a line must not end, also in HTML.
 _UNBROKEN_BLANK = re.compile(
-    r"\b[PNn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
+    "|".join(
+        (
+            r"\b[PNn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])",  # P < 0.001, N = 12
+            r"(?<=%) (?=CIs?\b)",  # 95% CI
+            r"(?<=—,) ",  # an interval without its lower limit: —, 0.606
+            r"(?<=\d) of (?=\d)",  # 3 of 12
+            r"\bF\(\d+, (?=\d)",  # F(7, 133)
+        )
+    )
 )
 
 
@@ -430,14 +438,14 @@ def significance_level_of(confidence_level: float) -> float:
     return round(1 - confidence_level, 10)
 
 
-def level_text(level: float) -> str:
+def level_text_without_sign(level: float) -> str:
     """Return a confidence level in percent without its sign: 95, 99.9."""
     return f"{100 * level:.6g}"
 
 
-def short_level_text(level: float) -> str:
+def short_level_text_without_sign(level: float) -> str:
     """Return a level in percent; an adjusted level with many digits, such as 99.7917, has two decimals."""
-    text = level_text(level)
+    text = level_text_without_sign(level)
     if len(text) > len("99.99"):
         return fixed_text(100 * level, 2)
     return text
@@ -495,3 +503,8 @@ def joined(items: Sequence[str], conjunction: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]

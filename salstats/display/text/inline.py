@@ -14,7 +14,7 @@ from salstats.display.text.format import (
     STYLES,
     JournalStyle,
     fixed_text,
-    level_text,
+    level_text_without_sign,
     limits_text,
     p_statement,
     reported_p,
@@ -22,7 +22,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import covariate_units_texts
-from salstats.display.text.vocabulary import limits_name
+from salstats.display.text.vocabulary import limits_name_without_level
 
 
 def inline_text(
@@ -114,11 +114,11 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
 
 def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
     """Return the name of an interval before its limits: "95% CI "."""
-    name = journal.ci.replace("CI", limits_name([row.get("term")]))
+    name = journal.ci.replace("CI", limits_name_without_level([row.get("term")]))
     level = row.get("conf_level", 0.95)
     family_level = row.get("family_level")
     if not pd.isna(family_level) and level > family_level + LEVEL_TOLERANCE:
         # the limits of all rows of the family hold together at this level
         name = f"simultaneous {name}"
         level = family_level
-    return name.format(level=level_text(level))
+    return name.format(level=level_text_without_sign(level))

@@ -41,7 +41,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     reference_levels = _reference_levels(coefficients, labels)
     levels = []
     places = []
-    for name in _interacting_names(coefficients, terms):
+    for name in _interaction_partners(coefficients, terms):
         centred = _CENTRED.fullmatch(name)
         if name in reference_levels:
             # no term of a factor alone has its reference level in some models
@@ -62,7 +62,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     return f"Coefficients of terms in an interaction hold {joined(conditions)}."
 
 
-def _interacting_names(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
+def _interaction_partners(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
     """Return the variables, in the order of their formulas, that some terms have interactions with.
 
     `terms` are these terms, None for all.

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -86,6 +86,16 @@ _UNITS_IN_LABELS = (
 _COLOURS_KEY = "colours"
 
 
+class _ValueSortKey(NamedTuple):
+    """Sort key of a value of a column: the first entry in which two values differ decides."""
+
+    summary_position: int
+    is_no_reference: bool
+    named_position: int
+    category_position: int
+    metric_position: int
+
+
 class Labels:
     """Labels and order of columns' values: those of a user, else those of the package.
 
@@ -108,15 +118,15 @@ class Labels:
         self, labels: "Mapping[str, Any] | Labels | None" = None, frame: pd.DataFrame | None = None
     ) -> None:
         #: Labels that a user gave for names and values in any column.
-        self._flat: dict[str, str] = {}
+        self._labels_of_any_column: dict[str, str] = {}
         #: Labels that a user gave for the values of one column.
-        self._columns: dict[str, dict[str, str]] = {}
+        self._value_labels_by_column: dict[str, dict[str, str]] = {}
         self.colours: dict[str, str] = {}
         self._units = _unit_by_metric(frame)
         self._human = _human_label(frame)
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
-        self._other_label = _has_labels_besides_0_and_1(frame)
+        self._has_other_labels = _has_labels_besides_0_and_1(frame)
         #: The variable whose values a column of marginal means has, of columns of numbers.
         self._variables_of_numbers = _variable_by_number_column(frame)
         #: Methods that stand first unless a user named them.
@@ -134,21 +144,21 @@ class Labels:
 
     def _warn_of_misspellings(self, frame: pd.DataFrame) -> None:
         """Warn if names that have a label or a colour are misspelled names of a frame."""
-        names = [*self._flat, *self._columns]
-        for labels_of_values in self._columns.values():
+        names = [*self._labels_of_any_column, *self._value_labels_by_column]
+        for labels_of_values in self._value_labels_by_column.values():
             names += labels_of_values
-        _warn_of_unknown([*names, *self.colours], frame)
+        _warn_of_unknown_names([*names, *self.colours], frame)
 
     def _take_over(self, labels: "Labels") -> None:
         """Take labels from other `Labels`; facts of the own frame outweigh those of theirs."""
-        self._flat = labels._flat
-        self._columns = labels._columns
+        self._labels_of_any_column = labels._labels_of_any_column
+        self._value_labels_by_column = labels._value_labels_by_column
         self.colours = labels.colours
         self._units = labels._units | self._units
         self._human = self._human or labels._human
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
-        self._shared = _shared_spellings(self._methods)
-        self._other_label = labels._other_label or self._other_label
+        self._ambiguous_spellings = _shared_spellings(self._methods)
+        self._has_other_labels = labels._has_other_labels or self._has_other_labels
         self._variables_of_numbers = labels._variables_of_numbers | self._variables_of_numbers
         self._ranks = labels._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
 
@@ -165,17 +175,19 @@ class Labels:
             if key == _COLOURS_KEY:
                 self.colours = _checked_colours(value)
             elif isinstance(value, Mapping):
-                self._columns[str(key)] = {_value_name(k): str(v) for k, v in value.items()}
+                self._value_labels_by_column[str(key)] = {_value_text(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
                 lists[str(key)] = value
             else:
-                self._flat[str(key)] = str(value)
-        self._shared = _shared_spellings(self._methods)
+                self._labels_of_any_column[str(key)] = str(value)
+        self._ambiguous_spellings = _shared_spellings(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
-            self._columns[column] = {_value_name(value): self.value(column, value) for value in values}
+            self._value_labels_by_column[column] = {
+                _value_text(value): self.value(column, value) for value in values
+            }
         self._methods = tuple(dict.fromkeys((*self.values_named_by_user("method"), *self._methods)))
-        self._shared = _shared_spellings(self._methods)
+        self._ambiguous_spellings = _shared_spellings(self._methods)
 
     def with_references(self, references: Iterable[str]) -> "Labels":
         """Return the same labels with some methods first, except for those that a user named."""
@@ -185,29 +197,29 @@ class Labels:
 
     def column(self, name: str) -> str:
         """Return the heading of a column, a covariate or a metric used as one."""
-        if name in self._flat:
-            return self._flat[name]
+        if name in self._labels_of_any_column:
+            return self._labels_of_any_column[name]
         if name == HUMAN and self._human:
             return self._human
         metric = registered_metric(name)
         if metric is not None:
             return metric.label
-        if name == "label" and self._other_label:
-            return _words_of_name(name)
-        return _COLUMNS.get(name) or _words_of_name(name)
+        if name == "label" and self._has_other_labels:
+            return _heading_from_name(name)
+        return _COLUMNS.get(name) or _heading_from_name(name)
 
     # sources of a label one after the other, the user's first
     def value(self, column: str, value: Hashable) -> str:  # noqa: C901
         """Return the label of one value of a column."""
         if value is None or value != value:
             return MISSING
-        text = _value_name(value)
-        if text in self._columns.get(column, {}):
-            return self._columns[column][text]
-        if text in self._flat:
-            return self._flat[text]
+        text = _value_text(value)
+        if text in self._value_labels_by_column.get(column, {}):
+            return self._value_labels_by_column[column][text]
+        if text in self._labels_of_any_column:
+            return self._labels_of_any_column[text]
         if column in self._variables_of_numbers and isinstance(value, Real):
-            return self._number_text(self._variables_of_numbers[column], value)
+            return self._equation_text(self._variables_of_numbers[column], value)
         if column == "metric":
             metric = registered_metric(text)
             label = text if metric is None else metric.label
@@ -220,14 +232,14 @@ class Labels:
             if text == HUMAN and self._human:
                 return self._human
             spelling = method_spelling(text)
-            if spelling is None or spelling in self._shared:
+            if spelling is None or spelling in self._ambiguous_spellings:
                 return text
             return spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text
 
-    def _number_text(self, variable: str, number: Real) -> str:
+    def _equation_text(self, variable: str, number: Real) -> str:
         """Return the value of a variable with its name and its unit: "Area = 1,712 mm²"."""
         unit = self.unit(variable)
         name = self.column(variable).removesuffix(f" ({unit})")
@@ -238,14 +250,14 @@ class Labels:
     def named_value(self, column: str, value: Hashable) -> str:
         """Return the label of a value with that of its column: "Task: Edema", of a number "Log area = 8"."""
         text = self.value(column, value)
-        if isinstance(value, Real) and text == self._number_text(column, value):
+        if isinstance(value, Real) and text == self._equation_text(column, value):
             return text
         return f"{self.column(column)}: {text}"
 
     def term(self, name: str) -> str:
         """Return the label of a term: a coefficient of agreement, or a term of a regression such as `a:b`."""
-        if name in self._flat:
-            return self._flat[name]
+        if name in self._labels_of_any_column:
+            return self._labels_of_any_column[name]
         if name in AGREEMENT:
             return AGREEMENT[name]
         variables = re.split(":(?! )", name)
@@ -268,7 +280,7 @@ class Labels:
 
     def values_named_by_user(self, column: str) -> tuple[str, ...]:
         """Return the values of a column that a user named."""
-        return tuple(self._columns.get(column, {}))
+        return tuple(self._value_labels_by_column.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
         """Return the distinct values in their order: those that a user named first, "Average" last.
@@ -283,19 +295,18 @@ class Labels:
         if column in _METRIC_COLUMNS:
             metrics = {name: position for position, name in enumerate(METRICS)}
 
-        def sort_key(value: Any) -> tuple[int, bool, int, int, int]:
-            text = _value_name(value)
-            is_first = column == "method" and text in self._references and text not in named
-            closing = 0
+        def sort_key(value: Any) -> _ValueSortKey:
+            text = _value_text(value)
+            is_reference = column == "method" and text in self._references and text not in named
+            summary_position = 0
             if text in SUMMARY_LABELS and text not in named:
-                closing = 1 + SUMMARY_LABELS.index(text)
-            named_position = named.get(text, len(named))
-            return (
-                closing,
-                not is_first,
-                named_position,
-                ranks.get(text, len(ranks)),
-                metrics.get(text, len(metrics)),
+                summary_position = 1 + SUMMARY_LABELS.index(text)
+            return _ValueSortKey(
+                summary_position=summary_position,
+                is_no_reference=not is_reference,
+                named_position=named.get(text, len(named)),
+                category_position=ranks.get(text, len(ranks)),
+                metric_position=metrics.get(text, len(metrics)),
             )
 
         are_texts = all(isinstance(value, str) for value in distinct)
@@ -342,7 +353,7 @@ def natural_sort_key(text: str) -> list[tuple[float, str]]:
     return key
 
 
-def _value_name(value: Hashable) -> str:
+def _value_text(value: Hashable) -> str:
     """Return the name of a value: its text, without decimals where it is a whole number.
 
     A column of whole numbers, such as seeds, has floats where some of its values are missing.
@@ -399,7 +410,7 @@ def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, names)))
 
 
-def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
+def _warn_of_unknown_names(keys: Sequence[str], frame: pd.DataFrame) -> None:
     """Warn of labels that look like misspelled names of a frame, and where none of them names any of it."""
     column_names = {str(column) for column in frame.columns}
     package_names = {*_COLUMNS, *METHODS, *METRICS, *SUMMARY_LABELS}
@@ -497,7 +508,7 @@ def _rank_by_category(values: object) -> dict[str, int]:
     """Return the position of each category of a Categorical, nothing for other values."""
     dtype = getattr(values, "dtype", None)
     categories = getattr(dtype, "categories", ())
-    return {_value_name(category): position for position, category in enumerate(categories)}
+    return {_value_text(category): position for position, category in enumerate(categories)}
 
 
 def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
@@ -518,7 +529,7 @@ def _human_label(frame: pd.DataFrame | None) -> str | None:
     return str(names[0])
 
 
-def _words_of_name(name: str) -> str:
+def _heading_from_name(name: str) -> str:
     """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay.
 
     A unit at its end stands in brackets: `area_mm2` -> "Area (mm²)".
@@ -527,5 +538,5 @@ def _words_of_name(name: str) -> str:
         return name
     quantity, _, ending = name.rpartition("_")
     if quantity and ending in _UNITS:
-        return f"{_words_of_name(quantity)} ({_UNITS[ending]})"
+        return f"{_heading_from_name(quantity)} ({_UNITS[ending]})"
     return name.replace("_", " ").capitalize()

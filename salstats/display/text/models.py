@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.estimates import Estimates
-from salstats.display.text.format import joined
+from salstats.display.text.format import capitalized, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     factors_of,
     group_text,
+    only_term_text,
     random_groups,
+    right_side_columns,
     right_side_text,
-    term_rows,
-    term_text,
-    variables_in,
+    term_table_rows,
     with_reference_rows,
 )
-from salstats.display.text.vocabulary import in_sentence
+from salstats.display.text.vocabulary import method_label_in_sentence
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.error_kinds import ERRORS
@@ -29,7 +29,7 @@ from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of models: "Linear mixed regression with random effects of case"."""
-    family_labels = [_family_label(str(family)) for family in estimates.distinct_values("family")]
+    family_labels = [_model_family_label(str(family)) for family in estimates.distinct_values("family")]
     groups: dict[tuple[str, ...], None] = {}
     for formula in estimates.distinct_values("formula"):
         groups |= dict.fromkeys(random_groups(str(formula)))
@@ -42,19 +42,14 @@ def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     text = text.strip()
     for correlation in estimates.distinct_values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
-    return _capitalized(text)
+    return capitalized(text)
 
 
-def _family_label(family: str) -> str:
+def _model_family_label(family: str) -> str:
     """Return the name of a family of models in print; a family of another package keeps its name."""
     if family not in FAMILIES:
         return family
     return FAMILIES[family].label
-
-
-def _capitalized(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def standard_errors_clause(estimates: Estimates) -> str:
@@ -85,27 +80,27 @@ def has_marginal_estimates(estimates: Estimates) -> bool:
     return bool(estimates.distinct_values("formula")) and bool(estimates.distinct_values("average"))
 
 
-def marginal_heading(estimates: Estimates, labels: Labels) -> str:
+def marginal_estimates_heading(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
-    name = _marginal_name(estimates, labels)
+    name = _marginal_estimates_name(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
     if not estimates.distinct_values("metric"):
         outcome = outcome_text(estimates, labels)
         if outcome:
             name = f"{outcome}, {name}"
-    return _capitalized(name)
+    return capitalized(name)
 
 
-def _marginal_name(estimates: Estimates, labels: Labels) -> str:
+def _marginal_estimates_name(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of marginal estimates: "mean", "difference from Edema", "marginal effect of Age"."""
     terms = estimates.distinct_values("term")
     if len(terms) == 1:
-        return f"marginal effect of {term_text(estimates, labels)}"
+        return f"marginal effect of {only_term_text(estimates, labels)}"
     if terms:
         return "marginal effect"
     reference_levels = estimates.distinct_values("reference_level")
     if len(reference_levels) == 1:
-        level = in_sentence(labels.value("reference_level", reference_levels[0]))
+        level = method_label_in_sentence(labels.value("reference_level", reference_levels[0]))
         return f"difference from {level}{scale_clause(estimates)}"
     if reference_levels:
         return f"difference{scale_clause(estimates)}"
@@ -134,12 +129,14 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
         return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
-    slope_labels = {row.term: f", {row.full_text}" for row in term_rows(estimates.with_frame(rows), labels)}
+    slope_labels = {
+        row.term: f", {row.full_text}" for row in term_table_rows(estimates.with_frame(rows), labels)
+    }
     slope_labels[INTERCEPT] = ""
     names = []
     for group, term in zip(rows["group"], rows["term"], strict=True):
         text = group_text(str(group).split(":"), labels)
-        names.append(f"{_capitalized(text)}{slope_labels[term]}")
+        names.append(f"{capitalized(text)}{slope_labels[term]}")
     deviations = rows.assign(
         metric=[formula.partition("~")[0].strip() for formula in rows["formula"]],
         group=names,
@@ -170,18 +167,18 @@ class TermNames(NamedTuple):
     reference_note: str
 
 
-def term_names(estimates: Estimates, models: Sequence[str], labels: Labels) -> TermNames:
-    """Return the names of terms; `models` are the columns whose values identify a model."""
+def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) -> TermNames:
+    """Return the names of terms; `model_keys` are the columns whose values identify a model."""
     names = {}
     reference_levels = []
     factor = ""
     terms = set(estimates.distinct_values("term"))
-    for row in term_rows(with_reference_rows(estimates, models), labels):
+    for row in term_table_rows(with_reference_rows(estimates, model_keys), labels):
         if row.term is None:
             factor = row.text
         elif row.term not in terms:
             reference_levels.append(f"{row.text} ({factor})")
-        elif row.level:
+        elif row.is_level:
             names[row.term] = (factor, row.text)
         else:
             names[row.term] = (row.text, "")
@@ -207,7 +204,7 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
     return f"{text}{average}{standard_errors_clause(estimates)}"
 
 
-def marginal_note(estimates: Estimates, labels: Labels) -> str:
+def marginal_estimates_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates are of."""
     if not has_marginal_estimates(estimates):
         return ""
@@ -234,24 +231,24 @@ def _average_text(estimates: Estimates, average: str) -> str:
         texts.append("levels of other factors count alike")
     if numbers:
         variables = "numbers"
-        if _number_columns(estimates):
+        if _numeric_model_variable_columns(estimates):
             variables = "other numbers"
         texts.append(f"{variables} are held at their mean")
     return ", ".join(texts)
 
 
-def _level_columns(estimates: Estimates) -> list[str]:
+def _model_variable_columns(estimates: Estimates) -> list[str]:
     """Return the columns of a frame of marginal estimates that are variables of its models."""
     variables: set[str] = set()
     for formula in estimates.distinct_values("formula"):
-        variables |= set(variables_in(str(formula)))
+        variables |= set(right_side_columns(str(formula)))
     return [key for key in estimates.keys if key in variables]
 
 
-def _number_columns(estimates: Estimates) -> list[str]:
+def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
     """Return the columns of numbers at which marginal estimates are."""
     columns = []
-    for column in _level_columns(estimates):
+    for column in _model_variable_columns(estimates):
         if pd.api.types.is_numeric_dtype(estimates.frame[column]):
             columns.append(column)
     return columns
@@ -265,7 +262,7 @@ def single_number_columns(estimates: Estimates, named_columns: Collection[str | 
     if not has_marginal_estimates(estimates):
         return []
     columns = []
-    for column in _number_columns(estimates):
+    for column in _numeric_model_variable_columns(estimates):
         if column not in named_columns and not estimates.varies(column):
             columns.append(column)
     return columns
@@ -292,13 +289,13 @@ def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
                 numbers |= set(variable.columns)
             if is_factor or variable.is_column:
                 factors |= set(variable.columns)
-    levels = set(_level_columns(estimates))
+    levels = set(_model_variable_columns(estimates))
     return _AveragedVariables(factors - levels, numbers - levels)
 
 
 def count_of_models(estimates: Estimates) -> int:
     """Return the number of models that coefficients or marginal estimates are of."""
-    levels = [*_level_columns(estimates), "reference_level"]
+    levels = [*_model_variable_columns(estimates), "reference_level"]
     columns = [key for key in estimates.keys if key not in levels]
     columns += estimates.existing(("formula", "reference"))
     return len(estimates.frame[list(dict.fromkeys(columns))].drop_duplicates())

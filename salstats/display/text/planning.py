@@ -12,7 +12,7 @@ from salstats.display.text.format import (
     counted,
     fixed_text,
     joined,
-    level_text,
+    level_text_without_sign,
     noun,
 )
 from salstats.display.text.labels import Labels
@@ -69,7 +69,7 @@ def _percent_sign(term: object) -> str:
     return "%" if term == "percent_decrease" else ""
 
 
-def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
+def text_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the properties in which a curve differs from others of its group: "6 readers, effect −0.05"."""
     first = rows.iloc[0]
     texts = []
@@ -163,7 +163,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     for rows in curves:
         curve_phrase = ""
         if len(curves) > 1:
-            curve_phrase = _curve_phrase(rows, frame, names)
+            curve_phrase = _phrase_distinguishing_curve(rows, frame, names)
         if n_needed_text(rows) == NONE:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
@@ -199,10 +199,12 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
 def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     """Return the goal of a plan and the share of studies that reach it: "80% power to show ..."."""
     first = plan.iloc[0]
-    target = f"{level_text(first['target'])}%"
+    target = f"{level_text_without_sign(first['target'])}%"
     if first["goal"] == "width":
         # the name may end with the comma of an insertion: "difference, averaged over readers,"
-        interval = f"a {level_text(first['level'])}% interval of the {effect_name.removesuffix(',')}"
+        interval = (
+            f"a {level_text_without_sign(first['level'])}% interval of the {effect_name.removesuffix(',')}"
+        )
         widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
@@ -233,19 +235,19 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
         details.append(counted(n_units, str(first["unit"])))
     limits = n_needed_limits_text(rows)
     if limits:
-        limits_detail = f"{level_text(LIMITS_LEVEL)}% limits {limits}"
+        limits_detail = f"{level_text_without_sign(LIMITS_LEVEL)}% limits {limits}"
         if details:
             # after the number of units
             limits_detail += " cases"
         details.append(limits_detail)
     if has_several_tests(plan):
-        details.append(label_of_test(_planned_test(rows)))
+        details.append(label_of_test(_test_at_needed_cases(rows)))
     if not details:
         return text
     return f"{text} ({'; '.join(details)})"
 
 
-def _planned_test(rows: pd.DataFrame) -> object:
+def _test_at_needed_cases(rows: pd.DataFrame) -> object:
     """Return the test of the planned number of cases that is nearest to the number that a curve needs."""
     n_needed = rows["n_needed"].iloc[0]
     n_cases = rows["n_cases"].astype("float64")
@@ -256,12 +258,12 @@ def _planned_test(rows: pd.DataFrame) -> object:
     return rows["test"].iloc[int(nearest)]
 
 
-def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
+def _phrase_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
     """Return the properties in which a curve differs from all others: " with 6 readers for Grad-CAM"."""
     first = rows.iloc[0]
     varying = [column for column in grouping_columns_of(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
-    text = curve_text(rows, plan)
+    text = text_distinguishing_curve(rows, plan)
     phrase = ""
     if text:
         phrase = f" with {text}"
@@ -287,7 +289,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
         return f"by the {distribution} distribution{spread}{inference}"
     error = fixed_text(100 * plan["mc_error"].max(), 1)
     details = f"Monte-Carlo standard error at most {error} percentage points"
-    analysis = _analysis_label(plan)
+    analysis = _interval_or_test_label(plan)
     if analysis:
         details = f"{analysis}; {details}"
     return (
@@ -296,7 +298,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
     )
 
 
-def _analysis_label(plan: pd.DataFrame) -> str:
+def _interval_or_test_label(plan: pd.DataFrame) -> str:
     """Return the interval or the test of simulated studies, "" where rows have different tests."""
     if has_several_tests(plan):
         return ""

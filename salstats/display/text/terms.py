@@ -42,14 +42,14 @@ class TermRow:
         Text of the row.
     full_text : str
         Name of the term where it stands without a heading: "Task: Edema".
-    level : bool
+    is_level : bool
         Whether the row is a level below a heading.
     """
 
     term: str | None
     text: str
     full_text: str
-    level: bool = False
+    is_level: bool = False
 
 
 @lru_cache(maxsize=512)
@@ -82,7 +82,7 @@ def group_text(groups: Sequence[str], labels: Labels) -> str:
     return TIMES.join(labels.column(column).lower() for column in groups)
 
 
-def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
+def right_side_columns(formula: str, terms: Sequence[str] | None = None) -> list[str]:
     """Return the columns on a formula's right side, or those that some of its terms are made of."""
     columns_of_factor = {}
     for factors in factors_of(formula):
@@ -164,8 +164,11 @@ def model_text(formula: str, outcome: str, labels: Labels) -> str:
     return f"{outcome} ~ {right_side_text(formula, labels)}"
 
 
-def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimates:
-    """Return terms with a row without numbers for each reference level, before its levels."""
+def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Estimates:
+    """Return terms with a row without numbers for each reference level, before its levels.
+
+    `model_keys` are the columns whose values identify a model.
+    """
     if not estimates.distinct_values("reference_level"):
         return estimates
     frame = estimates.frame
@@ -182,7 +185,7 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
         terms.append(f"{variable.name}{level_text}")
     # where the level in a term is not known, neither is the name of the factor
     has_level = [variable.level != "" for variable in variables]
-    references = levels.assign(term=terms)[has_level].drop_duplicates([*models, "term"])
+    references = levels.assign(term=terms)[has_level].drop_duplicates([*model_keys, "term"])
     rows = pd.concat([references, frame])
     # only joined rows lose their cells: pandas 2 warns of joining columns without any
     is_reference = np.arange(len(rows)) < len(references)
@@ -192,7 +195,7 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
     return estimates.with_frame(rows.sort_index(kind="stable"))
 
 
-def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
+def term_table_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
     frame = estimates.frame
     formula_of: dict[str, str] = {}
@@ -227,7 +230,7 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
             positions[level_rows[level].term] = position
     rows: list[TermRow] = []
     for heading, members in rows_by_heading.items():
-        if members[0].level:
+        if members[0].is_level:
             rows.append(TermRow(None, heading, full_text=heading))
         rows += sorted(members, key=lambda row: positions.get(row.term, 0))
     return rows
@@ -274,9 +277,9 @@ def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
     return [term_variables(str(term), formula, factor_levels) for term, formula in terms_and_formulas]
 
 
-def term_text(estimates: Estimates, labels: Labels) -> str:
+def only_term_text(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the only term of estimates: "Area, per 1,000 mm²"."""
-    return term_rows(estimates, labels)[-1].full_text
+    return term_table_rows(estimates, labels)[-1].full_text
 
 
 def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
@@ -295,7 +298,7 @@ def normalized_covariates_note(estimates: Estimates, labels: Labels) -> str:
     if not estimates.distinct_values("normalized"):
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
-    names = [row.full_text for row in term_rows(normalized, labels)]
+    names = [row.full_text for row in term_table_rows(normalized, labels)]
     if not names:
         return ""
     return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}."
@@ -380,7 +383,7 @@ def _row_and_heading(
     full_text = f"{heading}: {text}"
     if len(variables) > 1:
         full_text = f"{text}{per_text}"
-    return TermRow(term, text, full_text, level=True), f"{heading}{per_text}"
+    return TermRow(term, text, full_text, is_level=True), f"{heading}{per_text}"
 
 
 def _per_units_text(variables: Sequence[TermVariable], n_units: float | None, labels: Labels) -> str:

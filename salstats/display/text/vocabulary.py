@@ -135,7 +135,7 @@ ABBREVIATIONS = {
 }
 
 
-def limits_name(terms: Iterable[object]) -> str:
+def limits_name_without_level(terms: Iterable[object]) -> str:
     """Return the name of limits behind their level: "CI", or "of replicates"."""
     if {str(term) for term in terms} <= _OF_REPLICATES:
         return "of replicates"
@@ -156,7 +156,7 @@ def inference_population_text(values: Iterable[Any]) -> str:
     return ""
 
 
-def in_sentence(label: str) -> str:
+def method_label_in_sentence(label: str) -> str:
     """Return a method's label as it stands inside a sentence."""
     if label in _COMMON_NOUNS:
         return label.lower()

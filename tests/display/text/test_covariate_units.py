@@ -9,7 +9,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import term_rows, term_text
+from salstats.display.text.terms import only_term_text, term_table_rows
 from salstats.stats.models.design import INTERCEPT
 
 COLUMNS = ["estimate", "std_error", "conf_low", "conf_high"]
@@ -104,19 +104,19 @@ def test_the_outcome_with_the_smallest_coefficients_decides():
 )
 def test_the_label_has_the_number_of_units_and_the_unit(column, labels, text):
     estimates = per_covariate_units(terms(term=column, formula=f"iou ~ {column}"))
-    assert term_text(estimates, Labels(labels)) == text
+    assert only_term_text(estimates, Labels(labels)) == text
 
 
 def test_the_heading_of_an_interaction_has_the_units_of_its_levels(scores):
     estimates = per_covariate_units(read_estimates(ss.regress(scores, "iou ~ area_mm2 * task")))
-    rows = term_rows(estimates, Labels())
+    rows = term_table_rows(estimates, Labels())
     headings = [row.text for row in rows if row.term is None]
     assert headings == ["Task", "Area × Task, per 1,000 mm²"]
     level = next(row for row in rows if row.term == "area_mm2:taskEdema")
     assert (level.text, level.full_text) == ("Area × Edema", "Area × Edema, per 1,000 mm²")
     # products of numbers have no unit that is written
     product = terms(term="area_mm2:age", formula="iou ~ area_mm2:age")
-    assert term_text(per_covariate_units(product), Labels()) == "Area (mm²) × Age, per 1,000"
+    assert only_term_text(per_covariate_units(product), Labels()) == "Area (mm²) × Age, per 1,000"
 
 
 def test_tables_and_figures_show_the_same_numbers(scores):
@@ -135,7 +135,7 @@ def test_tables_and_figures_show_the_same_numbers(scores):
     assert "Area, per 10,000 mm²" in forest.labels.x
 
     slopes = record_of(ss.table_estimates(fit.slopes("area_mm2")))
-    assert "Area, per 10,000 mm²" in slopes.columns[-1].heading
+    assert any("Area, per 10,000 mm²" in column.heading for column in slopes.columns)
 
 
 def test_the_frame_stays_as_it_is(scores):

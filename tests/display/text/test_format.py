@@ -28,7 +28,7 @@ from salstats.display.text.format import (
     plural,
     reported_p,
     row_p_text,
-    short_level_text,
+    short_level_text_without_sign,
     star_note,
     star_text,
     unbroken,
@@ -255,7 +255,7 @@ def test_stars_are_defined_with_their_divisor_and_their_adjustment():
 
 
 def test_levels_with_many_digits_have_two_decimals():
-    assert [short_level_text(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
+    assert [short_level_text_without_sign(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
         "95", "99.9", "99.99", "99.79",
     ]  # fmt: skip
 

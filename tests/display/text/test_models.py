@@ -9,8 +9,8 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
     has_marginal_estimates,
-    marginal_heading,
-    marginal_note,
+    marginal_estimates_heading,
+    marginal_estimates_note,
     model_kind_text,
     model_note,
     outcome_text,
@@ -92,14 +92,17 @@ def marginal(**columns):
     ],
 )
 def test_a_heading_names_the_outcome_and_the_kind_of_marginal_estimate(columns, text):
-    assert marginal_heading(marginal(**columns), Labels({"prob": "Confidence"})) == text
+    assert marginal_estimates_heading(marginal(**columns), Labels({"prob": "Confidence"})) == text
 
 
 def test_several_slopes_or_reference_levels_are_not_named_singly():
     common = {"formula": "prob ~ age", "average": "rows", "metric": "iou"}
-    assert marginal_heading(read({"term": "age"}, {"term": "size"}, **common), LABELS) == "Marginal effect"
+    assert (
+        marginal_estimates_heading(read({"term": "age"}, {"term": "size"}, **common), LABELS)
+        == "Marginal effect"
+    )
     levels = read({"reference_level": "a"}, {"reference_level": "b"}, **common)
-    assert marginal_heading(levels, LABELS) == "Difference"
+    assert marginal_estimates_heading(levels, LABELS) == "Difference"
 
 
 def test_estimates_are_marginal_only_with_a_formula_and_an_average():
@@ -111,9 +114,9 @@ def test_estimates_are_marginal_only_with_a_formula_and_an_average():
 def test_notes_name_sides_averages_and_errors_of_models():
     columns = {"family": "gaussian", "formula": "iou ~ age", "errors": "classical"}
     assert model_note(read(**columns), LABELS) == "Linear regression, on Age; classical standard errors."
-    assert marginal_note(read(**columns), LABELS) == ""
-    over_rows = marginal_note(read(**columns, average="rows"), LABELS)
-    over_grid = marginal_note(read(**columns, average="grid"), LABELS)
+    assert marginal_estimates_note(read(**columns), LABELS) == ""
+    over_rows = marginal_estimates_note(read(**columns, average="rows"), LABELS)
+    over_grid = marginal_estimates_note(read(**columns, average="grid"), LABELS)
     start, end = "Linear regression, on Age; ", "; classical standard errors."
     for note, phrase in ((over_rows, "rows of the model"), (over_grid, "other factors count alike")):
         assert note.startswith(start)
@@ -140,7 +143,7 @@ def test_notes_name_sides_averages_and_errors_of_models():
     ],
 )
 def test_numbers_at_their_mean_are_those_without_a_column(formula, levels, factors_count_alike, numbers):
-    note = marginal_note(read(levels | {"formula": formula}, average="grid"), LABELS)
+    note = marginal_estimates_note(read(levels | {"formula": formula}, average="grid"), LABELS)
     assert ("levels of other factors count alike" in note) == factors_count_alike
     assert ("held at their mean" in note) == bool(numbers)
     if numbers:

@@ -9,10 +9,10 @@ from salstats.display.text.terms import (
     TermVariable,
     factors_of_rows,
     normalized_covariates_note,
+    right_side_columns,
     right_side_text,
-    term_rows,
+    term_table_rows,
     term_variables,
-    variables_in,
     with_reference_rows,
 )
 
@@ -48,8 +48,8 @@ def test_levels_stand_below_their_factor_after_the_reference():
     with_references = with_reference_rows(estimates, ["method", "formula"])
     assert with_references.frame["term"].tolist() == ["taskAtelectasis", "taskEdema", "elongation"]
     assert with_references.has_estimate.tolist() == [False, True, True]
-    rows = term_rows(with_references, Labels())
-    assert [(row.text, row.level) for row in rows] == [
+    rows = term_table_rows(with_references, Labels())
+    assert [(row.text, row.is_level) for row in rows] == [
         ("Task", False), ("Atelectasis", True), ("Edema", True), ("Elongation", False),
     ]  # fmt: skip
     assert rows[2].full_text == "Task: Edema"
@@ -74,16 +74,16 @@ def test_a_covariate_that_runs_from_0_to_1_has_no_unit():
     labels = Labels({"age": "Age (years)", "prob": "Confidence (ResNet)"})
     names = ("area_mm2", "age", "prob")
     normalized = terms(*names, normalized=[True, True, True])
-    assert [row.text for row in term_rows(normalized, labels)] == ["Area", "Age", "Confidence (ResNet)"]
-    measured = term_rows(terms(*names), labels)
+    assert [row.text for row in term_table_rows(normalized, labels)] == ["Area", "Age", "Confidence (ResNet)"]
+    measured = term_table_rows(terms(*names), labels)
     assert [row.text for row in measured] == ["Area (mm²)", "Age (years)", "Confidence (ResNet)"]
 
 
 def test_the_right_side_of_a_formula_is_written_in_labels():
     assert right_side_text(FORMULA, Labels()) == "Task + Elongation"
     assert right_side_text("y ~ (1 ||", Labels()) == "(1 ||"
-    assert variables_in(FORMULA) == ["task", "elongation"]
-    assert variables_in(FORMULA, ["taskEdema"]) == ["task"]
+    assert right_side_columns(FORMULA) == ["task", "elongation"]
+    assert right_side_columns(FORMULA, ["taskEdema"]) == ["task"]
 
 
 def test_a_reference_level_of_whole_numbers_has_no_decimals_after_a_file():

@@ -6,9 +6,9 @@ from salstats.display.text.vocabulary import (
     CONTRASTS,
     INFERENCE,
     TERMS,
-    in_sentence,
     inference_population_text,
-    limits_name,
+    limits_name_without_level,
+    method_label_in_sentence,
 )
 from salstats.stats.engine.fixed_factors import THESE_READERS
 
@@ -17,7 +17,7 @@ from salstats.stats.engine.fixed_factors import THESE_READERS
     ("terms", "name"), [(["rank"], "of replicates"), (["mean"], "CI"), (["rank", "mean"], "CI")]
 )
 def test_limits_of_ranks_alone_are_no_confidence_interval(terms, name):
-    assert limits_name(terms) == name
+    assert limits_name_without_level(terms) == name
 
 
 def test_populations_are_named_where_all_estimates_have_the_same_kind():
@@ -34,5 +34,5 @@ def test_contrasts_have_a_singular_and_a_plural():
 
 
 def test_common_nouns_lose_their_capital_in_a_sentence():
-    assert in_sentence("Human benchmark") == "human benchmark"
-    assert in_sentence("Grad-CAM") == "Grad-CAM"
+    assert method_label_in_sentence("Human benchmark") == "human benchmark"
+    assert method_label_in_sentence("Grad-CAM") == "Grad-CAM"
