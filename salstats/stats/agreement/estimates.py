@@ -110,7 +110,7 @@ def agreement(  # noqa: C901
         As for `summarize`; one rater; a rater of one case; `over` in `by`; several readings of a case for a
         `kind` that allows one; a unit that splits a case; categories for a kind of continuous scores, or
         continuous scores for a kind of categories; an option of another kind; missing readings with an
-        `interval` that needs all.
+        `interval` that needs all, or several readings of a case with one of independent pairs.
 
     Warns
     -----
@@ -305,6 +305,14 @@ def _results(
                     Setting("interval", interval.name),
                     f" needs every reading, and {group_readings.label} lacks some",
                     hint="the default interval takes gaps; or leave out the cases that have them",
+                )
+            if interval.name in record.single and np.bincount(readings.cases).max(initial=0) > 1:
+                raise ValueRangeError(
+                    Setting("interval", interval.name),
+                    f" takes one reading of a case by each {design.over}, and ",
+                    group_readings.label,
+                    " has several",
+                    hint="the default interval takes several; or average them first",
                 )
             n = int((~np.isnan(readings.values)).sum())
             result = _AgreementResult(

@@ -44,6 +44,8 @@ class Agreement:
     repeated: bool = False
     #: Intervals for which every rater must have read every case.
     complete: tuple[str, ...] = ()
+    #: Intervals of independent pairs, for which every rater may have read a case only once.
+    single: tuple[str, ...] = ()
     #: Parameter of `agreement` that chooses a variant.
     option: str = ""
     #: Values of that parameter; the first is the default.
@@ -117,14 +119,14 @@ RECORDS = (
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
         _jackknife_entry(concordance.concordance) | {"lin": concordance.lin_concordance},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
-        pairs=True, repeated=True,
+        pairs=True, repeated=True, single=("lin",),
     ),
     Agreement(
         "bland-altman", "limits of agreement", CONTINUOUS,
         {"bias": "Bias", "loa_low": "Lower limit of agreement", "loa_high": "Upper limit of agreement"},
         {"jackknife": bland_altman.jackknife_limits, "bland-altman": bland_altman.bland_altman_limits},
         "Bland and Altman 1999, doi:10.1177/096228029900800204; 2007, doi:10.1080/10543400701329422",
-        pairs=True, repeated=True, option="linked",
+        pairs=True, repeated=True, single=("bland-altman",), option="linked",
     ),
 )  # fmt: skip
 KINDS = {record.name: record for record in RECORDS}

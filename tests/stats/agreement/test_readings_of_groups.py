@@ -44,6 +44,11 @@ def test_repeats_are_for_limits_of_agreement(values, reference):
     ):
         ss.agreement(long, over="method")
     assert len(ss.agreement(long, over="method", kind="ccc")) == 1
+    # intervals of independent pairs
+    for kind, interval in (("bland-altman", "bland-altman"), ("ccc", "lin")):
+        with raises(ValueRangeError, option="interval", value=interval, match="by each method"):
+            ss.agreement(long, over="method", kind=kind, interval=interval)
+        ss.agreement(long[long["seed"] == 0], over="method", kind=kind, interval=interval)
 
 
 @pytest.mark.parametrize(
