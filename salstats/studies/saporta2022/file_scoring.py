@@ -21,7 +21,7 @@ from salstats.readers.background_images import check_images
 from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
-from salstats.scoring.masking import mask_rule, value_of
+from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_of
 from salstats.studies.declarations import Need
 from salstats.studies.options import (
     SERIES,
@@ -204,7 +204,9 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
     if tuning.cutoffs is not None:
         cut_off_source = "given" if "cutoff" in mask_options else "tuned"
         if main is not None:
-            main_cutoffs = {(task, main.method): prob for task, prob in tuning.cutoffs.items()}
+            main_cutoffs: dict[Key, float] = {
+                (task, main.method): prob for task, prob in tuning.cutoffs.items()
+            }
             full = empty_masks_below_cutoffs(uncut, main_cutoffs)
     tuned = None
     if tuning.thresholds is not None:
@@ -395,7 +397,19 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     return _without_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
-def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+def series_of_rows(scores: pd.DataFrame) -> list[Series]:
+    """Return the method, model and seed of each row of a scores frame."""
+    names = []
+    for column in ("method", "model", "seed"):
+        if column in scores:
+            texts = scores[column].astype(TEXT).astype(object)
+            names.append(texts.where(texts.notna(), None).to_list())
+        else:
+            names.append([None] * len(scores))
+    return [Series(*row_names) for row_names in zip(*names, strict=True)]
+
+
+def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.DataFrame:
     """Return IoU on the full slice with masks empty below a probability, as `score(cutoff=)` computes it.
 
     Parameters
@@ -403,14 +417,17 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: Mapping[tuple[str, st
     full : DataFrame
         Scores on the full slice with the masks as they are.
     cutoffs : mapping of (str, str) to float
-        Probability by task and method; masks of people are never emptied.
+        Probability by task and method or series, None for any; masks of people are never emptied.
     """
     rows = full[full["metric"] == "iou"].reset_index(drop=True)
     # The cut-off of each row, NaN where it has none.
     row_cutoffs = np.full(len(rows), np.nan)
-    for i, (task, method) in enumerate(zip(rows["task"], rows["method"], strict=True)):
-        if method != HUMAN:
-            row_cutoffs[i] = cutoffs.get((task, method), np.nan)
+    for i, (task, series) in enumerate(zip(rows["task"], series_of_rows(rows), strict=True)):
+        cutoff = None
+        if series.method != HUMAN:
+            cutoff = value_of(cutoffs, task, series)
+        if cutoff is not None:
+            row_cutoffs[i] = cutoff
     has_cutoff = ~np.isnan(row_cutoffs)
     prob = np.full(len(rows), np.nan)
     if "prob" in rows:

@@ -20,7 +20,12 @@ from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import Key, value_of
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
-from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs, inference_of, true_positive
+from salstats.studies.saporta2022.file_scoring import (
+    empty_masks_below_cutoffs,
+    inference_of,
+    series_of_rows,
+    true_positive,
+)
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
 from salstats.studies.saporta2022.study_frames import (
     AS_SCORED,
@@ -45,7 +50,7 @@ from salstats.studies.saporta2022.study_frames import (
     check_positives,
 )
 from salstats.studies.score_tables import ScoreTableOptions, read_score_tables
-from salstats.study import HUMAN, Series
+from salstats.study import HUMAN
 
 #: The need of a folder of files -> the same need in words of tables of scores.
 IN_TABLES: dict[Need, Need] = {
@@ -97,7 +102,7 @@ class SlicedScores:
     full: pd.DataFrame
     #: Features of `labels_and_features_of`.
     features: pd.DataFrame
-    #: Probability cut-offs by task and method, None for any; empty without the option.
+    #: Probability cut-offs by task and method or series, None for any; empty without the option.
     cutoffs: dict[Key, float]
 
     @property
@@ -133,7 +138,7 @@ class SlicedScores:
         cut_off_source = AS_SCORED
         if self.cutoffs:
             cut_off_source = "given"
-            full = empty_masks_below_cutoffs(full, self._cutoffs_of_methods())
+            full = empty_masks_below_cutoffs(full, self.cutoffs)
         return StudyFrames(
             scores=self.true_positive,
             full=full,
@@ -143,17 +148,6 @@ class SlicedScores:
             available=self.available,
             inference=inference_of(options),
         )
-
-    def _cutoffs_of_methods(self) -> dict[tuple[str, str], float]:
-        """Return the cut-off of each task and saliency method that has one."""
-        methods = {str(name) for name in self.full["method"]} - {HUMAN}
-        cutoffs = {}
-        for task in self.full["task"].unique():
-            for method in sorted(methods):
-                value = value_of(self.cutoffs, task, Series(method))
-                if value is not None:
-                    cutoffs[task, method] = value
-        return cutoffs
 
 
 def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
@@ -450,9 +444,10 @@ def _add_labels(full: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, float]:
-    """Read cut-offs by task and method, None for all: N, FILE, METHOD=N or METHOD=FILE; a file is by task.
+    """Read cut-offs by task and method or series, None for all: N, FILE, METHOD=N or METHOD=FILE.
 
-    They are checked against the methods of the full slice.
+    A file has a cut-off for each task. METHOD may be METHOD:MODEL. Methods and tasks are checked against the
+    full slice.
     """
     given = values_by_option_and_method(cutoff=texts).get("cutoff", {})
     if isinstance(given, str):
@@ -464,7 +459,8 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
         except ValueError:
             for (task, file_method), number in read_thresholds(Path(text), what="cutoff").items():
                 cutoffs[task, file_method or method] = number
-    methods = sorted({str(name) for name in full["method"]} - {HUMAN})
+    all_series = [series for series in series_of_rows(full) if series.method != HUMAN]
+    methods = sorted({series.method for series in all_series} | {str(series) for series in all_series})
     for (_, method), value in cutoffs.items():
         if method is not None and method not in methods:
             raise SalstatsError(
@@ -475,7 +471,22 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
             )
         if not 0 <= value <= 1:
             raise ValueRangeError(Setting("cutoff"), f" must lie between 0 and 1; got {value!r}", value=value)
+    _check_every_task_has_a_cutoff(cutoffs, full)
     return cutoffs
+
+
+def _check_every_task_has_a_cutoff(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
+    """Raise an error where a method has a cut-off for some tasks of the full slice and none for another."""
+    for task, series in dict.fromkeys(zip(full["task"], series_of_rows(full), strict=True)):
+        names = {None, series.method, str(series)}
+        tasks = {key_task for key_task, method in cutoffs if method in names}
+        if series.method != HUMAN and tasks and value_of(cutoffs, task, series) is None:
+            raise SalstatsError(
+                Setting("cutoff"),
+                f" has no value for task {task!r}, method {str(series)!r}",
+                hint=f"it has values for tasks {quoted(sorted(map(str, tasks)))}",
+                value=task,
+            )
 
 
 def _check_can_cut(full: pd.DataFrame) -> None:

@@ -131,6 +131,29 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
         read_slices(scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"]))
 
 
+def test_a_cut_off_of_a_model_empties_the_masks_of_that_model(scores, full):
+    both = pd.concat([full.assign(model="a"), full.assign(model="b")], ignore_index=True)
+    given = read_slices(scores, options_of(full_scores=[both], cutoff=[f"{METHOD}=0.1,{METHOD}:b=0.4"]))
+    got = given.frames(options_of()).full
+    for model, cutoff in (("a", 0.1), ("b", 0.4)):
+        cutoffs = {(None, METHOD): cutoff}
+        expected = empty_masks_below_cutoffs(full, cutoffs)["score"]
+        np.testing.assert_array_equal(got.loc[got["model"] == model, "score"], expected)
+
+
+def test_a_file_of_cut_offs_has_every_task_of_its_methods(scores, full, tmp_path):
+    file = tmp_path / "cutoffs.csv"
+    file.write_text(f"task,cutoff\n{TASKS[0]},0.4\n")
+    for cutoff in (str(file), f"{METHOD}={file}"):
+        with raises(
+            SalstatsError, option="cutoff", value=TASKS[1], hint=f"it has values for tasks '{TASKS[0]}'"
+        ):
+            read_slices(scores, options_of(full_scores=[full], cutoff=[cutoff]))
+    of_one_task = full[full["task"] == TASKS[0]].reset_index(drop=True)
+    given = read_slices(scores, options_of(full_scores=[of_one_task], cutoff=[str(file)]))
+    assert given.cutoffs == {(TASKS[0], None): 0.4}
+
+
 @pytest.mark.parametrize(
     ("cutoff", "kind", "value"),
     [
