@@ -11,14 +11,16 @@ from salstats.display.tables.widths import (
     PageLayout,
     Paper,
     parts_with_layouts,
-    text_width,
+    text_width_em,
     word_pieces,
 )
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than
 #: the one that widths are measured by.
-PAPER = Paper(line_widths=(345.0, 550.0), gaps={9: 6.0, 8: 4.0, 7: 2.0}, type_scale=1.1)
+PAPER = Paper(
+    line_widths_points=(345.0, 550.0), gap_points_by_type_size={9: 6.0, 8: 4.0, 7: 2.0}, type_scale=1.1
+)
 #: LaTeX's commands for size of type, by size in points.
 _TYPE_COMMANDS = {9: "small", 8: "footnotesize", 7: "scriptsize"}
 #: Size of type of notes in points.
@@ -52,7 +54,7 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
     parts = parts_with_layouts(rows, PAPER)
     first_part, layout = parts[0]
     # the height of an upright page is the width of a turned one, and the other way round
-    page_height = PAPER.line_width(turned=not layout.turned)
+    page_height = PAPER.line_width_points(turned=not layout.turned)
     if len(parts) == 1 and _height_points(first_part, layout) <= page_height:
         lines = _one_page_table(first_part, layout, label)
     else:
@@ -90,8 +92,8 @@ def _height_points(rows: TableRows, layout: PageLayout) -> float:
     table_height = (n_lines * _STRETCH + n_gaps / 2) * layout.points * _LEADING
     n_text_lines = 0
     for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes):
-        width = text_width(text) * _NOTES_PT * PAPER.type_scale
-        n_text_lines += ceil(width / layout.line_width)
+        width = text_width_em(text) * _NOTES_PT * PAPER.type_scale
+        n_text_lines += ceil(width / layout.line_width_points)
     return table_height + n_text_lines * _NOTES_PT * _LEADING
 
 
@@ -147,7 +149,7 @@ def _type_commands(layout: PageLayout) -> list[str]:
     return [
         f"\\{_TYPE_COMMANDS[layout.points]}",
         f"\\renewcommand{{\\arraystretch}}{{{_STRETCH}}}",
-        f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}",
+        f"\\setlength{{\\tabcolsep}}{{{layout.gap_points:g}pt}}",
     ]
 
 
@@ -192,7 +194,7 @@ def _column_type(
     """Return the specification of columns side by side: one letter, or a share of the line if text wraps."""
     if not wraps:
         return align[0]
-    share = layout.width_of(column, n_columns) / layout.line_width
+    share = layout.width_points(column, n_columns) / layout.line_width_points
     # paragraphs whose last (b) or first (p) line stands on the line of the row
     column_type = "b" if at_bottom else "p"
     return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{column_type}{{{share:.4f}\\linewidth}}"

@@ -30,11 +30,11 @@ _PAD = 4.0
 #: Width of the page between its margins in fiftieths of a percent, as Word writes it.
 _WHOLE_LINE = 5000
 PAPER = Paper(
-    line_widths=(
+    line_widths_points=(
         (_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4,
         (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4,
     ),
-    gaps=dict.fromkeys((9, 8, 7), _PAD),
+    gap_points_by_type_size=dict.fromkeys((9, 8, 7), _PAD),
     # a reader may have no Arial: the numbers of DejaVu Sans are wider by a seventh, those of Calibri and
     # Times narrower
     type_scale=1.2,
@@ -154,7 +154,7 @@ def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
     Its width is a share of the line, and those of its columns are preferred ones: Word makes a column wider
     whose numbers need more in the font that it has.
     """
-    widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
+    widths = [_width_twips(layout, column) for column in range(len(layout.column_widths_em))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
     caption = ""
     if title:
@@ -210,12 +210,12 @@ def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
 def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
     """Return the width of columns side by side with the space at their sides, in twentieths of a point."""
     columns = range(start, start + n_columns)
-    return sum(int(20 * (layout.width_of(column) + 2 * _PAD)) for column in columns)
+    return sum(int(20 * (layout.width_points(column) + 2 * _PAD)) for column in columns)
 
 
 def _line_share(width_twips: int, layout: PageLayout) -> int:
     """Return a width as a share of the line, in fiftieths of a percent."""
-    return round(_WHOLE_LINE * width_twips / (20 * layout.line_width))
+    return round(_WHOLE_LINE * width_twips / (20 * layout.line_width_points))
 
 
 def _row_xml(

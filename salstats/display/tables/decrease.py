@@ -18,7 +18,7 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.tables import notes
-from salstats.display.tables.fitting import fits
+from salstats.display.tables.fitting import fits_page
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
@@ -155,7 +155,7 @@ def table_decrease(  # noqa: C901
             shown = with_reference_rows_first(contrasts)
         grid = lay_out(shown.frame, placement, names)
         if sort == "size":
-            grid = _with_furthest_below_first(grid, shown)
+            grid = _with_rows_furthest_below_first(grid, shown)
         means = []
         for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
             own_headings = {}
@@ -182,7 +182,7 @@ def table_decrease(  # noqa: C901
 
     placement = _placement_of_grouping_columns(contrasts, methods_in_columns=methods_in_columns)
     table = contrast_table(placement)
-    if wide is None and methods_in_columns and not fits(table):
+    if wide is None and methods_in_columns and not fits_page(table):
         # a page has no room for the methods beside each other
         placement = _placement_of_grouping_columns(contrasts, methods_in_columns=False)
         table = contrast_table(placement)
@@ -208,7 +208,7 @@ def table_decrease(  # noqa: C901
         bounds_note,
         _effect_size_note(contrasts),
         p_value_sentence(contrasts, names),
-        notes.equal_methods_note(all_rows, names, style),
+        notes.equality_test_note(all_rows, names, style),
     )
     underline_note = _underline_note(contrasts)
     # that nothing is underlined is a result, and stands where there are no marks too
@@ -287,7 +287,17 @@ def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:
     return True
 
 
-def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid:
+class _RowSortKey(NamedTuple):
+    """Sort key of a row of a table: the first entry in which two rows differ decides."""
+
+    group_position: int
+    is_summary_row: bool
+    is_of_method: bool
+    is_undefined: bool
+    mean_gain: float
+
+
+def _with_rows_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid:
     """Return a grid with the rows of each group sorted.
 
     Those furthest below the reference are the first, then come undefined ones, and averages are the last.
@@ -302,8 +312,7 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
     groups = list(dict.fromkeys(grid.group_labels))
     is_reference = is_reference_row(contrasts)
 
-    def sort_key(row: int) -> tuple[int, bool, bool, bool, float]:
-        """Return the group of a row, whether it is an average, a method or undefined, and its mean gain."""
+    def sort_key(row: int) -> _RowSortKey:
         frame_rows = grid.frame_rows[row]
         frame_rows = frame_rows[frame_rows >= 0]
         row_gains = gains[frame_rows]
@@ -313,14 +322,20 @@ def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid
         if not is_undefined:
             mean_gain = float(np.mean(row_gains))
         is_of_method = not is_reference[frame_rows].any()
-        return groups.index(grid.group_labels[row]), grid.closing[row], is_of_method, is_undefined, mean_gain
+        return _RowSortKey(
+            group_position=groups.index(grid.group_labels[row]),
+            is_summary_row=grid.is_summary_row[row],
+            is_of_method=is_of_method,
+            is_undefined=is_undefined,
+            mean_gain=mean_gain,
+        )
 
     order = sorted(range(len(grid.row_labels)), key=sort_key)
     return replace(
         grid,
         row_labels=[grid.row_labels[row] for row in order],
         frame_rows=grid.frame_rows[order],
-        closing=[grid.closing[row] for row in order],
+        is_summary_row=[grid.is_summary_row[row] for row in order],
     )
 
 

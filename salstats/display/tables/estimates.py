@@ -226,7 +226,7 @@ def table_estimates(
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
     statistics = paragraph(
-        table_notes.statistics, bounds_note, p_values_note, notes.equal_methods_note(all_rows, names, style)
+        table_notes.statistics, bounds_note, p_values_note, notes.equality_test_note(all_rows, names, style)
     )
     # that nothing is underlined is a result, and stands where there are no marks too
     uniform_note = ""
@@ -468,7 +468,7 @@ def _best_estimates(
     term = TERMS.get(str(estimates.only_term))
     is_contrast = term is not None and term.contrast
     has_paired_differences = notes.is_paired(estimates) and not is_contrast
-    if best.rows and has_paired_differences and _n_differs(estimates, list(best.strata)):
+    if best.rows and has_paired_differences and _n_varies_within_strata(estimates, list(best.strata)):
         plural_name = "estimates"
         if term is not None:
             plural_name = f"{term.name}s"
@@ -493,7 +493,7 @@ def _may_be_best(estimates: Estimates) -> bool:
     return _WITHOUT_DIRECTION.isdisjoint(estimates.distinct_values("term"))
 
 
-def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:
+def _n_varies_within_strata(estimates: Estimates, strata: Sequence[str]) -> bool:
     """Return whether n differs between estimates that have the same values of some columns."""
     if not estimates.distinct_values("n"):
         return False

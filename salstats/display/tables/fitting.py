@@ -13,7 +13,7 @@ from salstats.display.tables.widths import Paper, TypeSetting
 #: Size of type in points, by which a table is measured.
 _POINTS = 7
 #: A page, upright (183 mm) and turned on its side (247 mm).
-_PAGE = Paper(line_widths=(518.0, 700.0), gaps={_POINTS: 3.0}, type_scale=1.03)
+_PAGE = Paper(line_widths_points=(518.0, 700.0), gap_points_by_type_size={_POINTS: 3.0}, type_scale=1.03)
 #: Row and column of a cell of a table.
 _CellIndex: TypeAlias = tuple[int, int]
 #: All texts of one label, from the outermost heading to the innermost.
@@ -80,24 +80,24 @@ def rearranged_to_fit(table: Table) -> Table:
     one with the fewest lines. A table that fits in no arrangement stays as it is; files of it are cut into
     parts.
     """
-    if not table.may_rearrange or fits(table):
+    if not table.may_rearrange or fits_page(table):
         return table
     fitting = []
     for arrangement in _ARRANGEMENTS:
         arranged = _arranged(table, arrangement)
-        if arranged is not None and fits(arranged):
+        if arranged is not None and fits_page(arranged):
             fitting.append(arranged)
-    return min(fitting, key=_page_cost, default=table)
+    return min(fitting, key=_needs_turned_page_and_n_lines, default=table)
 
 
-def _page_cost(table: Table) -> tuple[bool, int]:
+def _needs_turned_page_and_n_lines(table: Table) -> tuple[bool, int]:
     """Return whether the page of a table has to be turned, and the number of its lines."""
-    needs_turned_page = not fits(table, turned=False)
+    needs_turned_page = not fits_page(table, turned=False)
     n_lines = len(table.stub) + len(set(table.groups))
     return needs_turned_page, n_lines
 
 
-def fits(table: Table, *, turned: bool = True) -> bool:
+def fits_page(table: Table, *, turned: bool = True) -> bool:
     """Return whether a table fits on a turned or an upright page, with intervals below their estimates."""
     return _PAGE.fits(table_to_rows(table), TypeSetting(_POINTS, turned=turned, n_breaks=1))
 
@@ -153,8 +153,8 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         columns=_new_columns(table, arrangement, labels, sources, shared_headings),
         cells=cells,
         groups=groups if any(groups) else [],
-        bold=_new_positions(table.bold, grid),
-        underline=_new_positions(table.underline, grid),
+        bold=_cell_positions_in_grid(table.bold, grid),
+        underline=_cell_positions_in_grid(table.underline, grid),
         rows_with_rule_above=_new_rows(table.rows_with_rule_above, source_rows),
         indented_rows=_new_rows(table.indented_rows, source_rows),
         foot_rows=_new_rows(table.foot_rows, source_rows),
@@ -186,10 +186,9 @@ def _headings_above_all_columns(table: Table) -> list[str]:
 
 def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[LabelAxis, AxisLabels]:
     """Return the labels of a table on each axis, without the `n_shared` headings above all columns."""
+    groups = table.groups or [""] * len(table.stub)
     return {
-        LabelAxis.GROUP: _distinct_with_positions(
-            [(group,) for group in table.groups or [""] * len(table.stub)]
-        ),
+        LabelAxis.GROUP: _distinct_with_positions([(group,) for group in groups]),
         LabelAxis.ROW: _distinct_with_positions(_row_labels(table, rows_become_columns=rows_become_columns)),
         LabelAxis.OUTER_HEADING: _distinct_with_positions(
             [column.spanners[n_shared:] for column in table.columns]
@@ -287,7 +286,7 @@ def _stubhead(table: Table, labels: Mapping[LabelAxis, AxisLabels], axes: Sequen
     names = {LabelAxis.GROUP: group_name, LabelAxis.HEADING: heading_name}
     stubhead = []
     for axis in axes:
-        has_texts = any(map(any, labels[axis].distinct))
+        has_texts = any(any(label) for label in labels[axis].distinct)
         if axis in names and has_texts:
             stubhead.append(names[axis])
     return tuple(stubhead)
@@ -324,7 +323,7 @@ def _cell_text(table: Table, cell: _CellIndex | None) -> str:
     return table.cells[row][column]
 
 
-def _new_positions(
+def _cell_positions_in_grid(
     cells: Collection[_CellIndex], grid: Sequence[Sequence[_CellIndex | None]]
 ) -> set[_CellIndex]:
     """Return where cells stand in a grid of cells."""

@@ -271,7 +271,7 @@ def value_table(
         groups=group_texts,
         bold=bold,
         underline=underline,
-        rows_with_rule_above=_first_closing_rows(grid),
+        rows_with_rule_above=_first_summary_rows(grid),
         may_rearrange=True,
         axis_headings=(groups_heading, columns_heading),
     )
@@ -293,12 +293,12 @@ def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence
     return columns
 
 
-def _first_closing_rows(grid: CellGrid) -> set[int]:
+def _first_summary_rows(grid: CellGrid) -> set[int]:
     """Return the first average or pooled row of each group that has other rows before it."""
     rows = set()
     for row in range(1, len(grid.row_labels)):
         begins_group = grid.group_labels[row] != grid.group_labels[row - 1]
-        if grid.closing[row] and not grid.closing[row - 1] and not begins_group:
+        if grid.is_summary_row[row] and not grid.is_summary_row[row - 1] and not begins_group:
             rows.add(row)
     return rows
 

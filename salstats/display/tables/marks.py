@@ -90,7 +90,7 @@ def best_rows(
             )
     check_directions_name_metrics(directions, estimates.distinct_values("metric"))
     frame = estimates.frame
-    is_excluded = _excluded_rows(frame, keys, compared_columns, exclude)
+    is_excluded = _excluded_row_mask(frame, keys, compared_columns, exclude)
     metrics = estimates.row_values("metric")
     terms = estimates.row_values("term")
     signs = [better_sign(metric, term, directions) for metric, term in zip(metrics, terms, strict=True)]
@@ -112,7 +112,7 @@ def best_rows(
     )
 
 
-def _excluded_rows(
+def _excluded_row_mask(
     frame: pd.DataFrame, keys: Sequence[str], compared_columns: Sequence[str], exclude: Sequence[str]
 ) -> np.ndarray:
     """Return, for each row, whether its method or its value of `compared_columns` is excluded."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text
-from salstats.display.tables.models import Frames, model_columns, read_and_join
+from salstats.display.tables.models import Frames, columns_identifying_models, read_and_join
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import row_p_text
 from salstats.display.text.terms import factors_of_rows
@@ -29,7 +29,7 @@ def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, name
     if joint is None:
         return FactorTests([""] * len(frame), "")
     tests = read_and_join(joint, ("term", "p_value"), "joint")
-    models = tests.existing(model_columns(estimates))
+    models = tests.existing(columns_identifying_models(estimates))
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
         model = key_of(tests.frame, row, models)
@@ -71,7 +71,7 @@ def p_note(estimates: Estimates, *, in_column: bool) -> str:
     """Name the test behind the stars; behind P values in a column also what they were adjusted by."""
     if not estimates.existing(["df"]):
         return ""
-    text = f"P values: two-sided {_wald_prefix(estimates)}{_test_kind(estimates)}"
+    text = f"P values: two-sided {_wald_prefix(estimates)}{_t_or_z_tests_text(estimates)}"
     if not in_column:
         return f"{text}."
     if estimates.has_adjusted_p_values:
@@ -84,7 +84,7 @@ def _wald_prefix(estimates: Estimates) -> str:
     return "" if _has_rank_score_tests(estimates) else "Wald "
 
 
-def _test_kind(estimates: Estimates) -> str:
+def _t_or_z_tests_text(estimates: Estimates) -> str:
     """Return the kind of test of single terms: "t tests"."""
     if _has_rank_score_tests(estimates):
         return "rank-score tests"

@@ -122,7 +122,7 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
     return selection
 
 
-def model_columns(estimates: Estimates) -> list[str]:
+def columns_identifying_models(estimates: Estimates) -> list[str]:
     """Return the columns whose values together identify a model."""
     columns = list(estimates.keys)
     for column in estimates.existing(["reference", "formula"]):
@@ -143,7 +143,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
     return hidden
 
 
-def is_gap(estimates: Estimates) -> np.ndarray:
+def is_row_of_gap_model(estimates: Estimates) -> np.ndarray:
     """Return, for each row, whether it is of a model of the gap between a reference and a method."""
     references = estimates.row_values("reference")
     return np.array([not _is_missing(reference) for reference in references], dtype=bool)
@@ -233,7 +233,7 @@ def _source_order(
 ) -> list[str]:
     """Return the texts of sources with methods in the order of labels, gaps behind."""
     codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in column_keys]
-    is_gap_row = is_gap(estimates)
+    is_gap_row = is_row_of_gap_model(estimates)
 
     def sort_key(row: int) -> tuple[int, ...]:
         return (int(is_gap_row[row]), *(int(codes[row]) for codes in codes_of_columns))
@@ -308,7 +308,7 @@ def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, li
         names_and_outcomes = set(zip(names, texts, strict=True))
         return len(names_and_outcomes) > len(set(names))
     if level == "source":
-        return len(set(texts)) > 1 or bool(is_gap(estimates).any())
+        return len(set(texts)) > 1 or bool(is_row_of_gap_model(estimates).any())
     return True
 
 
@@ -317,7 +317,7 @@ def first_rows_of_models(
 ) -> dict[ModelCell, list[int]]:
     """Return, for each group and column, the first row of each model in it."""
     frame = estimates.frame
-    columns = model_columns(estimates)
+    columns = columns_identifying_models(estimates)
     first_rows: dict[ModelCell, dict[Key, int]] = {}
     for row, column in enumerate(column_of_row):
         cell = ModelCell(key_of(frame, row, groups), column)
@@ -375,7 +375,12 @@ def foot_texts(
             # a model, replaces that of the terms
             if heading not in foot or heading == n_heading:
                 foot[heading] = texts
-    return {heading: texts for heading, texts in foot.items() if not set(texts.values()) <= {MISSING, ""}}
+    rows_with_values: FootRows = {}
+    for heading, texts in foot.items():
+        has_value = any(text not in (MISSING, "") for text in texts.values())
+        if has_value:
+            rows_with_values[heading] = texts
+    return rows_with_values
 
 
 def _parameter_texts(
@@ -387,7 +392,9 @@ def _parameter_texts(
 ) -> FootRows:
     """Return variances and other parameters by term; they may be small, so that `digits` are significant."""
     # the column `group` of broom.mixed has values for variances only, and does not identify models
-    columns = [column for column in model_columns(estimates) if estimates.distinct_values(column)]
+    columns = [
+        column for column in columns_identifying_models(estimates) if estimates.distinct_values(column)
+    ]
     parameter_keys = [key for key in estimates.keys if key not in columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     values = parameters.numbers("estimate")
@@ -413,7 +420,7 @@ def _component_texts(
     style: str,
 ) -> FootRows:
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
-    columns = components.existing(model_columns(estimates))
+    columns = components.existing(columns_identifying_models(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     term_labels = {row.term: row.full_text for row in term_table_rows(estimates, labels)}
     units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
@@ -496,7 +503,7 @@ def _fit_row_by_cell(
     estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
-    shared = fit.existing(model_columns(estimates))
+    shared = fit.existing(columns_identifying_models(estimates))
     rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(

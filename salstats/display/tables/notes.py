@@ -38,7 +38,7 @@ from salstats.stats.engine.weighting import MEMBERS
 from salstats.stats.mrmc.designs import PAIRED
 
 
-def equal_methods_note(estimates: Estimates, labels: Labels, style: str) -> str:
+def equality_test_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Say how `mrmc` tested that all methods are equal: "All equal: F(1, 15.3) = 4.46, P = 0.052."."""
     if "equal" not in estimates.distinct_values("term"):
         return ""

@@ -164,7 +164,7 @@ class CellGrid:
         Headings of each column from the outermost, one column without headings where nothing stands there.
     frame_rows : array of int, shape (n_rows, n_columns)
         The frame's row in each cell, -1 where there is none.
-    closing : list of bool
+    is_summary_row : list of bool
         Whether each row is an average or all others pooled.
     """
 
@@ -173,7 +173,7 @@ class CellGrid:
     row_labels: list[Key]
     column_labels: list[Key]
     frame_rows: np.ndarray
-    closing: list[bool]
+    is_summary_row: list[bool]
 
 
 def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> CellGrid:
@@ -211,16 +211,18 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     # the first row of the frame in each row, and in each column, of the table has its labels
     first_of_rows = [row_ranks.index(ranks) for ranks in distinct_row_ranks]
     first_of_columns = [column_ranks.index(ranks) for ranks in distinct_column_ranks]
-    closing = []
+    is_summary_row = []
     for frame_row in first_of_rows:
-        closing.append(any(frame[column].iloc[frame_row] in SUMMARY_LABELS for column in placement.rows))
+        is_summary_row.append(
+            any(frame[column].iloc[frame_row] in SUMMARY_LABELS for column in placement.rows)
+        )
     return CellGrid(
         placement,
         group_labels=labels_at(placement.groups, first_of_rows),
         row_labels=labels_at(placement.rows, first_of_rows),
         column_labels=labels_at(placement.columns, first_of_columns),
         frame_rows=frame_rows,
-        closing=closing,
+        is_summary_row=is_summary_row,
     )
 
 

@@ -30,10 +30,10 @@ from salstats.display.tables.models import (
     Frames,
     ModelCell,
     ModelColumns,
+    columns_identifying_models,
     first_rows_of_models,
     foot_texts,
-    is_gap,
-    model_columns,
+    is_row_of_gap_model,
     models_to_columns,
     read_and_join,
     terms_shown,
@@ -177,7 +177,7 @@ def table_regression(
     has_one_term = bool(groups) and len(shown_terms) == 1 and not has_foot
     n_references = 0
     if not has_one_term:
-        with_references = with_reference_rows(estimates, model_columns(estimates))
+        with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
         n_references = len(with_references) - len(estimates)
         estimates = with_references
     frame = estimates.frame
@@ -192,7 +192,9 @@ def table_regression(
     tests_of_factors = factor_tests(estimates, joint, style, named=not p_values)
     models = first_rows_of_models(estimates, arranged.column_of_row, groups)
     if has_one_term:
-        headings = _table_columns(arranged, estimates, p_values, _one_term_text(estimates, names))
+        headings = _table_columns(
+            arranged, estimates, p_values, _heading_ending_of_one_term(estimates, names)
+        )
         table = _one_term_table(frame, headings, groups, names, texts)
     else:
         headings = _table_columns(arranged, estimates, p_values)
@@ -203,7 +205,7 @@ def table_regression(
 
     constant = [key for key in keys if not estimates.varies(key)]
     gap_note = ""
-    if is_gap(estimates).any():
+    if is_row_of_gap_model(estimates).any():
         # the headings of a gap name the method
         constant = [key for key in constant if key not in column_keys]
         gap_note = f"A {MINUS} B: the difference of the two scores of a case is the outcome."
@@ -341,7 +343,8 @@ def _terms_table(
                 continue
             cells = [TermCell(group, term_row.term, model) for model in range(n_models)]
             texts_of_models = [texts.get(cell, [""] * n_cells) for cell in cells]
-            if not any(map(any, texts_of_models)):
+            has_text = any(any(texts_of_model) for texts_of_model in texts_of_models)
+            if not has_text:
                 continue
             if term_row.is_level:
                 if factor:
@@ -376,10 +379,10 @@ def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: Text
     return len(headings) // n_cells, n_cells
 
 
-def _one_term_text(estimates: Estimates, labels: Labels) -> str:
-    """Return the one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
+def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
+    """Return how the heading of a table ends that has one term: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
-    with_references = with_reference_rows(estimates, model_columns(estimates))
+    with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
     names = []
     references = []
     for row in term_table_rows(with_references, labels):
@@ -420,7 +423,7 @@ def _one_term_table(
 
 
 def _table_columns(
-    arranged: ModelColumns, estimates: Estimates, p_values: bool, term_text: str = ""
+    arranged: ModelColumns, estimates: Estimates, p_values: bool, heading_ending: str = ""
 ) -> list[TableColumn]:
     """Return the columns of a table, the kind of estimates above all others.
 
@@ -429,7 +432,7 @@ def _table_columns(
     columns = []
     for column, (kind, *inner_headings) in enumerate(arranged.headings):
         rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
-        estimate_heading = with_interval(f"{kind}{term_text}", rows, with_p_values=p_values)
+        estimate_heading = with_interval(f"{kind}{heading_ending}", rows, with_p_values=p_values)
         if p_values:
             columns += [
                 TableColumn(estimate_heading, tuple(inner_headings)),
@@ -450,7 +453,7 @@ def _model_note(
     """
     text = model_kind_text(coefficients, labels)
     terms = coefficients.subset(coefficients.frame["term"] != INTERCEPT).frame
-    columns = model_columns(coefficients)
+    columns = columns_identifying_models(coefficients)
     n_terms = Counter(key_of(terms, row, columns) for row in range(len(terms)))
     if n_terms and max(n_terms.values()) == 1:
         if terms["term"].nunique() > 1:

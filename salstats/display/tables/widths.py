@@ -82,32 +82,34 @@ class Paper(NamedTuple):
 
     Attributes
     ----------
-    line_widths : tuple of float
+    line_widths_points : tuple of float
         Width of a line on an upright and on a turned page, in points.
-    gaps : Mapping of int to float
+    gap_points_by_type_size : Mapping of int to float
         Space at each side of a column by size of type, both in points.
     type_scale : float
         Width of the type of a format relative to the widths that this module assumes.
     """
 
-    line_widths: tuple[float, float]
-    gaps: Mapping[int, float]
+    line_widths_points: tuple[float, float]
+    gap_points_by_type_size: Mapping[int, float]
     type_scale: float
 
-    def line_width(self, *, turned: bool) -> float:
+    def line_width_points(self, *, turned: bool) -> float:
         """Return the width of a line in points."""
-        upright_width, turned_width = self.line_widths
+        upright_width, turned_width = self.line_widths_points
         return turned_width if turned else upright_width
 
-    def column_points(self, widths: Sequence[float], points: int) -> list[float]:
+    def column_widths_points(self, widths: Sequence[float], points: int) -> list[float]:
         """Return the room that columns take with the space at their sides, in points, from widths in ems."""
-        return [width * points * self.type_scale + 2 * self.gaps[points] for width in widths]
+        return [
+            width * points * self.type_scale + 2 * self.gap_points_by_type_size[points] for width in widths
+        ]
 
     def fits(self, rows: TableRows, setting: TypeSetting) -> bool:
         """Return whether a table fits in a setting, its columns as narrow as they can be."""
-        minimal_widths = column_widths(rows, setting.n_breaks).minimal
-        sufficient_width = sum(self.column_points(minimal_widths, setting.points))
-        return sufficient_width <= self.line_width(turned=setting.turned)
+        minimal_widths = column_widths_em(rows, setting.n_breaks).minimal
+        sufficient_width = sum(self.column_widths_points(minimal_widths, setting.points))
+        return sufficient_width <= self.line_width_points(turned=setting.turned)
 
 
 class PageLayout(NamedTuple):
@@ -117,28 +119,28 @@ class PageLayout(NamedTuple):
     ----------
     points, turned, n_breaks
         See `TypeSetting`.
-    line_width : float
+    line_width_points : float
         Width of the line in points.
-    gap : float
+    gap_points : float
         Space at each side of a column in points.
-    em : float
-        Points per em of `column_widths`.
-    column_widths : list of float
+    points_per_em : float
+        Points per em of `column_widths_em`.
+    column_widths_em : list of float
         Width of each column in ems, without the space at its sides.
     """
 
     points: int
     turned: bool
     n_breaks: int
-    line_width: float
-    gap: float
-    em: float
-    column_widths: list[float]
+    line_width_points: float
+    gap_points: float
+    points_per_em: float
+    column_widths_em: list[float]
 
-    def width_of(self, column: int, n_columns: int = 1) -> float:
+    def width_points(self, column: int, n_columns: int = 1) -> float:
         """Return the width of columns side by side with the space between them, in points."""
-        widths = self.column_widths[column : column + n_columns]
-        return sum(widths) * self.em + 2 * self.gap * (n_columns - 1)
+        widths = self.column_widths_em[column : column + n_columns]
+        return sum(widths) * self.points_per_em + 2 * self.gap_points * (n_columns - 1)
 
     def cell_lines(self, cell: Cell) -> list[str]:
         """Return the lines of a cell's text; each of them may be wrapped further at its spaces."""
@@ -148,11 +150,11 @@ class PageLayout(NamedTuple):
         """Return the approximate number of lines of a row."""
         n_lines = 1
         for column, cell in cells_by_column(cells):
-            available = self._room_em(cell, column)
+            room_em = self._cell_room_em(cell, column)
             n_cell_lines = 0
             for line in self.cell_lines(cell):
                 # a line without text is a line
-                n_cell_lines += max(1, ceil(cell_text_width(cell, line) / available))
+                n_cell_lines += max(1, ceil(cell_text_width_em(cell, line) / room_em))
             n_lines = max(n_lines, n_cell_lines)
         return n_lines
 
@@ -160,11 +162,11 @@ class PageLayout(NamedTuple):
         """Return whether a cell whose first column is given takes more than one line."""
         if len(self.cell_lines(cell)) > 1:
             return True
-        return cell_text_width(cell, cell.text) > self._room_em(cell, column)
+        return cell_text_width_em(cell, cell.text) > self._cell_room_em(cell, column)
 
-    def _room_em(self, cell: Cell, column: int) -> float:
+    def _cell_room_em(self, cell: Cell, column: int) -> float:
         """Return the width of a cell in ems, with a tolerance."""
-        return self.width_of(column, cell.n_columns) / self.em + _TOLERANCE_EM
+        return self.width_points(column, cell.n_columns) / self.points_per_em + _TOLERANCE_EM
 
 
 def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayout]]:
@@ -177,17 +179,19 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
     if has_one_column or any(paper.fits(rows, setting) for setting in _SETTINGS):
         return [(rows, page_layout(rows, paper))]
     setting = _PART_SETTINGS[0]
-    widths = paper.column_points(column_widths(rows, setting.n_breaks).minimal, setting.points)
-    available = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
+    widths_points = paper.column_widths_points(
+        column_widths_em(rows, setting.n_breaks).minimal, setting.points
+    )
+    available_points = paper.line_width_points(turned=setting.turned) - sum(widths_points[: rows.n_stub])
     starts = _outer_heading_bounds(rows)
-    block_widths = [sum(widths[start:stop]) for start, stop in pairwise(starts)]
-    if max(block_widths) > available:
+    block_widths_points = [sum(widths_points[start:stop]) for start, stop in pairwise(starts)]
+    if max(block_widths_points) > available_points:
         # a block is too wide: the table is cut between any two columns
-        starts = list(range(rows.n_stub, len(widths) + 1))
-        block_widths = widths[rows.n_stub :]
+        starts = list(range(rows.n_stub, len(widths_points) + 1))
+        block_widths_points = widths_points[rows.n_stub :]
     parts = []
     block = 0
-    for n_blocks in _n_blocks_of_parts(block_widths, available):
+    for n_blocks in _n_blocks_of_parts(block_widths_points, available_points):
         parts.append(with_columns(rows, starts[block], starts[block + n_blocks]))
         block += n_blocks
     parts[0] = replace(parts[0], title=rows.title, subtitle=rows.subtitle)
@@ -223,53 +227,55 @@ def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] =
     Where it fits in none, the last setting is taken with columns narrower than their words.
     """
     setting = next((candidate for candidate in settings if paper.fits(rows, candidate)), settings[-1])
-    line_width = paper.line_width(turned=setting.turned)
-    gap = paper.gaps[setting.points]
-    em = setting.points * paper.type_scale
-    natural, minimal = column_widths(rows, setting.n_breaks)
-    available = (line_width - 2 * gap * len(natural)) / em
+    line_width_points = paper.line_width_points(turned=setting.turned)
+    gap_points = paper.gap_points_by_type_size[setting.points]
+    points_per_em = setting.points * paper.type_scale
+    natural, minimal = column_widths_em(rows, setting.n_breaks)
+    available_em = (line_width_points - 2 * gap_points * len(natural)) / points_per_em
     return PageLayout(
         points=setting.points,
         turned=setting.turned,
         n_breaks=setting.n_breaks,
-        line_width=line_width,
-        gap=gap,
-        em=em,
-        column_widths=_widths_filling_room(natural, minimal, available),
+        line_width_points=line_width_points,
+        gap_points=gap_points,
+        points_per_em=points_per_em,
+        column_widths_em=_widths_em_filling_room(natural, minimal, available_em),
     )
 
 
-def _widths_filling_room(natural: Sequence[float], minimal: Sequence[float], available: float) -> list[float]:
+def _widths_em_filling_room(
+    natural: Sequence[float], minimal: Sequence[float], available_em: float
+) -> list[float]:
     """Return widths of columns that fill a room in ems, at most the natural widths.
 
     What is left beyond the minimal widths is shared in proportion to what each column lacks.
     """
-    spare = available - sum(minimal)
-    if spare < 0:
-        return [width * available / sum(minimal) for width in minimal]
-    shortfall = sum(natural) - sum(minimal)
+    spare_em = available_em - sum(minimal)
+    if spare_em < 0:
+        return [width * available_em / sum(minimal) for width in minimal]
+    shortfall_em = sum(natural) - sum(minimal)
     share = 1.0
-    if shortfall:
-        share = min(1.0, spare / shortfall)
+    if shortfall_em:
+        share = min(1.0, spare_em / shortfall_em)
     return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
 
 
-def column_widths(rows: TableRows, n_breaks: int) -> ColumnWidths:
+def column_widths_em(rows: TableRows, n_breaks: int) -> ColumnWidths:
     """Return the natural and the minimal widths of columns in ems."""
     headings = rows.head[-1]
     body = [row.cells for row in rows.body if not row.is_group]
     natural = []
     minimal = []
     for column in range(len(rows.aligns)):
-        widths = [_heading_widths(headings[column], n_breaks)]
-        widths += [_cell_widths(cells[column], n_breaks) for cells in body]
+        widths = [_heading_widths_em(headings[column], n_breaks)]
+        widths += [_cell_widths_em(cells[column], n_breaks) for cells in body]
         natural.append(max(width.natural for width in widths))
         minimal.append(max(width.minimal for width in widths))
     # a heading above several columns that is wider than they are widens each of them
     for cells in rows.head[:-1]:
         for start, cell in cells_by_column(cells):
             stop = start + cell.n_columns
-            heading_width = _heading_widths(cell, n_breaks).natural
+            heading_width = _heading_widths_em(cell, n_breaks).natural
             missing_width = max(0.0, heading_width - sum(natural[start:stop]))
             for column in range(start, stop):
                 natural[column] += missing_width / cell.n_columns
@@ -283,37 +289,40 @@ class WidthRange(NamedTuple):
     minimal: float
 
 
-def _heading_widths(cell: Cell, n_breaks: int) -> WidthRange:
+def _heading_widths_em(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a heading, which is wrapped where it is long."""
     if _NUMBER.fullmatch(cell.text):
-        return _cell_widths(cell, n_breaks)
-    word_width = _longest_word_width(cell)
-    width = cell_text_width(cell, cell.pad + cell.text)
-    return WidthRange(max(word_width, min(width, _WIDEST_HEADING_EM)), word_width)
+        return _cell_widths_em(cell, n_breaks)
+    piece_width = _widest_piece_width_em(cell)
+    width = cell_text_width_em(cell, cell.pad + cell.text)
+    return WidthRange(max(piece_width, min(width, _WIDEST_HEADING_EM)), piece_width)
 
 
-def _cell_widths(cell: Cell, n_breaks: int) -> WidthRange:
+def _cell_widths_em(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a cell of the body, which for numbers are the same."""
     if _NUMBER.fullmatch(cell.text):
         first_line, *further_lines = number_lines(cell.text, n_breaks)
         lines = [cell.pad + first_line, *further_lines]
-        width = max(cell_text_width(cell, line) for line in lines)
+        width = max(cell_text_width_em(cell, line) for line in lines)
         return WidthRange(width, width)
-    width = cell_text_width(cell, cell.pad + cell.text)
-    word_width = _longest_word_width(cell)
+    width = cell_text_width_em(cell, cell.pad + cell.text)
+    piece_width = _widest_piece_width_em(cell)
     if n_breaks:
-        return WidthRange(width, word_width)
-    return WidthRange(width, min(width, max(word_width, _NARROWEST_TEXT_EM)))
+        return WidthRange(width, piece_width)
+    return WidthRange(width, min(width, max(piece_width, _NARROWEST_TEXT_EM)))
 
 
-def _longest_word_width(cell: Cell) -> float:
+def _widest_piece_width_em(cell: Cell) -> float:
     """Return the width of the widest piece of a cell's text between two possible ends of a line."""
-    return max(cell_text_width(cell, piece) for word in cell.text.split(" ") for piece in word_pieces(word))
+    pieces = []
+    for word in cell.text.split(" "):
+        pieces += word_pieces(word)
+    return max(cell_text_width_em(cell, piece) for piece in pieces)
 
 
-def cell_text_width(cell: Cell, text: str) -> float:
+def cell_text_width_em(cell: Cell, text: str) -> float:
     """Return the width of a text in the type of a cell, in ems."""
-    width = text_width(text)
+    width = text_width_em(text)
     if cell.bold:
         width *= _BOLD_SCALE
     if cell.indent:
@@ -321,12 +330,12 @@ def cell_text_width(cell: Cell, text: str) -> float:
     return width
 
 
-def text_width(text: str) -> float:
+def text_width_em(text: str) -> float:
     """Return the approximate width of a line of text in a sans serif, in ems."""
-    return sum(map(_sign_width, text))
+    return sum(map(_sign_width_em, text))
 
 
-def _sign_width(sign: str) -> float:
+def _sign_width_em(sign: str) -> float:
     """Return the width of one sign in ems: none for accents, full for East Asian ones."""
     if unicodedata.combining(sign):
         return 0.0

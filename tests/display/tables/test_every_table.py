@@ -15,7 +15,7 @@ from salstats.display.export import table_latex, table_word
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_png import page_pngs, page_with_layout
-from salstats.display.tables.widths import column_widths, parts_with_layouts
+from salstats.display.tables.widths import column_widths_em, parts_with_layouts
 from salstats.errors import SalstatsError
 
 # what the calls warn of is not what is measured here
@@ -318,15 +318,18 @@ def test_parts_of_tables_of_five_studies_fit_pages_of_word_and_latex(study, tabl
     rows = table_rows(table_of(study, table))
     for paper in (table_word.PAPER, table_latex.PAPER):
         for part, layout in parts_with_layouts(rows, paper):
-            n_columns = len(layout.column_widths)
-            assert layout.width_of(0, n_columns) + 2 * layout.gap <= layout.line_width + ROUNDING_PT
+            n_columns = len(layout.column_widths_em)
+            assert (
+                layout.width_points(0, n_columns) + 2 * layout.gap_points
+                <= layout.line_width_points + ROUNDING_PT
+            )
             # no word or number is wider than its column
-            minimal = column_widths(part, layout.n_breaks).minimal
+            minimal = column_widths_em(part, layout.n_breaks).minimal
             assert all(
                 least <= width + ROUNDING_PT
-                for least, width in zip(minimal, layout.column_widths, strict=True)
+                for least, width in zip(minimal, layout.column_widths_em, strict=True)
             )
-            assert layout.points >= min(paper.gaps)
+            assert layout.points >= min(paper.gap_points_by_type_size)
 
 
 @pytest.mark.browser

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from salstats.display.tables.fitting import fits, rearranged_to_fit
+from salstats.display.tables.fitting import fits_page, rearranged_to_fit
 from salstats.display.tables.record import Table, TableColumn
 
 
@@ -48,8 +48,8 @@ def said(table):
 def test_a_table_wider_than_a_page_is_made_to_fit_and_says_the_same(n_tasks, n_methods):
     table = wide(n_tasks, n_methods)
     made = rearranged_to_fit(table)
-    assert not fits(table)
-    assert fits(made)
+    assert not fits_page(table)
+    assert fits_page(made)
     assert said(made) == said(table)
     marked = {(made.groups[i], made.cells[i][j]) for i, j in made.bold}
     assert {text for _, text in marked} == {table.cells[i][j] for i, j in table.bold}

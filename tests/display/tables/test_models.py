@@ -10,7 +10,7 @@ from salstats.display.tables.models import (
     estimate_kind,
     first_rows_of_models,
     foot_texts,
-    is_gap,
+    is_row_of_gap_model,
     models_to_columns,
     read_and_join,
     terms_shown,
@@ -62,7 +62,7 @@ def test_models_with_a_term_in_common_are_numbered():
 def test_gaps_stand_behind_methods_and_are_called_by_both():
     frame = pd.concat([terms(method="lime", reference="human"), terms(method="lime", reference=None)])
     frame = frame.reset_index(drop=True)
-    assert is_gap(read_estimates(frame)).tolist() == [True] * 3 + [False] * 3
+    assert is_row_of_gap_model(read_estimates(frame)).tolist() == [True] * 3 + [False] * 3
     columns = models_to_columns(read_estimates(frame), ["method"], [], Labels())
     assert [heading[-1] for heading in columns.headings] == ["LIME", "Human benchmark − LIME"]
     assert columns.column_of_row == [1] * 3 + [0] * 3

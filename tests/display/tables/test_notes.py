@@ -45,7 +45,7 @@ def test_a_test_that_all_methods_are_equal_has_its_distribution(residual_df, tex
         "statistic": [np.nan, 4.4561], "df": [np.nan, 1.0], "p_value": [np.nan, 0.052],
         "df_residual": [np.nan, residual_df],
     })  # fmt: skip
-    note = notes.equal_methods_note(frame, Labels(), "nature")
+    note = notes.equality_test_note(frame, Labels(), "nature")
     assert note.startswith(f"All equal: {text}, P = ")
     assert "(" not in note.removeprefix(f"All equal: {text}")
 
@@ -58,14 +58,14 @@ def test_tests_of_several_metrics_name_them_and_other_frames_have_none():
         "statistic": [4.0, 2.0],
         "df": 1.0,
     }
-    note = notes.equal_methods_note(
+    note = notes.equality_test_note(
         estimates({**rows, "p_value": [0.05, 0.2], "df_residual": 20.0, "estimate": np.nan}),
         Labels(),
         "nature",
     )
     assert note.count("F(1, 20.0)") == 2
     assert "(IoU)" in note
-    assert notes.equal_methods_note(estimates({"method": ["a"], "term": "mean"}), Labels(), "nature") == ""
+    assert notes.equality_test_note(estimates({"method": ["a"], "term": "mean"}), Labels(), "nature") == ""
 
 
 def averages(reference_mean, method_mean, estimate, **columns):

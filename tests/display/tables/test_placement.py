@@ -80,7 +80,7 @@ def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():
     assert grid.row_labels == [("y",), ("x",)]
     assert grid.column_labels == [("a",), ("b",)]
     assert grid.frame_rows.tolist() == [[1, -1], [0, 2]]
-    assert grid.closing == [False, False]
+    assert grid.is_summary_row == [False, False]
 
 
 def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():

@@ -10,12 +10,12 @@ from salstats.display.tables.rows import Cell
 from salstats.display.tables.widths import (
     PageLayout,
     Paper,
-    cell_text_width,
-    column_widths,
+    cell_text_width_em,
+    column_widths_em,
     number_lines,
     page_layout,
     parts_with_layouts,
-    text_width,
+    text_width_em,
 )
 
 #: Widths of Helvetica in ems are met within this.
@@ -27,7 +27,7 @@ def of_columns(headings, *rows, n_breaks=0):
     table = Table(
         ("",), [("t",)] * len(rows), [TableColumn(h) for h in headings], [list(row) for row in rows]
     )
-    natural, least = column_widths(table_rows(great_table(table, "t")), n_breaks)
+    natural, least = column_widths_em(table_rows(great_table(table, "t")), n_breaks)
     return natural[1:], least[1:]
 
 
@@ -37,10 +37,10 @@ def plan(table, upright, turned=600.0):
 
 def test_widths_are_about_those_of_helvetica():
     # Adobe's metrics of Helvetica: 0 to 9 are 0.556 em, a space 0.278, an m 0.833, an i 0.222
-    assert text_width("0123456789") == pytest.approx(5.56)
-    assert text_width("mi ") == pytest.approx(0.833 + 0.222 + 0.278, abs=NEAR)
-    assert text_width("漢字") == 2.0
-    assert text_width("e\u0301") == text_width("e")
+    assert text_width_em("0123456789") == pytest.approx(5.56)
+    assert text_width_em("mi ") == pytest.approx(0.833 + 0.222 + 0.278, abs=NEAR)
+    assert text_width_em("漢字") == 2.0
+    assert text_width_em("e\u0301") == text_width_em("e")
 
 
 @pytest.mark.parametrize("limits", ["(0.526, 0.606)***", "(−0.497 to −0.354)", "[—, 0.5]", "(28.8%)"])
@@ -71,10 +71,10 @@ def test_headings_are_wrapped_over_numbers():
 
 
 def test_a_spanner_has_room_where_it_is_short_and_labels_of_groups_take_none():
-    assert column_widths(table_rows(long_names()), 0)[0][-1] < text_width(LONG) / 3
-    natural, _ = column_widths(table_rows(estimates(3, 2)), 0)
+    assert column_widths_em(table_rows(long_names()), 0)[0][-1] < text_width_em(LONG) / 3
+    natural, _ = column_widths_em(table_rows(estimates(3, 2)), 0)
     assert len(natural) == 5
-    assert sum(natural[1:3]) >= text_width("Method 0")
+    assert sum(natural[1:3]) >= text_width_em("Method 0")
 
 
 def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
@@ -82,9 +82,9 @@ def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
     for line in (700, 575, 450, 350, 300):
         found = plan(estimates(), line, turned=1.2 * line)
         settings.append((found.points, found.turned, found.n_breaks))
-        assert sum(found.column_widths) * found.em + 2 * found.gap * len(
-            found.column_widths
-        ) <= found.line_width * (1 + 1e-9)
+        assert sum(found.column_widths_em) * found.points_per_em + 2 * found.gap_points * len(
+            found.column_widths_em
+        ) <= found.line_width_points * (1 + 1e-9)
     assert settings == [(9, False, 0), (8, False, 0), (8, False, 1), (8, True, 1), (7, True, 1)]
 
 
@@ -94,9 +94,9 @@ def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, 
     parts = parts_with_layouts(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
     assert [len(part.aligns) - 1 for part, _ in parts] == sizes
     for part, found in parts:
-        assert sum(found.column_widths) * found.em + 2 * found.gap * len(
-            found.column_widths
-        ) <= found.line_width * (1 + 1e-9)
+        assert sum(found.column_widths_em) * found.points_per_em + 2 * found.gap_points * len(
+            found.column_widths_em
+        ) <= found.line_width_points * (1 + 1e-9)
         assert [row.cells[0] for row in part.body] == [row.cells[0] for row in rows.body]
     cells = [cell.text for i in range(3) for part, _ in parts for cell in part.body[i].cells[1:]]
     assert cells == [cell.text for row in rows.body for cell in row.cells[1:]]
@@ -106,21 +106,27 @@ def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, 
 
 
 def test_columns_that_fit_have_their_natural_width():
-    assert plan(one_cell(), 400).column_widths == column_widths(table_rows(one_cell()), 0)[0]
+    assert plan(one_cell(), 400).column_widths_em == column_widths_em(table_rows(one_cell()), 0)[0]
 
 
 def layout_of(*widths):
     """A layout of columns of some widths in ems, at 10 points per em with 2 points at each side."""
     return PageLayout(
-        points=10, turned=False, n_breaks=1, line_width=400.0, gap=2.0, em=10.0, column_widths=list(widths)
+        points=10,
+        turned=False,
+        n_breaks=1,
+        line_width_points=400.0,
+        gap_points=2.0,
+        points_per_em=10.0,
+        column_widths_em=list(widths),
     )
 
 
 def test_columns_side_by_side_have_the_space_between_them():
     layout = layout_of(3.0, 4.0, 5.0)
-    assert layout.width_of(1) == 40.0
-    assert layout.width_of(0, 2) == 30.0 + 40.0 + 4.0
-    assert layout.width_of(0, 3) == 120.0 + 8.0
+    assert layout.width_points(1) == 40.0
+    assert layout.width_points(0, 2) == 30.0 + 40.0 + 4.0
+    assert layout.width_points(0, 3) == 120.0 + 8.0
 
 
 def test_a_row_has_the_lines_of_its_highest_cell():
@@ -140,9 +146,9 @@ def test_a_row_has_the_lines_of_its_highest_cell():
 
 def test_bold_and_indented_texts_are_wider():
     plain, bold, indented = (
-        cell_text_width(Cell(**marks), "Edema") for marks in ({}, {"bold": True}, {"indent": True})
+        cell_text_width_em(Cell(**marks), "Edema") for marks in ({}, {"bold": True}, {"indent": True})
     )
-    assert plain == text_width("Edema")
+    assert plain == text_width_em("Edema")
     assert plain < bold < 1.2 * plain
     assert plain < indented < plain + 2
 
@@ -153,9 +159,9 @@ def test_columns_that_fit_in_no_setting_share_the_line_in_proportion():
         table_rows(great_table(table, "t")), Paper((90.0, 100.0), dict.fromkeys((9, 8, 7), 4.0), 1.0)
     )
     assert (found.points, found.turned) == (7, True)
-    room = (100.0 - 3 * 8.0) / found.em
-    assert sum(found.column_widths) == pytest.approx(room)
-    assert found.column_widths[1] == pytest.approx(2 * found.column_widths[2])
+    room = (100.0 - 3 * 8.0) / found.points_per_em
+    assert sum(found.column_widths_em) == pytest.approx(room)
+    assert found.column_widths_em[1] == pytest.approx(2 * found.column_widths_em[2])
 
 
 def test_a_block_that_is_wider_than_a_page_is_cut_between_its_columns():
