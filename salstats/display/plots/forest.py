@@ -50,7 +50,7 @@ from salstats.display.plots.layout.row_panels import (
     row_figure,
 )
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
-from salstats.display.plots.layout.theme import COLUMN_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, PALETTE
 from salstats.display.text.covariate_units import (
     has_coefficients,
     per_covariate_units,
@@ -70,6 +70,7 @@ from salstats.display.text.models import (
     term_names,
     variances_as_standard_deviations,
 )
+from salstats.display.text.terms import with_reference_rows
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.stats.agreement.records import common_label, is_agreement
@@ -85,9 +86,20 @@ _RowKey = tuple[Any, ...]
 
 
 class _LabelledTerms(NamedTuple):
-    """Estimates whose terms are labels, and a sentence on reference levels or ""."""
+    """Estimates whose terms are labels.
+
+    Attributes
+    ----------
+    estimates : Estimates
+        The estimates, and rows of reference levels, at the line of no effect.
+    is_reference : ndarray of bool
+        Whether each row is a reference level.
+    reference_note : str
+        Sentence on reference levels that have no row, or "".
+    """
 
     estimates: Estimates
+    is_reference: np.ndarray
     reference_note: str
 
 
@@ -119,7 +131,8 @@ def plot_forest(  # noqa: C901
     estimates : DataFrame
         Any estimates frame of one term (of `mrmc`'s its differences). Its grouping columns with more than
         one value name the rows; with two of them, values of the first are headings. Metrics become panels
-        below each other. Of a model's effects each term has a row, levels below their factor; of
+        below each other. Of a model's effects each term has a row, levels below their factor, the reference
+        level (column `reference_level`) with a hollow mark at the line of no effect; of
         `variance_components` each SD, in units of the score, with the number of groups.
     labels : mapping, optional
         Names and order of the subgroups, such as `{"size": {"small": "Small", "large": "Large"}}`.
@@ -148,8 +161,8 @@ def plot_forest(  # noqa: C901
     Figure
         The figure, or its first page. Where text would leave the marks less than 25 mm, labels are wrapped;
         if that is not enough, numbers of cases move to the caption, then intervals below their estimates. Its
-        `data` are the rows of all panels, also those without an estimate, with `panel`, `row_label` and `y`
-        (mm from the top).
+        `data` are the rows of all panels, also those without an estimate and those of reference levels, with
+        `panel`, `row_label` and `y` (mm from the top).
         "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises
@@ -177,9 +190,10 @@ def plot_forest(  # noqa: C901
         if not intercept:
             differences = without_intercepts(differences)
         differences = per_covariate_units(differences)
-    prepared, reference_note = _with_term_labels(
+    labelled = _with_term_labels(
         pairs_as_methods(variances_as_standard_deviations(differences, names), names), names
     )
+    prepared = labelled.estimates
     row_columns = _row_columns(prepared)
     key_columns = list(row_columns)
     if prepared.distinct_values("metric"):
@@ -189,14 +203,18 @@ def plot_forest(  # noqa: C901
     cut_note = ""
     if ratio:
         prepared, cut_note = intervals_cut_to_log_axis(prepared)
+    with_references = prepared
+    # notes are on what was estimated
+    prepared = with_references.subset(~labelled.is_reference)
     check_drawable(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
     term = None
     if "term" not in row_columns:
         term = defined_estimates.only_term
     texts_of_panels = _panel_texts(defined_estimates, names, row_columns, term)
-    is_in_panel = are_in_drawn_panels(prepared, list(texts_of_panels))
-    in_panels = prepared.subset(is_in_panel)
+    is_in_panel = are_in_drawn_panels(with_references, list(texts_of_panels))
+    in_panels = with_references.subset(is_in_panel)
+    is_reference = labelled.is_reference[is_in_panel]
     frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
     methods: dict[Any, str] = {}
     references = references_of(prepared)
@@ -205,6 +223,8 @@ def plot_forest(  # noqa: C901
         methods = method_labels(names, frame["method"], references)
         texts = frame["method"].map(methods)
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
+    if is_reference.any():
+        frame["fill"] = np.where(is_reference, "white", PALETTE[0])
     decimals = _n_decimals(digits, term, ratio)
     heading = _column_heading(defined_estimates, names, term, ratio)
     columns = _text_columns(
@@ -214,6 +234,7 @@ def plot_forest(  # noqa: C901
         p_values=p_values,
         style=style,
     )
+    columns = _with_reference_texts(columns, heading, is_reference)
     frame, rows, fitted_columns = _fitted_text(frame, names, row_columns, columns, heading, width)
     p_value_note = ""
     if p_values:
@@ -237,14 +258,18 @@ def plot_forest(  # noqa: C901
             interval_caption(prepared, labels=names),
             arrows_note(frame, ends, decimals, style, named=False),
             _models_note(prepared, names),
-            reference_note,
+            labelled.reference_note,
             _direction_note(row_columns),
             interaction_note(differences, names),
-            _count_note(prepared, in_panels, n_is_left_out="n" in columns and "n" not in fitted_columns),
+            _count_note(
+                prepared,
+                in_panels.subset(~is_reference),
+                n_is_left_out="n" in columns and "n" not in fitted_columns,
+            ),
             p_value_note,
             *margin_notes(prepared, names, style, marked=True),
             cut_note,
-            undefined_note(prepared, is_in_panel, names, key_columns),
+            undefined_note(prepared, is_in_panel[~labelled.is_reference], names, key_columns),
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
@@ -297,19 +322,24 @@ def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bo
 
 
 def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
-    """Return estimates of models with labelled terms in the order of the labels, and the reference levels.
+    """Return estimates of models with labelled terms in the order of the labels, and their reference levels.
 
-    Where only the term tells rows apart, columns for its variable and its level are added. Other estimates
-    are returned as they are.
+    Where only the term tells rows apart, columns for its variable and its level are added, and rows of the
+    reference levels. Other estimates are returned as they are.
     """
     if not estimates.distinct_values("formula") or not estimates.distinct_values("term"):
-        return _LabelledTerms(estimates, "")
+        return _LabelledTerms(estimates, np.zeros(len(estimates), dtype=bool), "")
     model_columns = [*estimates.keys, "formula"]
+    is_one_model = not any(estimates.varies(column) for column in model_columns)
+    rows = estimates
+    if is_one_model:
+        rows = with_reference_rows(estimates, model_columns)
     # label of the variable and of the level of each term, in the order of the labels
-    names_of_terms = term_names(estimates, model_columns, labels)
+    names_of_terms = term_names(rows, model_columns, labels)
     order_of_terms = list(names_of_terms.variable_and_level)
-    positions = estimates.frame["term"].map(order_of_terms.index)
-    ordered = estimates.take(np.argsort(positions, kind="stable"))
+    positions = rows.frame["term"].map(order_of_terms.index)
+    ordered = rows.take(np.argsort(positions, kind="stable"))
+    is_reference = ~ordered.frame["term"].isin(estimates.distinct_values("term")).to_numpy()
     variables = []
     levels = []
     terms = []
@@ -320,10 +350,10 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
         # a term without a level is named by its variable alone
         terms.append(": ".join(text for text in (variable, level) if text))
     frame = ordered.frame.assign(term=terms)
-    is_one_model = not any(estimates.varies(column) for column in model_columns)
+    frame["estimate"] = frame["estimate"].mask(is_reference, 1.0 if is_ratio(ordered) else 0.0)
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    return _LabelledTerms(estimates.with_frame(frame), names_of_terms.reference_note)
+    return _LabelledTerms(estimates.with_frame(frame), is_reference, names_of_terms.reference_note)
 
 
 def _row_columns(estimates: Estimates) -> list[str]:
@@ -548,6 +578,17 @@ def _text_columns(
             )
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
+
+
+def _with_reference_texts(
+    columns: Mapping[str, list[str]], heading: str, is_reference: np.ndarray
+) -> dict[str, list[str]]:
+    """Return columns of text in which rows of reference levels have "Reference" below `heading` alone."""
+    texts_of_columns = {}
+    for name, texts in columns.items():
+        text_of_reference = "Reference" if name == heading else ""
+        texts_of_columns[name] = list(np.where(is_reference, text_of_reference, texts))
+    return texts_of_columns
 
 
 def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:

@@ -196,6 +196,24 @@ def test_pairs_of_levels_say_which_is_subtracted_from_which():
     assert "the heading minus the row" not in caption(ss.plot_forest(gaps))
 
 
+@pytest.mark.parametrize(("exponentiate", "no_effect"), [(False, 0), (True, 1)])
+def test_reference_levels_have_a_hollow_mark_at_the_line_of_no_effect(exponentiate, no_effect):
+    model = ss.fit(ss.datasets.load_simulated(), "hit ~ method + area_ratio", by=[], family="binomial")
+    figure = ss.plot_forest(model.tidy(exponentiate=exponentiate), p_values=True, width=183)
+    labels = ["Method", "Grad-CAM", "Human benchmark", "Occlusion", "Relative size"]
+    assert [label.strip() for label in row_labels(figure)] == labels
+    first = figure.data.iloc[0]
+    assert (first["row_label"], first["estimate"], first["fill"]) == ("Method, Grad-CAM", no_effect, "white")
+    assert set(figure.data["fill"][1:]).isdisjoint({"white"})
+    effects, p_values = texts(figure)[0]
+    assert (effects[0], p_values[0]) == ("Reference", "")
+    # the caption counts what was estimated
+    assert "not defined" not in caption(figure)
+    assert "Reference level" not in caption(figure)
+    by_task = ss.fit(ss.datasets.load_simulated(), "iou ~ method", by="task").tidy()
+    assert "Reference level: Grad-CAM (Method)." in caption(ss.plot_forest(by_task))
+
+
 def test_rows_without_an_estimate_say_so():
     frame = subgroups()
     frame.loc[2, "estimate"] = np.nan
@@ -286,8 +304,8 @@ def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean(
     fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
     labels = {"human": "Experts"}
     effects = ss.plot_forest(fit.effects(), labels=labels)
-    assert row_labels(effects) == ["Method", "\u2003Experts", "\u2003Occlusion", "Relative size"]
-    assert "Reference level: Grad-CAM (Method)." in caption(effects)
+    levels = ["\u2003Experts", "\u2003Grad-CAM", "\u2003Occlusion"]
+    assert row_labels(effects) == ["Method", *levels, "Relative size"]
     assert effects.labels.x == "Average marginal effect, IoU (95% CI)"
     assert guide(effects) == {0.0}
     means = ss.plot_forest(fit.means("method"))

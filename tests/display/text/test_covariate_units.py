@@ -162,16 +162,16 @@ def test_joined_slopes_are_each_for_as_many_units_as_in_a_table_of_their_own(sco
     fit = ss.fit(scores, "iou ~ area_mm2 + volume_mm3", by="method")
     slopes = [fit.slopes(name) for name in ("area_mm2", "volume_mm3")]
     joined = record_of(ss.table_estimates(pd.concat(slopes)))
-    assert [column.heading for column in joined.columns] == [
-        "Area, per 10,000 mm²", "Volume, per 10,000,000 mm³",
-    ]  # fmt: skip
+    # each has a column of estimates and one of P values
+    headings = [column.spanners[-1] for column in joined.columns[::2]]
+    assert headings == ["Area, per 10,000 mm²", "Volume, per 10,000,000 mm³"]
     for column, frame in enumerate(slopes):
         single = record_of(ss.table_estimates(frame))
-        assert [row[column] for row in joined.cells] == [row[0] for row in single.cells]
+        assert [row[2 * column : 2 * column + 2] for row in joined.cells] == single.cells
     regression = record_of(ss.table_regression(slopes))
     texts_by_term = dict(zip(regression.stub, regression.cells, strict=True))
-    for column, heading in enumerate(column.heading for column in joined.columns):
-        assert texts_by_term[(heading,)] == [row[column] for row in joined.cells]
+    for column, heading in enumerate(headings):
+        assert texts_by_term[(heading,)] == [row[2 * column] for row in joined.cells]
 
 
 @pytest.mark.parametrize("columns", [{"parameter": "variance"}, {"formula": None}, {"term": None}])
