@@ -16,6 +16,8 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
 
     The points are (row, col) in row-major order, shape (k, 2): every maximum, or only the first.
     """
+    if saliency.shape == shape:
+        return _maxima_of_samples(saliency, every=every)
     rows = InterpolationAxis.of(saliency.shape[0], shape[0])
     cols = InterpolationAxis.of(saliency.shape[1], shape[1])
     tolerance = PixelValues(saliency).rounding
@@ -64,6 +66,16 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     if not every:
         points = points[:1]
     return float(largest), points
+
+
+def _maxima_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.ndarray]:
+    """Return the largest value and its points of a map whose samples are the pixels of its image."""
+    largest = saliency.max()
+    is_maximum = saliency >= largest - PixelValues(saliency).rounding
+    if every:
+        return float(largest), np.argwhere(is_maximum)
+    first_row, first_col = np.unravel_index(is_maximum.argmax(), saliency.shape)
+    return float(largest), np.array([[first_row, first_col]])
 
 
 def _values(

@@ -45,6 +45,8 @@ PREDICTED_POSITIVE = "predicted-positive"
 #: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no others.
 AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
 SCORED = computed_from(AVAILABLE_NEEDS)
+#: Column of whether a score depends on which of several equal maxima of a map counts; `score` takes it out.
+AMBIGUOUS_PEAK = "ambiguous_peak"
 _NAN = float("nan")
 
 #: A score, or NaN and the reason.
@@ -145,12 +147,23 @@ class PredictionComparison:
             return np.empty((0, 2))
         return np.array([peak])
 
-    @property
+    @cached_property
     def peaks(self) -> np.ndarray:
         """The points (row, col) that a person marked, or every maximum of the map, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
         return self.on_image.peaks
+
+    @property
+    def has_ambiguous_peak(self) -> bool | None:
+        """True if the largest value of the map is at several pixels, some in the truth and others not.
+
+        None if there is no map, or if points are scored.
+        """
+        if self.reason is not None or self.saliency is None or self.content.points is not None:
+            return None
+        is_inside = masks.contains(self.runs, *self.peaks.T)
+        return bool(is_inside.any() and not is_inside.all())
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -381,6 +394,8 @@ def _series_rows(
             row |= mask_columns
             if "counts" in metric.needs and comparison.no_mask_reason is None:
                 row |= comparison.counts._asdict()
+        if "peak" in metric.needs and reason is None:
+            row[AMBIGUOUS_PEAK] = comparison.has_ambiguous_peak
         rows.append(row)
     return rows
 

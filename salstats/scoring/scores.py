@@ -6,16 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from salstats import __version__
-from salstats.checks import check_choice
-from salstats.errors import Call, Message, SalstatsError, Setting
+from salstats.checks import check_choice, quoted
+from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import checkpoint_folder, load_or_compute
 from salstats.jobs import in_batches
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
+    AMBIGUOUS_PEAK,
     FULL,
     PREDICTED_POSITIVE,
     SCORED,
@@ -203,7 +205,9 @@ def score(
     -----
     Undefined scores stay in the frame and are counted by `case_flow(scores)`. On the true-positive slice a
     mask that misses altogether has IoU 0, one that is empty has none; with `misses="zero"` both count as
-    0. An empty map, all of one value, points at nothing: hit 0. Definitions follow Saporta et al. 2022
+    0. An empty map, all of one value, points at nothing: hit 0. If the largest value of a map is at several
+    pixels, "hit" takes the first one, row by row, as numpy's `argmax`, and "hit_any" any of them; a warning
+    names cases where "hit" depends on this. Definitions follow Saporta et al. 2022
     (doi:10.1038/s42256-022-00536-x) and its scripts (rajpurkarlab/cheXlocalize at 2a79492) except for what
     those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
     the reading.
@@ -271,7 +275,9 @@ def score(
         folder = checkpoint_folder(resume)
         work = partial(load_or_compute, work=work, folder=folder, settings_text=settings_text)
     frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
-    return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
+    scores = pd.concat(frames, ignore_index=True)
+    _warn_of_ambiguous_peaks(scores)
+    return drop_empty(scores.drop(columns=AMBIGUOUS_PEAK), _OPTIONAL)
 
 
 def study_of(study: Study | str | os.PathLike[str], **map_folder_options: Any) -> Study:
@@ -322,4 +328,21 @@ def _score_cases(cases: tuple[Case, ...], rule: ScoreRule, truth_rule: str | Non
     rows = []
     for case in cases:
         rows += case_rows(case, rule, metric_columns)
-    return frame_of(rows, _COLUMNS)
+    return frame_of(rows, {**_COLUMNS, AMBIGUOUS_PEAK: TRUTH})
+
+
+def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
+    """Warn of hits that depend on which of a map's equal maxima counts, unless those of any are there too."""
+    is_ambiguous = scores[AMBIGUOUS_PEAK].fillna(False).to_numpy(dtype=bool)
+    if not is_ambiguous.any() or (scores["metric"] == "hit_any").any():
+        return
+    cases = list(dict.fromkeys(scores["case"][is_ambiguous]))
+    n_maps = int(scores[AMBIGUOUS_PEAK].notna().sum())
+    warn(
+        f"the largest value of {is_ambiguous.sum()} of {n_maps} maps is at several pixels, in the truth and "
+        f"outside (case {quoted(cases)}); 'hit' takes the first of them, row by row",
+        hint=Message(Setting("metrics", "hit_any"), " takes any of them"),
+        column="score",
+        rows=np.flatnonzero(is_ambiguous).tolist(),
+        value=cases,
+    )

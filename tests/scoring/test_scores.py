@@ -16,7 +16,7 @@ from drawn_studies import BLOCK, drawn, only, square
 from tests_support import exact_csv, raises
 
 import salstats as ss
-from salstats.errors import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images import masks
 from salstats.images.thresholds import THRESHOLDS
 from salstats.jobs import in_batches
@@ -342,7 +342,7 @@ class TestInPieces:
 
 def test_the_threshold_of_a_row_is_the_one_that_made_it_to_the_last_digit():
     third = 1 / 3
-    study = drawn(np.eye(8), prob={("a", "Edema"): 0.9}, human={})
+    study = drawn(np.diag(np.arange(8.0)), prob={("a", "Edema"): 0.9}, human={})
     scores = ss.score(study, threshold=third, cutoff=0.5, slice="full")
     made = only(scores)
     assert float(made["threshold"]) == third
@@ -350,6 +350,29 @@ def test_the_threshold_of_a_row_is_the_one_that_made_it_to_the_last_digit():
     # people's masks and peaks are made of no threshold
     assert pd.isna(only(scores, method="human")["threshold"])
     assert pd.isna(only(scores, "hit")["threshold"])
+
+
+def test_hits_that_depend_on_which_of_several_peaks_counts_are_named():
+    truth = np.zeros((6, 6), bool)
+    truth[2:4, 2:4] = True
+    flat = np.zeros((6, 6))
+    flat[2:4, 1:4] = 1
+    maps = {
+        ("a", "t", "m"): flat,
+        ("b", "t", "m"): truth * 1.0,
+        ("c", "t", "m"): flat.T,
+        ("d", "t", "m"): truth * 0,
+    }
+    study = ss.study_from_arrays({(case, "t"): truth for case in "abcd"}, maps)
+    with pytest.warns(SalstatsWarning, match="of 2 of 4 maps") as caught:
+        scores = ss.score(study, metrics="hit")
+    (warning,) = (entry.message for entry in caught)
+    assert warning.value == ["a", "c"]
+    assert [scores["case"][row] for row in warning.rows] == ["a", "c"]
+    assert list(scores["score"]) == [0, 1, 0, 0]
+    # which is shown by a second metric, and is no question of a map with one peak
+    ss.score(study, metrics=["hit", "hit_any"])
+    ss.score(study, metrics="iou")
 
 
 def test_thresholds_by_name_make_the_masks_of_their_level_and_stand_in_their_column(drawn_study):
