@@ -24,6 +24,10 @@ PROBABILITY = "sigmoid"
 _SUM_ERROR = 2e-3
 #: Networks whose user was warned that a sigmoid was taken of their outputs.
 _SIGMOID_WARNED: WeakSet[nn.Module] = WeakSet()
+#: Networks whose user was warned that their outputs are probabilities, of which gradients may vanish.
+_SATURATION_WARNED: WeakSet[nn.Module] = WeakSet()
+#: Beginnings of torch's names of steps back that pass numbers on as they are.
+_UNCHANGED = ("ToCopy", "View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Clone", "Alias")
 #: Default number of images in a forward pass.
 BATCH_SIZE = 32
 #: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
@@ -161,6 +165,32 @@ def recognised_output_function(outputs: torch.Tensor) -> str | None:
     if (outputs <= 0).all() and _all_ones(outputs.exp().sum(dim=1)):
         return "softmax"
     return None
+
+
+def warn_of_saturating_outputs(model: nn.Module, outputs: torch.Tensor) -> None:
+    """Warn, once for each model, of outputs that a sigmoid or softmax made, whose gradients may vanish.
+
+    `outputs` come from a pass with gradients, in which they remember the function that made them.
+    """
+    node = outputs.grad_fn
+    while node is not None and node.name().startswith(_UNCHANGED):
+        node = node.next_functions[0][0]
+    if node is None or model in _SATURATION_WARNED:
+        return
+    for function in ("sigmoid", "softmax"):
+        if node.name().startswith(f"{function.capitalize()}Backward"):
+            _SATURATION_WARNED.add(model)
+            warn(
+                f"the network ends in a {function}, so its outputs are probabilities: near 0 and 1 their "
+                "gradients are nearly 0, and maps made of gradients are weak or constant",
+                hint=Message(
+                    "explain the network without this layer; if it has to stay, ",
+                    Setting("probability", "none"),
+                    " takes its outputs as they are",
+                ),
+                option="probability",
+                value=function,
+            )
 
 
 def _all_ones(sums: torch.Tensor) -> bool:

@@ -96,7 +96,8 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """
     with evaluating(model) as device:
         image = check_images(images)[:1].to(device=device, dtype=dtype_of(model), copy=True)
-        _, layer_outputs = record_layers(model, image)
+        with torch.no_grad():
+            _, layer_outputs = record_layers(model, image)
         return last_stage(model, layer_outputs)
 
 
@@ -172,10 +173,7 @@ def _layers_on_first_grid(
 def record_layers(
     model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None
 ) -> tuple[torch.Tensor, list[LayerOutput]]:
-    """Return the outputs for one image, and those of layers, by default of all, in the order of the pass.
-
-    The pass has no gradients.
-    """
+    """Return the outputs for one image, and those of layers, by default of all, in the order of the pass."""
     layer_outputs: list[LayerOutput] = []
 
     def record_output(name: str, output: Any) -> None:
@@ -186,7 +184,7 @@ def record_layers(
         recording = modules_hooked(dict(model.named_modules()), record_output)
     else:
         recording = hooked(layers, record_output)
-    with recording, torch.no_grad():
+    with recording:
         return call(model, image), layer_outputs
 
 

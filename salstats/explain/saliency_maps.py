@@ -17,6 +17,7 @@ from salstats.explain.forward_passes import (
     keep_freed_memory,
     pass_size,
     ran_out_of_memory,
+    warn_of_saturating_outputs,
 )
 from salstats.explain.input_checks import check_images, check_targets, equal_images
 from salstats.explain.layers import (
@@ -39,6 +40,7 @@ from salstats.explain.map_finishing import (
 )
 from salstats.explain.methods import (
     ACTIVATION,
+    CAM,
     GRADIENT,
     METHODS,
     Method,
@@ -154,7 +156,8 @@ def explain(
     Warns
     -----
     SalstatsWarning
-        Maps have one value everywhere; the warning says how many.
+        Maps have one value everywhere; the warning says how many. A method of gradients explains a network
+        that ends in a sigmoid or softmax; said once for each network.
 
     See Also
     --------
@@ -372,6 +375,8 @@ def _layers_and_n_outputs(
             hint="look at its weights and at how images are scaled",
             rows=[0],
         )
+    if record.kind in (CAM, GRADIENT):
+        warn_of_saturating_outputs(model, outputs)
     if search:
         layers = named_layers(model, last_stage(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))

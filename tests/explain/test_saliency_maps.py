@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, resize
@@ -93,6 +93,18 @@ def test_equal_images_share_a_batch_and_maps_keep_their_order(made_up, kind):
     assert [r.equal_groups() for r in requests] == [[[0, 1, 2], [3, 4]], [[0]]]
     expected = images.max(axis=1) + 100 * np.array(targets)[:, None, None]
     np.testing.assert_allclose(made, expected, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("function", ["sigmoid", "softmax"])
+def test_gradients_of_probabilities_are_warned_of_once_for_each_network(function):
+    layer = {"sigmoid": nn.Sigmoid(), "softmax": nn.Softmax(dim=1)}[function]
+    model = nn.Sequential(cnn(), layer, nn.Flatten())
+    with warns(option="probability", value=function):
+        explain(model, pictures(2), [0, 1])
+    explain(model, pictures(2), [0, 1])
+    # neither outputs before such a layer nor methods without gradients are concerned
+    explain(cnn(), pictures(2), [0, 1])
+    explain(nn.Sequential(cnn(), layer), pictures(2), [0, 1], method="occlusion", window=2, stride=2)
 
 
 @pytest.mark.parametrize("method", ["eigencam", "activation"])
