@@ -41,7 +41,7 @@ POOLED_TASKS = Caution(
 BASELINE_SHOWS_MUCH = Caution(
     "baseline shows much",
     "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
-    "deletion curves say little about maps; another baseline= or a wider blur (kernel=, sigma=) may say "
+    "deletion curves say little about maps; curves with another baseline, or with a wider blur, may say "
     "more.",
 )
 FEW_UNITS = Caution(
