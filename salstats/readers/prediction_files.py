@@ -60,10 +60,15 @@ def check_cases_in_common(
 ) -> None:
     """Raise where no name of a source is a case of the reference; either may be empty."""
     if names and cases and not {*names} & {*cases}:
+        source_names = sorted(names)[:2]
+        reference_names = sorted(cases)[:2]
         raise InputFileError(
-            f"{source} and {reference} have no case in common ({min(names)!r} here, {min(cases)!r} there)",
+            f"{source} and {reference} have no case in common ({' and '.join(map(repr, source_names))} here, "
+            f"{' and '.join(map(repr, reference_names))} there)",
+            hint="files of a case have its name; where names differ, a table maps.csv (case, task, method, "
+            "path) in a folder of maps says which file is of which case",
             column="case",
-            value=min(names),
+            value=source_names[0],
             path=str(source),
         )
 

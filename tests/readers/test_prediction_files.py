@@ -45,6 +45,8 @@ def test_names_without_a_common_case_are_refused_and_other_names_left_out():
     check_cases_in_common(["b"], [], "here", "there")
     with raises(InputFileError, path="here", column="case", value="b"):
         check_cases_in_common(["b"], ["a"], "here", "there")
+    with raises(InputFileError, match=r"\('9f' and 'c1' here, 'a' and 'b' there\); .*maps\.csv"):
+        check_cases_in_common(["c1", "9f", "e0"], ["b", "a", "c"], "here", "there")
     with warns(path="here", column="case", value=["b"]):
         check_cases_and_warn_of_unknown(["a", "b"], ["a"], "here", "there")
 
