@@ -25,6 +25,7 @@ from salstats.readers.map_files import (
     find_case_files,
     find_task_files,
     warn_if_turned,
+    warn_of_stretched_maps,
 )
 from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
 from salstats.readers.score_layouts import check_pattern, find_patients
@@ -138,7 +139,7 @@ def read_folders(
     SalstatsWarning
         Masks of the truth have no map or no mask of a method, or cases none in the truth: how many, and
         which. Cases whose image nothing gives a size of are left out. A task is on no image of the truth.
-        Points lie outside their image.
+        Points lie outside their image. Maps do not have the proportions of their image.
 
     Notes
     -----
@@ -184,8 +185,10 @@ def read_folders(
     study_tasks = _tasks(files, tasks)
     sizes = _image_sizes(files, paths["images"])
     _warn_of_cases(files, sizes, study_tasks)
-    for files_of_task in files.maps.values():
+    for series, files_of_task in files.maps.items():
         _warn_if_first_oblong_is_turned(files_of_task, sizes)
+        maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
+        warn_of_stretched_maps(maps_of_cases, sizes, files.map_folders[series])
     if files.points is not None:
         warn_of_points(files.points, sizes)
     cases = sorted(sizes)

@@ -2,7 +2,7 @@
 
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -173,6 +173,49 @@ def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str) -> N
         hint="it looks turned: the first axis of an array runs from the top down",
         path=file,
     )
+
+
+def warn_of_stretched_maps(
+    files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None], source: object
+) -> None:
+    """Warn of maps whose proportions are not those of their image, so that scoring stretches them.
+
+    `files` are the maps by case, and `shapes` the sizes of the images. Turned arrays, of which
+    `warn_if_turned` warns, are not counted.
+    """
+    cases: dict[str, None] = {}
+    example = ""
+    for case, file in files:
+        image_shape = shapes.get(case)
+        if image_shape is None:
+            continue
+        shape = _header_shape_or_empty(file)
+        if len(shape) != 2 or may_cover(shape, image_shape) or may_cover(shape[::-1], image_shape):
+            continue
+        if not cases:
+            example = f"{shape[0]} x {shape[1]} on {image_shape[0]} x {image_shape[1]}"
+        cases[case] = None
+    if cases:
+        warn(
+            f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) do not have the proportions of "
+            f"their image (height x width: {example}), and are stretched to it",
+            hint="this is right where the network saw the whole image, stretched in the same way; where it "
+            "saw a part or a margin, lay the map on the image first",
+            column="case",
+            value=list(cases),
+            path=str(source),
+        )
+
+
+def _header_shape_or_empty(file: Path) -> tuple[int, ...]:
+    """Return the shape in the header of an image or of a .npy file; an empty one for other files."""
+    if file.suffix.lower() in image_files.SUFFIXES:
+        try:
+            return image_files.image_shape(file)
+        # a damaged map is an error where it is scored
+        except SalstatsError:
+            return ()
+    return _npy_shape_or_empty(file)
 
 
 def _npy_shape_or_empty(file: Path) -> tuple[int, ...]:

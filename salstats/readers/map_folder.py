@@ -9,12 +9,14 @@ from typing import Any
 
 from salstats.checks import and_n_more, did_you_mean, quoted
 from salstats.errors import InputFileError, Message, Setting, warn
+from salstats.files.map_folder_writer import SETTINGS
 from salstats.files.map_table import TABLE
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import empty
 from salstats.readers.case_json import CaseFile
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.cells import PathLike
+from salstats.readers.map_files import warn_of_stretched_maps
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.readers.prediction_files import check_cases_in_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
@@ -83,7 +85,7 @@ def read_map_folder(
     -----
     SalstatsWarning
         Cases of the truth have no map; cases have no mask in a folder of masks; a task of the maps is on
-        no image of the truth.
+        no image of the truth; maps without settings do not have the proportions of their image.
 
     See Also
     --------
@@ -117,13 +119,14 @@ def read_map_folder(
         )
         return readings.with_truth(truth)
     pattern = check_pattern(patient_from)
-    masks_of_readers = _human_masks(root, human)
-    rows = []
-    # several readers can be compared without maps
-    if len(masks_of_readers) < 2 or (root / TABLE).exists():
-        rows = read_map_rows(root)
+    has_table = (root / TABLE).exists()
+    rows = read_map_rows(root) if has_table else []
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
     only_task = tasks_of_maps[0] if len(tasks_of_maps) == 1 else None
+    masks_of_readers = _human_masks(root, human, only_task)
+    # only several readers can be compared without maps
+    if not has_table and len(masks_of_readers) < 2:
+        rows = read_map_rows(root)
     true_masks = _masks(root, "truth", truth, only_task)
     if true_masks is None:
         if not without_truth and len(masks_of_readers) < 2:
@@ -150,7 +153,11 @@ def read_map_folder(
     series = [row.key.series for row in rows if row.key.task in study_tasks]
     series += [Series(HUMAN, reader=reader) for reader in masks_of_readers]
     study = Study(tuple(cases), study_tasks, tuple(dict.fromkeys(series)), str(root))
-    warn_turned(rows, {case.case: case.shape for case in study}, root)
+    shapes = {case.case: case.shape for case in study}
+    warn_turned(rows, shapes, root)
+    # maps with settings were laid on their images by `MapFolder`'s writer
+    if not (root / SETTINGS).exists():
+        warn_of_stretched_maps([(row.key.case, row.file) for row in rows], shapes, root)
     return study
 
 
@@ -354,13 +361,18 @@ def _masks(folder: Path, name: str, path: PathLike | None, only_task: str | None
     return read_case_masks(paths[0], only_task)
 
 
-def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:
-    """Read the masks that people drew, by reader; None is the reader of a file that names nobody."""
+def _human_masks(
+    folder: Path, human: PathLike | Mapping[str, PathLike] | None, only_task: str | None
+) -> dict[str | None, CaseFile]:
+    """Read the masks that people drew, by reader; None is the reader of a file that names nobody.
+
+    With `only_task` the masks may lie in no folder of a task, see `read_case_masks`.
+    """
     if human is None and (folder / READERS).is_dir():
         human = _reader_paths(folder)
     if human is not None:
-        return read_masks_of_readers(human)
-    masks = _masks(folder, HUMAN, None)
+        return read_masks_of_readers(human, only_task)
+    masks = _masks(folder, HUMAN, None, only_task)
     if masks is None:
         return {}
     return {None: masks}

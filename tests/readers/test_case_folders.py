@@ -372,3 +372,9 @@ def test_points_of_several_tasks_name_theirs(tmp_path):
     pd.DataFrame([("c.1", 5, 8)], columns=["case", "x", "y"]).to_csv(file, index=False)
     with raises(ColumnError, column="task", path=file):
         ss.read_study(truth=tmp_path / "masks", points=file)
+
+
+def test_maps_that_scoring_stretches_to_their_image_are_said(folders):
+    Image.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save(folders / "ig" / "图像.png")
+    with warns(path=folders / "ig", column="case", value=["图像"], match="16 x 16 on 20 x 30"):
+        read(folders, "cams", "ig")

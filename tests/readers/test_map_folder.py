@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import warnings
 
 import cv2
@@ -171,6 +172,11 @@ class TestWhatOthersWrite:
         expected = ss.score(several_tasks, metrics=METRICS)
         expected = expected[expected["task"] == TASKS[0]].reset_index(drop=True)
         pd.testing.assert_frame_equal(one_task, expected, check_dtype=False)
+        # and so may those of people
+        shutil.copytree(flat, folder / "human")
+        people = ss.score(read_map_folder(folder, truth=flat), metrics="iou").query("method == 'human'")
+        assert set(people["score"].dropna()) == {1.0}
+        assert set(people["case"]) == set(expected["case"])
 
     @pytest.mark.parametrize("suffix", [".png", ".tif", ".npz"])
     def test_maps_in_other_files(self, folder, suffix):
@@ -417,3 +423,17 @@ def test_a_map_that_lies_across_its_image_is_said(tmp_path):
     (turned,) = (tmp_path / "turned" / "maps").rglob("*.npy")
     with warns(path=turned, match="row 2: the map is 10 x 15"):
         ss.read_map_folder(tmp_path / "turned")
+
+
+def test_maps_that_scoring_stretches_to_their_image_are_said_unless_settings_say_how_they_were_made(tmp_path):
+    truth = np.zeros((60, 40), bool)
+    truth[10:20, 5:15] = True
+    for name, settings in (("found", None), ("made", {"cam": "Grad-CAM of a network"})):
+        with ss.MapFolder(tmp_path / name, settings=settings) as maps:
+            for case, grid in (("square", (30, 30)), ("coarse", (3, 2)), ("whole", (30, 20))):
+                saliency = np.random.default_rng(0).random(grid)
+                maps.add(ss.MapKey(case, "Edema", "cam"), saliency, shape=(60, 40))
+                maps.write_masks({(case, "Edema"): truth})
+    with warns(path=tmp_path / "found", column="case", value=["square"], match="30 x 30 on 60 x 40"):
+        ss.read_map_folder(tmp_path / "found")
+    ss.read_map_folder(tmp_path / "made")
