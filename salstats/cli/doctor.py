@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: What each extra for users is needed for; the other extras build and test the package.
 _USES_BY_EXTRA = {
     "explain": "the commands make-maps and curves, the functions of ss.explain",
-    "dask": "jobs spread over a cluster by joblib.parallel_backend",
+    "dask": "jobs of Python functions on a cluster, by joblib.parallel_config(backend='dask')",
 }
 #: Commands and functions that need a required package, of packages that not every command needs.
 _USES_BY_PACKAGE = {
@@ -30,7 +30,9 @@ _USES_BY_PACKAGE = {
     "plotnine": "plot, gallery, report, reproduce, demo",
     "pooch": "datasets.fetch_lanfredi2021()",
     "python-docx": "tables as .docx: table, report, reproduce, demo",
-    "statsmodels": "regress, adjusted P values, agreement, report, reproduce, demo",
+    "statsmodels": (
+        "regress, quantile-regress, calibration, adjusted P values, agreement, report, reproduce, demo"
+    ),
 }
 #: Length of a SHA-256 as text.
 _N_HEX_DIGITS = 64

@@ -140,7 +140,8 @@ def score(
         Options of single metrics, as `metrics` has them: `{"pdc": {"alpha": 0}}`. `pdc` and `hd95_rule` are
         short for two of these.
     jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says.
+        Processes; -1 for one per core. None takes what `joblib.parallel_config` says; its backend "dask", for
+        a cluster, needs `pip install 'salstats[dask]'`.
     resume : path, optional
         Folder that keeps finished cases, so that a run that was stopped goes on where it was; made where
         it is not there. A case of which anything has changed, and another setting, are scored anew.

@@ -72,5 +72,8 @@ def test_the_doctor_names_the_commands_that_lack_something(capsys, monkeypatch):
     assert lines["openpyxl"].endswith("pip install openpyxl installs it")
     assert "make-maps" in lines["explain"]
     assert "curves" in lines["explain"]
-    assert "cluster" in lines["dask"]
+    assert lines["explain"].endswith("pip install 'salstats[explain]' installs it")
+    assert "distributed missing" in lines["dask"]
+    assert "backend='dask'" in lines["dask"]
+    assert lines["dask"].endswith("pip install 'salstats[dask]' installs it")
     assert ".png" in lines["Chromium"]
