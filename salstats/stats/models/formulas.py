@@ -20,6 +20,8 @@ MAX_LENGTH = 2000
 MAX_TERMS = 500
 _ALLOWED_NODES = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
 _ALLOWED_CALLS = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
+#: Advice on brackets that are not balanced.
+_BRACKETS_HINT = "each ( needs its ), and each ) its ("
 #: Quoted text, in which operators have no meaning.
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _RANDOM_EFFECT = re.compile(r"\((?P<effects>[^|]*)(?P<bar>\|\|?)(?P<groups>[^|]*)\)")
@@ -146,6 +148,8 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
     masked = _QUOTED.sub(lambda match: "q" * len(match[0]), formula)
     if "|" not in masked:
         return formula, []
+    if not _are_brackets_balanced(masked):
+        raise FormulaError(f"formula {_quoted_excerpt(formula)} cannot be read: {_BRACKETS_HINT}")
     left_side, _, right_side = masked.partition("~")
     fixed_terms = []
     random_effects: list[_RandomEffectText] = []
@@ -216,8 +220,8 @@ def _is_number(token: Any) -> bool:
 def _parsing_hint(formula: str) -> str:
     """Return advice on how to correct a formula that cannot be parsed."""
     unquoted = _QUOTED.sub("", formula)
-    if unquoted.count("(") != unquoted.count(")"):
-        return "each ( needs its )"
+    if not _are_brackets_balanced(unquoted):
+        return _BRACKETS_HINT
     last_operator = re.search(r"([-+*/:^~|]) *$", unquoted)
     if last_operator is not None:
         return f"name a column after the last {last_operator[1]}, or leave it out"
@@ -225,6 +229,19 @@ def _parsing_hint(formula: str) -> str:
         "it takes one ~, and one of + - * / : between two columns, as in 'iou ~ area_ratio + task'; a column "
         'called max width is Q("max width")'
     )
+
+
+def _are_brackets_balanced(text: str) -> bool:
+    """Return whether each bracket that opens closes, and none closes before it opens."""
+    depth = 0
+    for character in text:
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
