@@ -202,7 +202,16 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
         if not isinstance(text, str):
             raise _unknown_term_error(formula, text)
         # The text is parsed as the right side of a formula, since `a * b` names several terms.
-        parsed_terms = parse_formula(f"Q('') ~ {text}").terms
+        parsed = parse_formula(f"Q('') ~ {text}")
+        if parsed.random:
+            raise FormulaError(
+                f"{text!r} names a random effect, and joint tests are of terms with coefficients",
+                hint="leave it out; variance_components() of a fit shows random effects",
+                option="terms",
+                value=text,
+                choices=_term_names(formula),
+            )
+        parsed_terms = parsed.terms
         is_in_formula = all(frozenset(term) in position_of_term for term in parsed_terms)
         if not parsed_terms or not is_in_formula:
             raise _unknown_term_error(formula, text)

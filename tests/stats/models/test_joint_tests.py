@@ -132,6 +132,12 @@ def test_a_term_the_formula_lacks_is_refused(drawn_table, terms):
         ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ prob * task", terms)
 
 
+def test_a_random_effect_is_no_term_to_test(drawn_table):
+    terms = "prob + (1|case)"
+    with raises(FormulaError, option="terms", value=terms, choices=("prob",)):
+        ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ prob", terms)
+
+
 def test_an_intercept_is_no_term_to_test(drawn_table):
     with raises(FormulaError, option="formula", value="iou ~ 1"):
         ss.joint_test(rows_of(drawn_table, "all|POOLED"), "iou ~ 1")
