@@ -114,7 +114,7 @@ def _add_score_tables(parser: Parser, key: str) -> None:
     )
     group.add_argument("--scale", type=float, metavar="N", help="multiply scores: 0.01 for percentages")
     group.add_argument("--sep", metavar="SIGN", help="what separates cells of a text file (a comma)")
-    group.add_argument("--decimal", default=".", metavar="SIGN", help="decimal mark of a text file (.)")
+    group.add_argument("--decimal", metavar="SIGN", help="decimal mark of a text file (.)")
 
 
 def open_study(declaration: PublishedStudy, options: argparse.Namespace) -> OpenedStudy:
@@ -128,8 +128,8 @@ def open_study(declaration: PublishedStudy, options: argparse.Namespace) -> Open
     if declaration.open_scores is None:
         return declaration.open(options)
     if options.scores is None:
-        for name in ("features", "rename", "score", "scale", "sep"):
-            if getattr(options, name):
+        for name in ("features", "rename", "score", "scale", "sep", "decimal"):
+            if getattr(options, name) not in (None, []):
                 raise SalstatsError(Setting(name), " belongs to ", Setting("scores"))
         return declaration.open(options)
     if getattr(options, "data", None) is not None:

@@ -41,7 +41,8 @@ class ScoreTableOptions:
         columns: dict[str, Any] = {}
         for targets in options.score:
             columns.update(targets)
-        return cls(rename, columns, options.scale, options.sep, options.decimal)
+        decimal = "." if options.decimal is None else options.decimal
+        return cls(rename, columns, options.scale, options.sep, decimal)
 
     @property
     def cells(self) -> TableOptions:

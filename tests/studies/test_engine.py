@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_items import FRAME, GOOD, LACKING, NEEDY, PRINTED, broken, shown
+from tests_support import raises
 
+from salstats.errors import SalstatsError
 from salstats.studies import declarations
 from salstats.studies.declarations import PrintedNumbers, StudyItem
-from salstats.studies.engine import unmet_need_messages
+from salstats.studies.engine import open_study, parser_of, unmet_need_messages
 
 
 def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
@@ -112,6 +114,16 @@ def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, k
         assert word in said
     if declarations.study(key).open_scores is not None:
         assert f"Example: salstats reproduce {key} --scores scores.csv" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("decimal", ","), ("sep", ";"), ("scale", "0"), ("features", "f.csv")]
+)
+def test_an_option_of_tables_of_scores_without_any_is_an_error(tmp_path, option, value):
+    declaration = declarations.study("saporta2022")
+    options = parser_of(declaration).parse_args(["--data", str(tmp_path), f"--{option}", value])
+    with raises(SalstatsError, option=option):
+        open_study(declaration, options)
 
 
 def test_the_studies_are_listed(run):
