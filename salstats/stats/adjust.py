@@ -21,7 +21,7 @@ from salstats.checks import (
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
-from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdict_texts
+from salstats.stats.engine.equivalence import SIDES, is_below, sides_and_claims, verdict_texts
 from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
     NullDraws,
@@ -301,7 +301,7 @@ def _adjusted_verdicts(
     inconclusive = SIDES[-1]
     # Rows that are no comparison have no verdict.
     has_verdict = verdict.notna()
-    sides, claims = split_verdicts(verdict.where(has_verdict, inconclusive))
+    sides, claims = sides_and_claims(verdict.where(has_verdict, inconclusive))
     if not set(sides) <= set(SIDES):
         return verdict
     # A P value of NaN is not below alpha either.
@@ -358,7 +358,7 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     return adjusted
 
 
-def _multiple_tests(p: np.ndarray, size: int, *, method: str) -> np.ndarray:
+def _adjusted_by_statsmodels(p: np.ndarray, size: int, *, method: str) -> np.ndarray:
     """Adjust a family's p-values by statsmodels; tests that are not shown count as p = 1."""
     # statsmodels is slow to import, and most calls of the package adjust nothing
     from statsmodels.stats.multitest import multipletests
@@ -419,24 +419,24 @@ _BH = f"the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995), {_DISCOV
 #: Every procedure, in the order in which lists of names have them; `fdr` is another name of BH.
 RECORDS = (
     Procedure(
-        "bonferroni", "Bonferroni", partial(_multiple_tests, method="bonferroni"),
+        "bonferroni", "Bonferroni", partial(_adjusted_by_statsmodels, method="bonferroni"),
         f"the Bonferroni procedure, {_FAMILYWISE}",
     ),
     Procedure("holm", "Holm", _holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
     Procedure(
-        "hochberg", "Hochberg", partial(_multiple_tests, method="simes-hochberg"),
+        "hochberg", "Hochberg", partial(_adjusted_by_statsmodels, method="simes-hochberg"),
         f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}",
     ),
     Procedure(
-        "hommel", "Hommel", partial(_multiple_tests, method="hommel"),
+        "hommel", "Hommel", partial(_adjusted_by_statsmodels, method="hommel"),
         f"Hommel's procedure (Hommel 1988), {_FAMILYWISE} {_POSITIVE}",
     ),
-    Procedure("BH", "Benjamini-Hochberg", partial(_multiple_tests, method="fdr_bh"), _BH),
+    Procedure("BH", "Benjamini-Hochberg", partial(_adjusted_by_statsmodels, method="fdr_bh"), _BH),
     Procedure(
-        "BY", "Benjamini-Yekutieli", partial(_multiple_tests, method="fdr_by"),
+        "BY", "Benjamini-Yekutieli", partial(_adjusted_by_statsmodels, method="fdr_by"),
         f"the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001), {_DISCOVERY}",
     ),
-    Procedure("fdr", "Benjamini-Hochberg", partial(_multiple_tests, method="fdr_bh"), _BH),
+    Procedure("fdr", "Benjamini-Hochberg", partial(_adjusted_by_statsmodels, method="fdr_bh"), _BH),
     Procedure(
         "max-t", "step-down max-t", None,
         f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",

@@ -28,9 +28,9 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
-from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit, unit_columns
+from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
-from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
+from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column
 from salstats.stats.engine.shared_cases import (
     add_shared_case_counts,
     flow_call,
@@ -227,7 +227,7 @@ def auroc(  # noqa: C901
 
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
-        columns |= absent_column(keys, rows_with_absent_finding(frame, [score, label], wide.groups), frame)
+        columns |= n_absent_column(keys, keys_of_absent_findings(frame, [score, label], wide.groups), frame)
     columns |= inference_to(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
@@ -300,7 +300,7 @@ def labelled_table(
     groups = check_by(frame, by, default_groups, "data")
     if reference_is_method:
         groups = [*(column for column in groups if column != "method"), "method"]
-    codes = wide_codes(frame, variables, [*groups, *unit_columns(frame, unit)])
+    codes = wide_codes(frame, variables, [*groups, *possible_unit_columns(frame, unit)])
     reference_scores = None
     if reference_is_method:
         codes, reference_scores = _pair_with_method(codes, score, label, str(reference))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.errors import SalstatsWarning
 from salstats.frames import KEY_COLUMNS, ColumnCodes
-from salstats.stats.engine.resampling_units import resolve_unit, unit_columns
+from salstats.stats.engine.resampling_units import possible_unit_columns, resolve_unit
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.summaries import summarize
 
@@ -43,7 +43,7 @@ def binned_means(
         with a column `x_mean`, the mean of `x` in the bin. Rows without `x` or `y` are left out.
     """
     by = [*panels, *groups]
-    kept = [*by, *unit_columns(data, None)]
+    kept = [*by, *possible_unit_columns(data, None)]
     rows = wide_table(data, [x, y], kept).dropna(subset=[x, y]).reset_index(drop=True)
     if "case" not in rows.columns:
         rows["case"] = [str(number) for number in range(len(rows))]

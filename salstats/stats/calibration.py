@@ -176,13 +176,13 @@ def calibration(
     columns |= _unit_and_missing_columns(predictions, group_of_row)
     cautions = _cautions_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
-    columns["n"] = predictions.n[group_of_row]
+    columns["n"] = predictions.n_complete_rows[group_of_row]
     columns["n_units"] = predictions.n_units[group_of_row]
     special_columns = {
         "predictor": prob,
         "response": label,
         "n_positive": predictions.n_positive[group_of_row],
-        "n_negative": (predictions.n - predictions.n_positive)[group_of_row],
+        "n_negative": (predictions.n_complete_rows - predictions.n_positive)[group_of_row],
     }
     result = estimates_frame(keys.loc[group_of_row].reset_index(drop=True), columns, special_columns)
     return add_shared_case_counts(
@@ -190,7 +190,7 @@ def calibration(
         predictions.wide.codes,
         predictions.wide.groups,
         lambda: shared_rows_call(data, [prob, label], "data"),
-        predictions.is_complete,
+        predictions.is_complete_row,
     )
 
 
@@ -333,7 +333,7 @@ class _Predictions:
     n_missing: np.ndarray
 
     @property
-    def is_complete(self) -> np.ndarray:
+    def is_complete_row(self) -> np.ndarray:
         """True for each row with a probability and a label."""
         is_complete: np.ndarray = ~(np.isnan(self.probs) | np.isnan(self.labels))
         return is_complete
@@ -345,7 +345,7 @@ class _Predictions:
         return squared_errors
 
     @property
-    def n(self) -> np.ndarray:
+    def n_complete_rows(self) -> np.ndarray:
         """Number of complete rows of each group, shape (n_groups,)."""
         return np.array([len(rows) for rows in self.rows_of_groups])
 
@@ -499,7 +499,7 @@ _UNDEFINED = _Coefficient(np.nan, np.nan, np.nan)
 def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
     """Estimate intercept and slope of each group; NaN, with a warning, where they are not defined."""
     n_groups = len(predictions.keys)
-    has_one_class = (predictions.n_positive == 0) | (predictions.n_positive == predictions.n)
+    has_one_class = (predictions.n_positive == 0) | (predictions.n_positive == predictions.n_complete_rows)
     is_certain = (predictions.probs == 0) | (predictions.probs == 1)
     has_certain = np.array([bool(is_certain[rows].any()) for rows in predictions.rows_of_groups])
     has_no_slope = np.zeros(n_groups, dtype=bool)

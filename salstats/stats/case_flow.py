@@ -123,7 +123,9 @@ def case_flow(
             continue
         branch_key = {str(column): level for column, level in key.items()}
         is_compared = reference is not None and str(key["method"]) != reference
-        for row in _stages(branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared):
+        for row in _rows_of_branch(
+            branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared
+        ):
             rows.append({**branch_key, **row})
     check_names_of_groups(columns, ["step", "stage", "reason", "excluded", "unit", *counted_codes, "n_rows"])
     flow = pd.DataFrame(
@@ -222,7 +224,7 @@ class _Stage(NamedTuple):
     reason_order: list[str]
 
 
-def _stages(
+def _rows_of_branch(
     branch: pd.DataFrame,
     counted_codes: dict[str, np.ndarray],
     reason_of_row: np.ndarray,

@@ -18,7 +18,7 @@ from salstats.stats.engine.inference import bootstrap_p_values, check_options, m
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.engine.score_reasons import absent_column, rows_with_absent_finding
+from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
 #: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
@@ -156,7 +156,7 @@ def correlate_clustered(
     )
     replicates = np.full((options.n_replicates, len(keys)), np.nan)
     for block, weights in weight_blocks(
-        units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
+        units.n, options.n_replicates, options.rng, options.draws, numbers_per_replicate=len(codes.frame)
     ):
         for group, strata in enumerate(strata_of_groups):
             replicates[block, group] = _combined_correlations(strata, weights, is_stratified)
@@ -184,7 +184,7 @@ def correlate_clustered(
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
-        **absent_column(keys, rows_with_absent_finding(data, [x, y], groups), data),
+        **n_absent_column(keys, keys_of_absent_findings(data, [x, y], groups), data),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:

@@ -41,7 +41,7 @@ from salstats.stats.engine.paired_tests import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.engine.score_reasons import absent_column, metric_option_columns
+from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column
 from salstats.stats.engine.shared_cases import bounds_call, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.weighting import Weighting, apply_weights
 
@@ -136,7 +136,7 @@ def _check_test_has_p_values(test: str, adjust: str) -> None:
         )
 
 
-def contrast(
+def comparison_frame(
     term: str,
     scores: pd.DataFrame,
     comparison: ComparisonOptions,
@@ -172,7 +172,7 @@ def contrast(
     tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
 
     table = reported.columns(units.name)
-    table |= absent_column(keys, paired_target.absent, scores)
+    table |= n_absent_column(keys, paired_target.absent, scores)
     table |= inference_to(scores, units.codes, keys)
     table |= weights.columns(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
@@ -193,7 +193,7 @@ def contrast(
         warn_beyond_range(frame)
     remedy = bounds_call(comparison.reference)
     frame = warn_and_mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
-    return _adjusted(frame, hypothesis.adjust, tested, order)
+    return _with_adjusted_p_values(frame, hypothesis.adjust, tested, order)
 
 
 def _check_pairs_suit_options(
@@ -285,7 +285,7 @@ def _replicates_column(
     return {"n_replicates": options.n_replicates}
 
 
-def _adjusted(
+def _with_adjusted_p_values(
     frame: pd.DataFrame, procedure: str, tested: PairedTestResult, order: np.ndarray
 ) -> pd.DataFrame:
     """Adjust the P values of a frame; `order` holds the positions of its rows in the result of the test."""

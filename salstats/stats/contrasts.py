@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.coded_text import TEXT
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.comparison_frames import HypothesisOptions, contrast
+from salstats.stats.comparison_frames import HypothesisOptions, comparison_frame
 from salstats.stats.engine.comparisons import ComparisonOptions
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.inference import check_options
@@ -321,7 +321,7 @@ def difference(
         average = str(average).removesuffix("_mean")
     comparison = ComparisonOptions(reference, by=[], pairs=pairs, average=average, overall=overall)
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights, effect_size)
-    return contrast("difference", scores, comparison, options, hypothesis, by=by, unit=unit)
+    return comparison_frame("difference", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
 def percent_decrease(
@@ -469,7 +469,7 @@ def percent_decrease(
         reference, by=[], pairs=pairs, average=average, overall=overall, averages_estimates=averages_estimates
     )
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights)
-    return contrast("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
+    return comparison_frame("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
 def _averages_estimates(average: str | None, by: str | Sequence[str] | None) -> bool:

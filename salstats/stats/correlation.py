@@ -42,9 +42,9 @@ from salstats.stats.engine.grouping import (
     warn_pooled_methods,
 )
 from salstats.stats.engine.intervals import choose_interval, interval_names
-from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
+from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import absent_column, human_label_column, rows_with_absent_finding
+from salstats.stats.engine.score_reasons import human_label_column, keys_of_absent_findings, n_absent_column
 from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
 from salstats.stats.engine.wide_tables import correlation_table
 
@@ -310,7 +310,7 @@ def correlate(
         covariates=variables.covariates,
         units=unit_codes,
     )
-    complete = sample.is_complete
+    complete = sample.is_complete_row
     within_unit = unit if test == "rm" else None
     tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata, within_unit)
     check_rm_has_repeats(test, units, complete)
@@ -355,7 +355,7 @@ def correlate(
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
-    columns |= absent_column(keys, rows_with_absent_finding(data, [x, y], groups), data)
+    columns |= n_absent_column(keys, keys_of_absent_findings(data, [x, y], groups), data)
     columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:
@@ -399,7 +399,7 @@ def warn_pooled_pairs(
 
     `within` names the units within which pairs are correlated.
     """
-    separating_columns = [*strata, *unit_columns(pairs, within)]
+    separating_columns = [*strata, *possible_unit_columns(pairs, within)]
     remedy = "" if strata else "stratified='{first}' to correlate within each"
     return warn_pooled_by_default(pairs, by, groups, separating_columns, remedy)
 
@@ -426,7 +426,7 @@ def _correlate_group(
     """Correlate the complete pairs of a group; add it to the problems if its correlation is not testable."""
     correlations = _correlate_strata(sample, [pairs], interval)
     problems.add_group(label, len(pairs), correlations)
-    columns = _single_columns(sample, correlations, interval, level)
+    columns = _unstratified_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, pairs, is_testable=bool(abs(correlations.r[0]) < 1))
 
 
@@ -492,7 +492,7 @@ def _correlate_strata(
     return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
 
 
-def _single_columns(
+def _unstratified_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
     """Return the estimate, test and limits of a group without strata, as columns."""

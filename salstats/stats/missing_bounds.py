@@ -244,7 +244,7 @@ def _method_and_reference_totals(
         sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
     row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
-    is_single = ~_is_average(frame, keys).any(axis=1)
+    is_single = ~_is_average_over_column(frame, keys).any(axis=1)
     # a group whose pairs all lack the finding has none here
     row_sums[is_single] = row_sums[is_single].fillna(0)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
@@ -268,7 +268,7 @@ def _method_and_reference_totals(
     return method, reference
 
 
-def _is_average(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _is_average_over_column(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Mask (n_rows, n_keys) of the grouping columns that a row is an average over."""
     return frame[keys].astype("object") == AVERAGE
 
@@ -279,7 +279,7 @@ def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list
     Their numbers of scores add up to that of the average. Where they do not, the frame lacks some of them: a
     warning says so, and the average has no members.
     """
-    averages = _is_average(frame, keys)
+    averages = _is_average_over_column(frame, keys)
     is_average_row = averages.any(axis=1)
     has_means = frame[_mean_columns(frame)].notna().all(axis=1)
     members_of_averages = {}

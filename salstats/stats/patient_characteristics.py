@@ -141,11 +141,11 @@ def describe_patients(
         unit = "patient"
     # counts of units are no estimates, which several cases of a patient would make too exact
     units = resolve_unit(codes, unit, "data", independent=False)
-    keys, members = _groups(data, by, units)
+    keys, members = _keys_and_units_of_groups(data, by, units)
     rows = []
     for name in names:
         values = _values_by_unit(data, name, units)
-        kind = _kind_of(values, name, chosen_kinds.get(name))
+        kind = _covariate_kind(values, name, chosen_kinds.get(name))
         if kind == CONTINUOUS and values.notna().any():
             check_numeric(data, name, "data")
         for group, units_of_group in enumerate(members):
@@ -250,7 +250,9 @@ def _raise_different_values(
     )
 
 
-def _groups(data: pd.DataFrame, by: str | None, units: Units) -> tuple[pd.DataFrame, list[np.ndarray]]:
+def _keys_and_units_of_groups(
+    data: pd.DataFrame, by: str | None, units: Units
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
     """Return the key of each group, and its units; the last group, or the only one, has all units."""
     all_units = np.arange(units.n)
     if by is None:
@@ -261,7 +263,7 @@ def _groups(data: pd.DataFrame, by: str | None, units: Units) -> tuple[pd.DataFr
     return append_keys(keys, overall_key), [*members, all_units]
 
 
-def _kind_of(values: pd.Series, name: str, chosen_kind: str | None) -> str:
+def _covariate_kind(values: pd.Series, name: str, chosen_kind: str | None) -> str:
     """Return the kind of a covariate: the one that a user chose, else the one that the units' values tell."""
     distinct = _distinct_values(values)
     are_numbers = pd.api.types.is_numeric_dtype(values)

@@ -13,7 +13,7 @@ from salstats.stats.engine.rank_schemes import kendall_tau
 from salstats.stats.engine.rankings import RankingOptions, rank_methods
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_undefined
-from salstats.stats.engine.score_reasons import absent_column, is_absent
+from salstats.stats.engine.score_reasons import is_absent, n_absent_column
 
 
 def rank_stability(
@@ -150,7 +150,7 @@ def rank_stability(
         "n": cells.counts.sum(axis=0).astype(np.int64),
         "n_missing": rankings.target.n_missing,
         "n_units": rankings.n_units.astype(np.int64),
-        **absent_column(keys, scores.loc[is_absent(scores), key_columns], scores),
+        **n_absent_column(keys, scores.loc[is_absent(scores), key_columns], scores),
         **rankings.shared,
     }
     special = {

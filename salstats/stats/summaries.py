@@ -21,7 +21,7 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.inference import check_binary, check_options, infer, replicate
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
-from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
+from salstats.stats.engine.score_reasons import is_absent, metric_option_columns, n_absent_column
 from salstats.stats.engine.shared_cases import (
     add_shared_case_counts,
     cases_of_rows,
@@ -216,7 +216,7 @@ def summarize(
     table = estimates.columns(grouped_rows.units.name)
     table |= inference_to(scores, grouped_rows.units.codes, keys)
     table |= case_weights.columns(is_average(keys, average))
-    table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
+    table |= n_absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
     frame = carry_cautions(frame, scores)

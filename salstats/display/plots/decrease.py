@@ -33,7 +33,7 @@ from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, method_label_in_sentence
 from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.metrics.registry import direction
-from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import sides_and_claims
 
 SORTS = ("size", "significance", "labels")
 SCALES = ("linear", "log-ratio")
@@ -323,7 +323,7 @@ def significant_side_texts(contrasts: Estimates) -> pd.Series:
     value is below the level, as far as the frame has either; without both no row is.
     """
     if contrasts.distinct_values("verdict"):
-        sides, _ = split_verdicts(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
+        sides, _ = sides_and_claims(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=TEXT)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
     p_values = np.array([reported_p(row) for row in contrasts.frame.to_dict("records")])

@@ -39,7 +39,7 @@ from salstats.display.text.terms import model_text
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.score_reasons import rows_with_absent_finding
+from salstats.stats.engine.score_reasons import keys_of_absent_findings
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
@@ -319,7 +319,7 @@ def scatter_data(
     is_binary = are_zero_or_one(points["y"].to_numpy())
     has_few_x = are_few_integers(points["x"].to_numpy())
     # a finding that is absent has no score that could be missing
-    n_absent = len(rows_with_absent_finding(frame, (x, y), group_columns))
+    n_absent = len(keys_of_absent_findings(frame, (x, y), group_columns))
     texts = {"": ""}
     if colour:
         texts = {str(value): text for value, text in group_labels[colour].items()}

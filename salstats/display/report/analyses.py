@@ -23,7 +23,7 @@ from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, registered_metric
 from salstats.stats.contrasts import lowest_scores
 from salstats.stats.engine.cautions import rows_by_caution
-from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.resampling_units import Unit
@@ -326,7 +326,7 @@ def _tested_decreases(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.Da
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
     untested = decrease.drop(columns=test_columns, errors="ignore")
-    tests = difference.assign(verdict=split_verdicts(difference["verdict"])[0])
+    tests = difference.assign(verdict=sides_and_claims(difference["verdict"])[0])
     return untested.merge(tests[[*keys, *test_columns]], on=keys, how="left", validate="one_to_one")
 
 

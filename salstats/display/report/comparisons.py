@@ -21,7 +21,7 @@ from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, tested_margins_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import sides_and_claims
 
 #: Decimals of percentage decreases.
 _DECIMALS_OF_PERCENT = 1
@@ -62,7 +62,7 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     """Return what a margin shows of the methods on one metric."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
-    claims = split_verdicts(contrasts.frame["verdict"])[1]
+    claims = sides_and_claims(contrasts.frame["verdict"])[1]
     methods = contrasts.distinct_values("method")
     results = []
     for method in methods:
@@ -152,7 +152,7 @@ def contrast_states(contrasts: Estimates) -> np.ndarray:
     """Return each row's state: its verdict in words, or the reason why it has none."""
     frame = contrasts.frame
     states = []
-    for row, side in enumerate(split_verdicts(frame["verdict"])[0]):
+    for row, side in enumerate(sides_and_claims(frame["verdict"])[0]):
         if not contrasts.numbers("n_pairs")[row] > 0:
             states.append("unpaired")
         elif not contrasts.has_estimate[row]:

@@ -47,7 +47,7 @@ from salstats.display.text.margins import (
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
-from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.score_reasons import count_missing_without_absent
 
 #: More methods than this are not columns but groups of rows by default.
@@ -423,7 +423,7 @@ def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
     others: list[int] = []
     if not contrasts.distinct_values("verdict"):
         return _TestedRows(significant, others)
-    sides, _ = split_verdicts(contrasts.frame["verdict"])
+    sides, _ = sides_and_claims(contrasts.frame["verdict"])
     for row, side in enumerate(sides):
         if side in ("lower", "higher"):
             significant.append(row)

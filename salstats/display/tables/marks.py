@@ -15,7 +15,7 @@ from salstats.display.text.margins import margin_marks
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.engine.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.rankings import check_directions_name_metrics
 from salstats.stats.patient_characteristics import text_of_level
 
@@ -158,7 +158,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     _check_differences(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
     difference_keys = _key_texts(differences.frame, shared_keys)
-    sides, _ = split_verdicts(differences.frame["verdict"])
+    sides, _ = sides_and_claims(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
     is_tested_by_key = dict(zip(difference_keys, differences.has_limit_or_p_value, strict=True))
     mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))

@@ -7,7 +7,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import CONTRASTS
-from salstats.stats.engine.equivalence import CLAIMS, split_verdicts
+from salstats.stats.engine.equivalence import CLAIMS, sides_and_claims
 
 #: Stands behind an estimate that lies inside its margin.
 MARK = "\N{DAGGER}"
@@ -22,7 +22,7 @@ def margin_marks(estimates: Estimates) -> list[str]:
     """Return the mark of each row, "" where nothing is shown with a margin."""
     if not has_margins(estimates):
         return [""] * len(estimates)
-    _, claims = split_verdicts(estimates.frame["verdict"])
+    _, claims = sides_and_claims(estimates.frame["verdict"])
     return [MARK if claim else "" for claim in claims]
 
 
@@ -77,7 +77,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if _tested_margins_are_two_sided(estimates).any():
         tests = "two one-sided tests"
     result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
-    _, claims = split_verdicts(estimates.frame["verdict"])
+    _, claims = sides_and_claims(estimates.frame["verdict"])
     meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
     if not meaning:
         return f"None was {result}."

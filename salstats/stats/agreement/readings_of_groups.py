@@ -303,7 +303,9 @@ def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Messag
         )
 
 
-def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True) -> pd.DataFrame:
+def bland_altman_points(
+    scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True
+) -> pd.DataFrame:
     """Return the points of a Bland-Altman plot: grouping columns, `pair`, `mean` and `difference`.
 
     A row is a pair of readings; if readings are not `linked`, it is a case, with the means of both raters.

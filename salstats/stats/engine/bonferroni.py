@@ -61,7 +61,7 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     for (name, term, level, new_level), rows in to_widen.groupby(kinds, sort=False, dropna=False):
         record = interval_by_name(name, term)
         if record is None or not record.scale or _is_of_another_term(record, term):
-            raise _cannot_widen(str(name), rows, level, new_level)
+            raise _widening_error(str(name), rows, level, new_level)
         if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
             raise ColumnError(
                 Setting("intervals", True),
@@ -83,7 +83,7 @@ def _is_of_another_term(record: Interval, term: object) -> bool:
     return has_interval and term not in record.terms
 
 
-def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
+def _widening_error(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
     """Make the error for limits that cannot be widened, with options that give wider ones."""
     n_needed = 0
     for record in RECORDS:

@@ -46,7 +46,7 @@ class CorrelatedPairs:
     units: np.ndarray
 
     @property
-    def is_complete(self) -> np.ndarray:
+    def is_complete_row(self) -> np.ndarray:
         """True for rows without missing values, shape (n_rows,)."""
         missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)

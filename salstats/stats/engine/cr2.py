@@ -36,7 +36,7 @@ class Robust(NamedTuple):
     #: (n_rows,): Satterthwaite's degrees of freedom.
     df: np.ndarray
     units: UnitInfluences
-    #: (n_rows,): Degrees of freedom from the spread of the units' squares, see `spread_df`; lower than `df`
+    #: (n_rows,): Degrees of freedom from the units' squares by `df_from_spread_of_squares`; lower than `df`
     #: where a few units hold most of the variance, as with sparse scores or units of very different sizes.
     spread_df: np.ndarray
 
@@ -96,7 +96,7 @@ def cr2(
     # s = m / n of the docstring
     share = np.nan_to_num(ratio(counts, counts.sum(axis=0)))
     has_one_unit = (share > 1 - _ROUNDING).any(axis=0)
-    adjustment = _adjustment(share, squares, has_one_unit)
+    adjustment = _residual_factors(share, squares, has_one_unit)
     adjusted_residuals = units.residuals * adjustment
     # (n_units, n_rows): the terms of the variance
     unit_squares = (adjusted_residuals @ units.weights.T) ** 2
@@ -104,18 +104,18 @@ def cr2(
     has_scores = (counts > 0).astype(np.float64)
     n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + _variance_of_single_units(
+    variance = variance + _variance_added_by_cells_of_one_unit(
         adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
     )
     return Robust(
         variance=variance,
         df=_satterthwaite_df(units.weights**2, share, squares, adjustment),
         units=units,
-        spread_df=spread_df(unit_squares, n_units),
+        spread_df=df_from_spread_of_squares(unit_squares, n_units),
     )
 
 
-def _variance_of_single_units(
+def _variance_added_by_cells_of_one_unit(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
     is_in_estimate: np.ndarray,
@@ -138,7 +138,7 @@ def _variance_of_single_units(
     return np.where(is_other.any(axis=1), added_variance, np.nan)
 
 
-def _adjustment(share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray) -> np.ndarray:
+def _residual_factors(share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray) -> np.ndarray:
     """Return factors (n_units, n_cells) that remove the bias of residual sums; 0 in cells of one unit.
 
     The factor is 1 / sqrt((1 - s)^2 + s^2 (Q - q) / q), in the terms of `cr2`; without weights q is m,
@@ -180,7 +180,7 @@ def _satterthwaite_df(
     return np.asarray(np.maximum(ratio(trace**2, positive_trace), 1.0))
 
 
-def spread_df(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
+def df_from_spread_of_squares(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
     """Return degrees of freedom of a sum of squares from the spread of the squares, at least 1.
 
     With q the squares of the units, it is 2 (sum q)^2 / sum (q - mean q)^2: twice the squared mean of a

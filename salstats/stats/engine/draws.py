@@ -47,7 +47,7 @@ def weight_blocks(
     n_replicates: int,
     rng: np.random.Generator,
     draws: np.ndarray | None = None,
-    per_replicate: int = 0,
+    numbers_per_replicate: int = 0,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of replicates: their positions, and the weights of units in them (n_rows, n_units).
 
@@ -63,10 +63,10 @@ def weight_blocks(
         Generator of the draws.
     draws : ndarray of int, shape (n_replicates, n_units), optional
         Units of each replicate, instead of random ones.
-    per_replicate : int
+    numbers_per_replicate : int
         Numbers that the caller computes per replicate; blocks are smaller if there are more than units.
     """
-    n_rows = min(_replicates_per_block(n_units, per_replicate), n_replicates)
+    n_rows = min(_replicates_per_block(n_units, numbers_per_replicate), n_replicates)
     buffer = np.empty((n_rows, n_units))
     for start in range(0, n_replicates, n_rows):
         rows = slice(start, min(start + n_rows, n_replicates))
@@ -82,10 +82,10 @@ def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def _replicates_per_block(n_units: int, per_replicate: int = 0) -> int:
+def _replicates_per_block(n_units: int, numbers_per_replicate: int = 0) -> int:
     """Return the number of replicates in a block."""
-    minimum = _BLOCK_ROWS if per_replicate <= n_units else 1
-    return max(minimum, _BLOCK_CELLS // max(n_units, per_replicate))
+    minimum = _BLOCK_ROWS if numbers_per_replicate <= n_units else 1
+    return max(minimum, _BLOCK_CELLS // max(n_units, numbers_per_replicate))
 
 
 def sign_blocks(n_replicates: int, n_units: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

@@ -98,7 +98,11 @@ def g_z(method: np.ndarray, reference: np.ndarray) -> Effect:
 
 
 def cles(method: np.ndarray, reference: np.ndarray) -> Effect:
-    """Return P(method > reference) + P(equal) / 2, for scores of two cases drawn independently."""
+    """Return P(method > reference) + P(equal) / 2, for scores of two cases drawn independently.
+
+    A pair influences it twice, by its method's score and by its reference's score: each time by the share of
+    the scores of the other side that it exceeds, or is exceeded by, less the estimate.
+    """
     share_below_method = _share_below(reference, method)
     share_above_reference = 1 - _share_below(method, reference)
     estimate = share_below_method.mean()

@@ -6,7 +6,6 @@ below 1 - level goes with an interval of level 1 - 2 (1 - level) inside the marg
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -52,9 +51,10 @@ def _verdict_text(verdict: Verdict) -> str:
 
 
 #: Text of every possible verdict, and the verdict of every text.
-_VERDICT_TEXTS = {
-    verdict: _verdict_text(verdict) for verdict in starmap(Verdict, product(SIDES, ("", *CLAIMS)))
-}
+_VERDICT_TEXTS = {}
+for _side in SIDES:
+    for _claim in ("", *CLAIMS):
+        _VERDICT_TEXTS[Verdict(_side, _claim)] = _verdict_text(Verdict(_side, _claim))
 _VERDICTS_BY_TEXT = {text: verdict for verdict, text in _VERDICT_TEXTS.items()}
 #: Share by which a P value must be below a level, so that rounding errors do not decide.
 _ROUNDING = 1e-9
@@ -298,7 +298,7 @@ def verdict_texts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
     return np.array(texts, dtype=object)
 
 
-def split_verdicts(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+def sides_and_claims(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the sides and the claims ("" for none) of a column `verdict`, the reverse of `verdict_texts`.
 
     A text that is no verdict is returned as the side without a claim, an empty one as "inconclusive".

@@ -57,7 +57,7 @@ class Cells:
     graded: np.ndarray | None = None
 
     @property
-    def n(self) -> np.ndarray:
+    def n_defined_scores(self) -> np.ndarray:
         """Number of defined scores of each cell."""
         if self.n_scores is None:
             return np.asarray(self.counts.sum(axis=0))
@@ -140,7 +140,7 @@ class Cells:
             self,
             sums=means,
             counts=has_scores.astype(np.float64),
-            n_scores=self.n,
+            n_scores=self.n_defined_scores,
             graded=self.is_graded,
         )
 
@@ -267,7 +267,7 @@ class Estimand:
         if self.reference_weights is None:
             return _average(means, self.method_weights, self.partial), None
         if self.partial:
-            means = _defined_on_both_sides(means)
+            means = _means_defined_on_both_sides(means)
         method = _average(means, self.method_weights, self.partial)
         reference = _average(means, self.reference_weights, self.partial)
         return method, reference
@@ -292,7 +292,7 @@ class Estimand:
         assert reference is not None
         return self._average_levels(method), self._average_levels(reference)
 
-    def scale(self, means: np.ndarray) -> np.ndarray:
+    def rounding_scale(self, means: np.ndarray) -> np.ndarray:
         """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
         method, reference = self.levels(means)
         if reference is None:
@@ -316,10 +316,10 @@ class Estimand:
         a mean, a - b for a difference, and 100 * (b * m / r^2 - a / r) for a percentage decrease.
         """
         method, reference = self.levels(means)
-        method_weights = _weights(self.method_weights)
+        method_weights = _weights_with_sum_1(self.method_weights)
         slopes = method_weights
         if self.reference_weights is not None and reference is not None:
-            reference_weights = _weights(self.reference_weights)
+            reference_weights = _weights_with_sum_1(self.reference_weights)
             slopes = method_weights - reference_weights
             if self.kind == "percent_decrease":
                 reference = _nan_if_zero(reference)
@@ -334,7 +334,7 @@ class Estimand:
         if self.row_weights is None:
             return slopes
         # an undefined slope affects only the rows that the level enters, which 0 * NaN would not respect
-        row_weights = _weights(self.row_weights)
+        row_weights = _weights_with_sum_1(self.row_weights)
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
@@ -355,7 +355,7 @@ class Estimand:
         weights = self.method_weights
         if self.row_weights is not None:
             weights = self.method_weights @ self.row_weights
-        return (cells.n @ (weights > 0)).astype(np.int64)
+        return (cells.n_defined_scores @ (weights > 0)).astype(np.int64)
 
 
 def _nan_if_zero(values: np.ndarray) -> np.ndarray:
@@ -363,7 +363,7 @@ def _nan_if_zero(values: np.ndarray) -> np.ndarray:
     return np.where(values == 0, np.nan, values)
 
 
-def _defined_on_both_sides(means: np.ndarray) -> np.ndarray:
+def _means_defined_on_both_sides(means: np.ndarray) -> np.ndarray:
     """Set means of methods and of the reference (..., n_cells) to NaN on both sides where one is NaN."""
     n_pairs = means.shape[-1] // 2
     is_undefined = np.isnan(means[..., :n_pairs]) | np.isnan(means[..., n_pairs:])
@@ -386,7 +386,7 @@ def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarr
         return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))
 
 
-def _weights(membership: np.ndarray) -> np.ndarray:
+def _weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
     """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
     weights: np.ndarray = np.nan_to_num(ratio(membership, membership.sum(axis=0)))
     return weights.T

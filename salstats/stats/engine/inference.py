@@ -233,7 +233,7 @@ def infer(  # noqa: C901
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate = estimand.value(means)
-    scale = estimand.scale(means)
+    scale = estimand.rounding_scale(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * scale
     membership = estimand.is_cell_in_row()
@@ -328,7 +328,7 @@ def _with_extra_inputs(
     """Return the basis with the numbers that only the limits of some intervals are made from."""
     if record.kind == "share" or record.binary_defaults:
         # a proportion is the mean of a single cell, so that its n is that of the cell
-        basis = replace(basis, n=cells.n @ estimand.method_weights)
+        basis = replace(basis, n=cells.n_defined_scores @ estimand.method_weights)
     has_paired_shares = record.kind == "share" or bool(basis.trials.any())
     if record.extra_input == "levels" or (basis.ratio and has_paired_shares):
         basis = replace(basis, levels=levels_and_covariance(cells, estimand))
@@ -678,7 +678,7 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
 def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast estimate - theta with the influences of the units, rounding errors set to 0."""
     means = cells.means()
-    rounding = ROUNDING * estimand.scale(means)
+    rounding = ROUNDING * estimand.rounding_scale(means)
     robust = cr2(cells.sums, cells.counts, np.nan_to_num(estimand.gradient(means)), cells.squares)
     influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
     estimate = estimand.value(means)

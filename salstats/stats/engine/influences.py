@@ -63,7 +63,7 @@ def partial_influences(regression: Residuals) -> np.ndarray:
     above it, in all variables.
     """
     e_x, e_y = regression.residuals.T
-    c_x, c_y = regression.correlated.T
+    c_x, c_y = regression.correlated_values.T
     sd_x = c_x.std()
     sd_y = c_y.std()
     product = e_x * e_y / (sd_x * sd_y)
@@ -74,7 +74,7 @@ def partial_influences(regression: Residuals) -> np.ndarray:
     # Columns are those of x and y. Derivatives of n r by the residuals, through their covariance, and by the
     # correlated values, through their standard deviations.
     by_residuals = np.column_stack([e_y, e_x]) / (sd_x * sd_y)
-    by_spread = -r * regression.correlated / np.array([sd_x, sd_y]) ** 2
+    by_spread = -r * regression.correlated_values / np.array([sd_x, sd_y]) ** 2
     by_values = by_residuals + by_spread
     # A covariate changes the residuals, and through them the sd of the values that are residuals.
     is_residual = np.array([regression.covariates_of != "y", regression.covariates_of != "x"])

@@ -20,7 +20,7 @@ from salstats.stats.engine.roc import area_limits
 from salstats.stats.engine.wild_bootstrap import SignFlips
 
 
-def _empty() -> np.ndarray:
+def _empty_array() -> np.ndarray:
     """Return an empty array, which stands for numbers that an interval does not need."""
     return np.empty(0)
 
@@ -64,22 +64,22 @@ class Basis:
     estimate: np.ndarray
     #: Standard errors, NaN where undefined; of a correlation, those of its Fisher z.
     std_error: np.ndarray
-    df: np.ndarray = field(default_factory=_empty)
+    df: np.ndarray = field(default_factory=_empty_array)
     #: Delta-method variances of the estimates.
-    variance: np.ndarray = field(default_factory=_empty)
-    bias: np.ndarray = field(default_factory=_empty)
+    variance: np.ndarray = field(default_factory=_empty_array)
+    bias: np.ndarray = field(default_factory=_empty_array)
     #: Numbers of defined scores; of weighted scores the effective number of scores of equal weight.
-    n: np.ndarray = field(default_factory=_empty)
+    n: np.ndarray = field(default_factory=_empty_array)
     #: Numbers of units; of weighted units the effective number of units of equal weight.
-    n_units: np.ndarray = field(default_factory=_empty)
+    n_units: np.ndarray = field(default_factory=_empty_array)
     #: Largest error that is rounding.
-    rounding: np.ndarray = field(default_factory=_empty)
+    rounding: np.ndarray = field(default_factory=_empty_array)
     #: (n_replicates, n_rows)
-    replicates: np.ndarray = field(default_factory=_empty)
+    replicates: np.ndarray = field(default_factory=_empty_array)
     #: (n_replicates, n_rows): Delta-method variances of the replicates.
-    variances: np.ndarray = field(default_factory=_empty)
+    variances: np.ndarray = field(default_factory=_empty_array)
     #: (n_units, n_rows): Estimates without each unit.
-    jackknife: np.ndarray = field(default_factory=_empty)
+    jackknife: np.ndarray = field(default_factory=_empty_array)
     #: Means of the method and the reference, for the limits of a ratio.
     levels: RatioLevels | None = None
     #: Sign flips of the units, by which wild cluster bootstrap limits are made.
@@ -87,11 +87,11 @@ class Basis:
     #: The sign flips are of the ratio of method and reference, not of their difference.
     ratio: bool = False
     #: Rows of means with scores below 0 or above 1.
-    outside_unit_range: np.ndarray = field(default_factory=_empty)
+    outside_unit_range: np.ndarray = field(default_factory=_empty_array)
     #: Rows whose scores are all 0 or 1, one score for each unit.
-    trials: np.ndarray = field(default_factory=_empty)
+    trials: np.ndarray = field(default_factory=_empty_array)
     #: Rows that depend on a few outlying units, unless most of their scores are 0.
-    outlying: np.ndarray = field(default_factory=_empty)
+    outlying: np.ndarray = field(default_factory=_empty_array)
 
 
 @dataclass(frozen=True)

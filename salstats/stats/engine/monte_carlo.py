@@ -12,7 +12,7 @@ ROUNDING = 1e-9
 #: Smallest P value of a test with B replicates or flips, times B + 1. Other tests do not use replicates.
 P_FLOOR_NUMERATORS = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
 #: Smallest P value of a test that counts all patterns of the signs of n units, divided by 0.5 ** n.
-_PATTERNS = {"signflip": 2.0, "wild": 1.0}
+_EXACT_P_FLOOR_NUMERATORS = {"signflip": 2.0, "wild": 1.0}
 #: P values below are printed as "<0.001".
 _SMALLEST_PRINTED = 0.001
 #: Floors of adjusted P values from which on a warning is useful.
@@ -115,10 +115,10 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     is_exact = np.zeros(len(family), dtype=bool)
     if {"p_floor", "test", "n_units"} <= set(family.columns):
         # Small P values of sign flips are counted over all patterns, whatever the number of replicates.
-        patterns = family["test"].map(_PATTERNS).to_numpy(dtype=np.float64, na_value=np.nan)
-        is_exact = ~np.isnan(patterns)
+        numerators = family["test"].map(_EXACT_P_FLOOR_NUMERATORS).to_numpy(dtype=np.float64, na_value=np.nan)
+        is_exact = ~np.isnan(numerators)
         n_units = check_numeric(family, "n_units", "estimates")
-        smallest = np.where(is_exact, patterns * 0.5**n_units, smallest)
+        smallest = np.where(is_exact, numerators * 0.5**n_units, smallest)
     n_tests = family["n_tests"].to_numpy()
     factor = n_tests.astype(np.float64)
     if procedure == "BY":
@@ -130,13 +130,13 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         return False
     row = int(rows[np.argmax(excess[rows])])
     if is_exact[row]:
-        draws = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
+        draws_text = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
         remedy = Message(
             "a joint adjustment (", Setting("adjust", "max-t"), "), fewer tests or more units would do"
         )
     else:
         n_enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
-        draws = f"{replicates[row]:,.0f} replicates"
+        draws_text = f"{replicates[row]:,.0f} replicates"
         remedy = Message(f"{n_enough:,} replicates or more would do")
     # Step-wise procedures adjust a small P value less if other P values are small.
     if procedure == "bonferroni":
@@ -147,7 +147,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         condition = " unless others are small too"
     procedure_name = f"{procedure[0].upper()}{procedure[1:]}"
     warn(
-        f"with {draws} the smallest p-value possible is {smallest[row]:.3g}, which "
+        f"with {draws_text} the smallest p-value possible is {smallest[row]:.3g}, which "
         f"in a family of {n_tests[row]} tests does not get below {alpha[row]:.3g} after {procedure_name}"
         f"{condition}",
         hint=remedy,

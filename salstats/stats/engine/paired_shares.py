@@ -21,7 +21,7 @@ _BISECTIONS = 60
 _ROUNDING = 1e-13
 
 
-def discordant_pairs(
+def count_discordant_pairs(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of pairs where only the method scores 1, and where only the reference does.
@@ -44,9 +44,10 @@ def difference_statistic(
     design. Stat Med 1998.
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
     """
+    # The share s of pairs where only the reference scores 1 solves 2 n s² + linear s + constant = 0.
     linear = (2 * n_units - only_method + only_reference) * bound - only_method - only_reference
     constant = -only_reference * bound * (1 - bound)
-    # Maximum-likelihood share of pairs where only the reference scores 1, if the difference is the bound.
+    # The root is the maximum-likelihood share if the difference is the bound.
     root = np.sqrt(np.maximum(linear**2 - 8 * n_units * constant, 0))
     share_only_reference = (root - linear) / (4 * n_units)
     variance = n_units * (2 * share_only_reference + bound * (1 - bound))
@@ -64,15 +65,17 @@ def ratio_statistic(
 
     `method` and `reference` are numbers of units that score 1, of which only the reference does in
     `only_reference`. The variance of method - bound * reference is that of the maximum-likelihood shares if
-    the ratio is the bound, the root of a quadratic equation.
+    the ratio is the bound: with s the share of pairs where only the reference scores 1, and e the share where
+    either does, it is n ((1 + bound) s + (bound - 1) e). Of these n e is as observed, and n (1 + bound) s is
+    half of linear + root, by the solution of a quadratic equation for s.
 
     Tang NS, Tang ML, Chan ISF. On tests of equivalence via non-unity relative risk for matched-pair design.
     Stat Med 2003. doi:10.1002/sim.1213
     """
-    either = method + only_reference
+    n_either = method + only_reference
     linear = method + 2 * only_reference - bound**2 * reference
-    root = np.sqrt(np.maximum(linear**2 + 4 * (bound**2 - 1) * only_reference * either, 0))
-    variance = (linear + root) / 2 + (bound - 1) * either
+    root = np.sqrt(np.maximum(linear**2 + 4 * (bound**2 - 1) * only_reference * n_either, 0))
+    variance = (linear + root) / 2 + (bound - 1) * n_either
     return _standardized(method - bound * reference, variance, n_units)
 
 
@@ -80,7 +83,7 @@ def difference_limits(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, level: float
 ) -> LimitArrays:
     """Return Tango's limits of a difference of shares: those between which the score test does not reject."""
-    only_method, only_reference = discordant_pairs(difference, std_error, n_units)
+    only_method, only_reference = count_discordant_pairs(difference, std_error, n_units)
     statistic = partial(difference_statistic, only_method, only_reference, n_units)
     low = _furthest_accepted(statistic, difference, end=-1.0, level=level)
     high = _furthest_accepted(statistic, difference, end=1.0, level=level)
@@ -112,7 +115,7 @@ def ratio_limits(
 
 def equality_p_value(difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Return two-sided P values of McNemar's test without correction, 1 without discordant pairs."""
-    only_method, only_reference = discordant_pairs(difference, std_error, n_units)
+    only_method, only_reference = count_discordant_pairs(difference, std_error, n_units)
     statistic = difference_statistic(only_method, only_reference, n_units, 0.0)
     return np.asarray(2 * special.ndtr(-np.abs(statistic)))
 
@@ -121,7 +124,7 @@ def difference_tails(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, bound: np.ndarray
 ) -> Tails:
     """Return one-sided P values of a difference of shares at or below a bound, and at or above it."""
-    only_method, only_reference = discordant_pairs(difference, std_error, n_units)
+    only_method, only_reference = count_discordant_pairs(difference, std_error, n_units)
     # No difference of shares lies beyond -1 and 1.
     possible_bound = np.clip(bound, -1.0, 1.0)
     statistic = difference_statistic(only_method, only_reference, n_units, possible_bound)
@@ -143,7 +146,7 @@ def _ratio_statistic_function(
     method: np.ndarray, reference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the score statistic of the ratio of two shares as a function of its bound."""
-    _, only_reference = discordant_pairs(method - reference, std_error, n_units)
+    _, only_reference = count_discordant_pairs(method - reference, std_error, n_units)
     return partial(ratio_statistic, n_units * method, n_units * reference, only_reference, n_units)
 
 

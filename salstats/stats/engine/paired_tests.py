@@ -110,7 +110,7 @@ def p_values_of_pairs(
     estimand = paired_target.target.estimand
     difference = estimand.as_difference()
     means = cells.means()
-    scale = difference.scale(means)
+    scale = difference.rounding_scale(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = paired_target.members.shape[1]
@@ -159,7 +159,7 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
             robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
             variance = robust.variance
             df = robust.df
-        is_rounding = np.sqrt(variance) <= ROUNDING * tested.scale(means)
+        is_rounding = np.sqrt(variance) <= ROUNDING * tested.rounding_scale(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
     difference_tests, estimate_tests = results

@@ -33,7 +33,7 @@ class Residuals:
     rank: int
 
     @property
-    def correlated(self) -> np.ndarray:
+    def correlated_values(self) -> np.ndarray:
         """Centred values that are correlated, shape (n, 2): residuals, or standardized variables."""
         values = self.residuals.copy()
         if self.covariates_of == "y":
@@ -81,7 +81,7 @@ def partial_coefficient(regression: Residuals, df: int) -> Coefficient:
     where that is singular: for x, y and covariates that add up (size = inside + outside) it gives a different
     number, even of the opposite sign.
     """
-    x, y = regression.correlated.T
+    x, y = regression.correlated_values.T
     scale = np.sqrt((x @ x) * (y @ y))
     r = float(np.clip(x @ y / scale, -1, 1))
     if is_perfect(r, len(x)):

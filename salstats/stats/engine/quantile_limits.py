@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.stats.engine.cr2 import cr2, spread_df
+from salstats.stats.engine.cr2 import cr2, df_from_spread_of_squares
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Largest number of elements of an array of values by units that is computed at a time.
@@ -100,7 +100,9 @@ def quantile_shares(
         variance[start:stop] = ((residuals * adjustment) ** 2).sum(axis=1) / n_scores**2
         if start <= quantile_position < stop:
             quantile_residual = residuals[quantile_position - start]
-            df_of_spread = float(spread_df((quantile_residual * adjustment) ** 2, n_with_scores))
+            df_of_spread = float(
+                df_from_spread_of_squares((quantile_residual * adjustment) ** 2, n_with_scores)
+            )
 
     satterthwaite = float(cr2(sizes[:, None], sizes[:, None], np.ones((1, 1))).df[0])
     residual = np.zeros(n_units)

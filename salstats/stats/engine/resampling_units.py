@@ -21,16 +21,16 @@ from salstats.stats.engine.patient_structure import (
 
 #: Values of `unit=`: the name of a column, or several columns whose values together identify a unit.
 Unit = str | Sequence[str] | None
-_NUMBER = r"[ _.-]?(id|ids|no|nr|num|number|uid|key|name|code|hash)?"
+_ID_SUFFIX = r"[ _.-]?(id|ids|no|nr|num|number|uid|key|name|code|hash)?"
 #: Common names of the column that is named `patient` here.
 _PERSON = "(patients?|subjects?|participant|person|subj|pat|pt|mrn|pid)"
-_PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_NUMBER}", re.IGNORECASE)
+_PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_ID_SUFFIX}", re.IGNORECASE)
 #: Names of columns of a patient's examinations, each with a few images. "id" and "study" may also name other
 #: things, which have more images.
-_EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_NUMBER}", re.IGNORECASE)
+_EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_ID_SUFFIX}", re.IGNORECASE)
 #: Names of columns of places that may each number their patients from 1.
 _SITE = re.compile(
-    rf"(site|hospital|center|centre|institut\w*|clinic|cohort|database|source|collection|country){_NUMBER}",
+    rf"(site|hospital|center|centre|institut\w*|clinic|cohort|database|source|collection|country){_ID_SUFFIX}",
     re.IGNORECASE,
 )
 #: Words that stand for an unknown patient.
@@ -200,7 +200,7 @@ def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
     return unit is not None or "case" in frame.columns or bool(_patient_columns(frame))
 
 
-def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
+def possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
     unit_names = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]

@@ -234,22 +234,22 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
         )
 
 
-def warn_single_units(kind: str, is_single_unit: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of samples of one unit, which have no limits; `kind` is the name of the interval."""
+def warn_single_units(interval_name: str, is_single_unit: np.ndarray, keys: pd.DataFrame) -> None:
+    """Warn of samples of one unit, which have no limits; `interval_name` is the name of the interval."""
     if is_single_unit.any():
         warn(
-            f"no {kind} limits for ",
+            f"no {interval_name} limits for ",
             named_groups(keys, is_single_unit),
             ": a sample of one unit says nothing of how others differ from it",
             option="interval",
-            value=kind,
+            value=interval_name,
             column="n_units",
             rows=np.flatnonzero(is_single_unit).tolist(),
         )
 
 
 def warn_limits(
-    kind: str,
+    interval_name: str,
     target: Target,
     limits: tuple[np.ndarray, np.ndarray],
     estimate: np.ndarray,
@@ -262,7 +262,7 @@ def warn_limits(
 
     Parameters
     ----------
-    kind : str
+    interval_name : str
         Name of the interval.
     target : Target
         What is estimated.
@@ -285,26 +285,28 @@ def warn_limits(
         remedy = Message("more cases are needed")
         if target.estimand.kind == "mean":
             remedy = interval_recommendation(target.term)
-        warn_zero_width(kind, has_no_width, target.keys, remedy)
+        warn_zero_width(interval_name, has_no_width, target.keys, remedy)
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
     is_missing = (np.isnan(low) | np.isnan(high)) & is_defined
-    warn_single_units(kind, is_missing & is_single_unit, target.keys)
-    _warn_missing_limits(kind, target, estimate, is_missing & ~is_single_unit)
+    warn_single_units(interval_name, is_missing & is_single_unit, target.keys)
+    _warn_missing_limits(interval_name, target, estimate, is_missing & ~is_single_unit)
     is_unbounded = np.isinf(low) | np.isinf(high)
-    _warn_unbounded_limits(kind, target.keys, is_unbounded, is_single_unit)
+    _warn_unbounded_limits(interval_name, target.keys, is_unbounded, is_single_unit)
 
 
-def warn_zero_width(kind: str, has_no_width: np.ndarray, keys: pd.DataFrame, remedy: Message) -> None:
+def warn_zero_width(
+    interval_name: str, has_no_width: np.ndarray, keys: pd.DataFrame, remedy: Message
+) -> None:
     """Warn of rows whose limits are equal, if there are any."""
     if has_no_width.any():
         warn(
-            f"the {kind} interval has width 0 for ",
+            f"the {interval_name} interval has width 0 for ",
             named_groups(keys, has_no_width),
             ": all scores or replicates are equal",
             hint=remedy,
             option="interval",
-            value=kind,
+            value=interval_name,
             column="score",
             rows=np.flatnonzero(has_no_width).tolist(),
         )
@@ -327,9 +329,11 @@ def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
             )
 
 
-def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray) -> None:
+def _warn_missing_limits(
+    interval_name: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray
+) -> None:
     """Warn of limits that are NaN for want of a logarithm or of a variance."""
-    if kind == "bootstrap_t_log":
+    if interval_name == "bootstrap_t_log":
         if target.estimand.kind == "percent_decrease":
             # the logarithm is taken of the ratio of the means
             has_logarithm = 1 - estimate / 100 > 0
@@ -340,39 +344,39 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
         has_no_logarithm = is_missing & ~has_logarithm
         if has_no_logarithm.any():
             warn(
-                f"no {kind} limits for ",
+                f"no {interval_name} limits for ",
                 named_groups(target.keys, has_no_logarithm),
                 f": the {reason}, so it has no logarithm",
                 hint=Message(Setting("interval", "studentized"), " needs none"),
                 option="interval",
-                value=kind,
+                value=interval_name,
                 column="estimate",
                 rows=np.flatnonzero(has_no_logarithm).tolist(),
             )
         is_missing = is_missing & has_logarithm
     if is_missing.any():
         reason = "no variance"
-        if kind in BOOTSTRAP:
+        if interval_name in BOOTSTRAP:
             reason += ", or all replicates on one side of the estimate"
         warn(
-            f"no {kind} limits for ",
+            f"no {interval_name} limits for ",
             named_groups(target.keys, is_missing),
             f": {reason}",
             option="interval",
-            value=kind,
+            value=interval_name,
             column="std_error",
             rows=np.flatnonzero(is_missing).tolist(),
         )
 
 
 def _warn_unbounded_limits(
-    kind: str, keys: pd.DataFrame, is_unbounded: np.ndarray, is_single_unit: np.ndarray
+    interval_name: str, keys: pd.DataFrame, is_unbounded: np.ndarray, is_single_unit: np.ndarray
 ) -> None:
     """Warn of infinite limits, with the reason."""
-    name = f"the {kind} interval"
+    name = f"the {interval_name} interval"
     hint = ""
     near_zero = "the reference's mean does not differ from 0"
-    if kind == "fieller":
+    if interval_name == "fieller":
         name = "Fieller's set"
         hint = "; conf_set says what the set holds"
     else:
@@ -387,7 +391,7 @@ def _warn_unbounded_limits(
                 named_groups(keys, rows),
                 f": {reason}{hint}",
                 option="interval",
-                value=kind,
+                value=interval_name,
                 column=column,
                 rows=np.flatnonzero(rows).tolist(),
             )

@@ -238,7 +238,7 @@ def true_positive_rate_replicates(
     # a rate that is equal but for rounding counts as equal
     rates = false_positive_rates + _ROUNDING
     replicates = np.full((n_replicates, len(rates)), np.nan)
-    for rows, weights in weight_blocks(n_clusters, n_replicates, rng, per_replicate=len(scores)):
+    for rows, weights in weight_blocks(n_clusters, n_replicates, rng, numbers_per_replicate=len(scores)):
         row_weights = weights[:, cluster_codes]
         n_true = np.cumsum(row_weights * is_positive, axis=1)[:, last_rows]
         n_false = np.cumsum(row_weights * ~is_positive, axis=1)[:, last_rows]

@@ -68,7 +68,7 @@ def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
     return is_absent_pair
 
 
-def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
+def n_absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
     """Return the column `n_absent` of an estimates frame, or nothing if no finding is absent.
 
     It has the number of each estimate's missing scores whose finding is absent. Parameters are those of
@@ -129,7 +129,7 @@ def blocks_by_separating_columns(
         yield block, separating_columns
 
 
-def rows_with_absent_finding(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
     """Return the grouping columns of the rows of data that lack a variable because their finding is absent.
 
     Parameters

@@ -88,7 +88,7 @@ def apply_weights(
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
     if isinstance(weights, str) and weights in (UNIT, units.name):
         return WeightedScores(codes, units, Weights(each_unit=True))
-    values = row_weights(codes, weights, units.name)
+    values = checked_row_weights(codes, weights, units.name)
     rows = np.flatnonzero(values > 0)
     if len(rows) < len(values):
         codes = codes.take(rows)
@@ -96,7 +96,7 @@ def apply_weights(
     return WeightedScores(codes, units, Weights(of_rows=values[rows], column=weights))
 
 
-def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores") -> np.ndarray:
+def checked_row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores") -> np.ndarray:
     """Return the weights of rows, shape (n_rows,), from a column of the frame.
 
     They are checked to be 0 or more, equal within a case, and not all 0. `unit` and `name` are the unit's

@@ -24,7 +24,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
         return {}
     clusters = model.clusters
     if clusters is None:
-        clusters = np.arange(solution.n)
+        clusters = np.arange(solution.n_rows)
     n_units = int(clusters.max()) + 1
     cautions = {}
     if model.errors == "cr2":
@@ -49,7 +49,7 @@ def _unit_residuals_by_coefficient(solution: Solution, clusters: np.ndarray) -> 
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
     else:
-        directions = np.ones((solution.n, solution.rank))
+        directions = np.ones((solution.n_rows, solution.rank))
     projections = cluster_sums(directions * residual, clusters)
     squared_lengths = cluster_sums(directions**2, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):

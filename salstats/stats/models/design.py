@@ -174,7 +174,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
-        factor: _levels(factor, variables[factor.columns[0]], rows)
+        factor: _occurring_levels(factor, variables[factor.columns[0]], rows)
         for factor in factors
         if is_categorical(factor, variables)
     }
@@ -259,7 +259,7 @@ def _column_coding(
     return coding
 
 
-def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
+def _occurring_levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
     """Return the codes or values of a categorical factor that occur in `rows`, the reference first."""
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):

@@ -127,7 +127,7 @@ class Solution:
     column_positions: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     @property
-    def n(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return len(self.response)
 

@@ -287,7 +287,7 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
     statistics = {
         "log_lik": solution.log_likelihood,
         "aic": -2 * solution.log_likelihood + 2 * n_parameters,
-        "bic": -2 * solution.log_likelihood + n_parameters * np.log(solution.n),
+        "bic": -2 * solution.log_likelihood + n_parameters * np.log(solution.n_rows),
         "deviance": solution.deviance,
         "df_residual": solution.df_residual,
         **solution.parameters,
@@ -296,7 +296,7 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
         statistics["sigma"] = float(np.sqrt(solution.dispersion))
         return statistics | _explained_variance(solution)
     statistics["null_deviance"] = solution.null_deviance
-    statistics["df_null"] = float(solution.n - solution.intercept)
+    statistics["df_null"] = float(solution.n_rows - solution.intercept)
     return statistics
 
 
@@ -305,7 +305,7 @@ def _explained_variance(solution: Solution) -> dict[str, float]:
 
     The result is empty for mixed models and perfect fits.
     """
-    n_rows = solution.n
+    n_rows = solution.n_rows
     n_intercepts = int(solution.intercept)
     if np.isnan(solution.null_deviance):
         return {}

@@ -124,7 +124,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         overall=options.overall,
         correlation=options.correlation,
         reml=reml,
-        normalized=frozenset(str(column) for column in float_columns if _ranges_from_0_to_1(data[column])),
+        normalized=frozenset(str(column) for column in float_columns if _spans_0_to_1(data[column])),
         inference_notes=inference_notes,
         weights=weights,
         human_label=human_label_column(data).get("human_label"),
@@ -525,7 +525,7 @@ def _note_covariates_of_cases(
             )
 
 
-def _ranges_from_0_to_1(values: pd.Series) -> bool:
+def _spans_0_to_1(values: pd.Series) -> bool:
     """Return True if numbers range from 0 to 1 and have values in between."""
     has_values_between = values.between(0, 1, inclusive="neither").any()
     return bool(values.min() == 0 and values.max() == 1 and has_values_between)

@@ -77,7 +77,7 @@ class MixedInference:
     def covariance(self, errors: str) -> np.ndarray:
         """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":
-            return kenward_roger(self.solution, np.eye(self.solution.p)).covariance.copy()
+            return kenward_roger(self.solution, np.eye(self.solution.n_coefficients)).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:

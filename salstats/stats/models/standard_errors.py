@@ -70,7 +70,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
             column="n_units",
         )
         return CovarianceAndDf(values, df)
-    rows, row_clusters = _inverse_bread_rows_and_clusters(solution, clusters)
+    rows, row_clusters = _rows_of_inverse_bread_and_clusters(solution, clusters)
     is_unidentified = unidentified_coefficients(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
@@ -211,7 +211,7 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 
-def _inverse_bread_rows_and_clusters(
+def _rows_of_inverse_bread_and_clusters(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""
@@ -220,11 +220,11 @@ def _inverse_bread_rows_and_clusters(
         weights = solution.weights * sampling
         return solution.matrix * np.sqrt(weights)[:, None], clusters
     rows, _ = solution.scoring_problem
-    if len(rows) == solution.n:
+    if len(rows) == solution.n_rows:
         return rows, clusters
     if clusters is None:
-        clusters = np.arange(solution.n)
-    return rows, np.repeat(clusters, len(rows) // solution.n)
+        clusters = np.arange(solution.n_rows)
+    return rows, np.repeat(clusters, len(rows) // solution.n_rows)
 
 
 def working_least_squares(model: Model) -> LeastSquares:
@@ -237,7 +237,7 @@ def working_least_squares(model: Model) -> LeastSquares:
         root = np.sqrt(solution.weights)
         return LeastSquares(
             rows=solution.matrix * root[:, None],
-            errors=np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n)),
+            errors=np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n_rows)),
             bread=solution.bread,
             clusters=clusters,
             weights=solution.weights,

@@ -42,7 +42,7 @@ class ReaderStudy:
     n_any: int
 
     @property
-    def different_cases(self) -> bool:
+    def has_different_cases(self) -> bool:
         """True if some method lacks so many cases that methods are not compared on the same cases."""
         n_any = np.full(len(self.n_read), self.n_any)
         return bool(has_many_missing(self.n_any - self.n_read, n_any).any())

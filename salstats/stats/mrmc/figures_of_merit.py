@@ -120,12 +120,12 @@ def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     # Comparisons won that involve each unit's cases
     won_by_positives = n_negative * readings.sums_by_unit(placement_values * positive)
     won_over_negatives = n_positive * readings.sums_by_unit(placement_values * ~positive)
-    won_with_unit = won_by_positives + won_over_negatives - _won_within_units(readings)
+    won_with_unit = won_by_positives + won_over_negatives - _n_won_within_units(readings)
     n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
     return JackknifedFigures(area, (n_won - won_with_unit) / n_comparisons)
 
 
-def _won_within_units(readings: ReaderReadings) -> np.ndarray:
+def _n_won_within_units(readings: ReaderReadings) -> np.ndarray:
     """Comparisons won by the positives of each unit over negatives of the same unit, (n_units, n_cells)."""
     units = readings.units
     positive = readings.positive

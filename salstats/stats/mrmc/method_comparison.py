@@ -251,7 +251,7 @@ def mrmc(
         verdict_columns = _margin_columns(
             (estimate, std_error, df), margin, metrics, side, is_difference, level
         )
-    verdict_columns["verdict"] = _text_where(is_difference, verdict_columns["verdict"])
+    verdict_columns["verdict"] = _text_column_where(is_difference, verdict_columns["verdict"])
     columns: dict[str, Any] = {column: table[column] for column in _ESTIMATE_COLUMNS}
     if table["n_absent"].any():
         columns["n_absent"] = table["n_absent"]
@@ -262,7 +262,7 @@ def mrmc(
         "conf_low": low,
         "conf_high": high,
         "conf_level": level,
-        "interval": _text_where(has_limits, [INTERVAL] * len(rows)),
+        "interval": _text_column_where(has_limits, [INTERVAL] * len(rows)),
         "unit": unit_name,
         "inference_to": options.analysis.inference_to,
     }
@@ -357,7 +357,7 @@ def _row_without_estimates(group_figures: GroupFigures, term: str, methods: Sequ
         "n_units": group_figures.n_units(methods),
         "n_shared": study.n_shared,
         "same_cases": study.n_shared == study.n_any,
-        "different_cases": study.different_cases,
+        "different_cases": study.has_different_cases,
     }
     return row
 
@@ -417,6 +417,6 @@ def _margin_columns(
     return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, sense=1)
 
 
-def _text_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
+def _text_column_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
     """Return texts as a column, missing where the mask is false."""
     return text_column(str(text) if present else None for present, text in zip(mask, texts, strict=True))

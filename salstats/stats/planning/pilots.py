@@ -50,7 +50,7 @@ class Pilot:
         return self.n_cases / self.n_units
 
     @property
-    def is_complete(self) -> np.ndarray:
+    def is_complete_pair(self) -> np.ndarray:
         """Mask (n_pairs,) of the pairs with both scores."""
         is_complete: np.ndarray = ~np.isnan(self.method_scores - self.reference_scores)
         return is_complete
@@ -59,14 +59,14 @@ class Pilot:
     def is_binary(self) -> bool:
         """True if all scores of complete pairs are 0 or 1."""
         scores = np.concatenate(
-            [self.method_scores[self.is_complete], self.reference_scores[self.is_complete]]
+            [self.method_scores[self.is_complete_pair], self.reference_scores[self.is_complete_pair]]
         )
         return bool(np.isin(scores, (0, 1)).all())
 
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference, of complete pairs."""
-        method_mean = self.method_scores[self.is_complete].mean()
-        reference_mean = self.reference_scores[self.is_complete].mean()
+        method_mean = self.method_scores[self.is_complete_pair].mean()
+        reference_mean = self.reference_scores[self.is_complete_pair].mean()
         return float(method_mean), float(reference_mean)
 
     def effect(self, term: str) -> float:
@@ -78,4 +78,4 @@ class Pilot:
 
     def unit_sums(self, values: np.ndarray) -> np.ndarray:
         """Sum of each unit's values (n_pairs,) over its complete pairs, shape (n_units,)."""
-        return np.asarray(np.add.reduceat(np.where(self.is_complete, values, 0.0), self.starts))
+        return np.asarray(np.add.reduceat(np.where(self.is_complete_pair, values, 0.0), self.starts))

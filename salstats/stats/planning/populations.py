@@ -32,7 +32,7 @@ class MovedPilot:
     shared_flip_chance: float = 0.0
 
     @property
-    def method_scores(self) -> np.ndarray:
+    def expected_method_scores(self) -> np.ndarray:
         """Expected score of the method in each pair."""
         scores = self.pilot.method_scores
         if self.flip_chances is None:
@@ -42,7 +42,7 @@ class MovedPilot:
         return expected_scores
 
     @property
-    def flip_variance(self) -> np.ndarray:
+    def flip_variances(self) -> np.ndarray:
         """Variance (n_pairs,) of the method's score that random flips cause, 0 without flips."""
         if self.flip_chances is None:
             return np.zeros_like(self.pilot.method_scores)
@@ -50,20 +50,22 @@ class MovedPilot:
         return variance
 
     @property
-    def flip_covariance(self) -> np.ndarray:
+    def flip_covariance_sums(self) -> np.ndarray:
         """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,).
 
         Two pairs that share the random number have correlation 1: covariance sd_i sd_j. Over all pairs i != j
         of a unit these sum to (sum of sd)² - sum of sd².
         """
-        variance = self.flip_variance
+        variance = self.flip_variances
         covariances = self.pilot.unit_sums(np.sqrt(variance)) ** 2 - self.pilot.unit_sums(variance)
         return np.asarray(self.shared_flip_chance * covariances)
 
     def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
-        complete = self.pilot.is_complete
-        return float(self.method_scores[complete].mean()), float(self.pilot.reference_scores[complete].mean())
+        complete = self.pilot.is_complete_pair
+        return float(self.expected_method_scores[complete].mean()), float(
+            self.pilot.reference_scores[complete].mean()
+        )
 
 
 def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilot:
@@ -91,7 +93,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
         return replace(moved, shared_flip_chance=_chance_that_unit_shares_flips(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
-    residual = residual - residual[pilot.is_complete].mean()
+    residual = residual - residual[pilot.is_complete_pair].mean()
     inflation = np.sqrt(pilot.n_units / (pilot.n_units - 1))
     return MovedPilot(replace(pilot, method_scores=fitted + inflation * residual))
 
@@ -124,16 +126,16 @@ def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
     """
     pilot = moved.pilot
     difference = pilot.method_scores - pilot.reference_scores
-    difference = difference - difference[pilot.is_complete].mean()
+    difference = difference - difference[pilot.is_complete_pair].mean()
     squares_of_units = (pilot.unit_sums(difference) ** 2).sum()
     squares_of_pairs = pilot.unit_sums(difference**2).sum()
     design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
     # Of the moved pilot these are expected values, to which the variance of the flips adds.
-    moved_difference = moved.method_scores - pilot.reference_scores
-    moved_difference = moved_difference - moved_difference[pilot.is_complete].mean()
-    moved_squares_of_pairs = pilot.unit_sums(moved_difference**2 + moved.flip_variance).sum()
-    independent = (pilot.unit_sums(moved_difference) ** 2 + pilot.unit_sums(moved.flip_variance)).sum()
-    shared = replace(moved, shared_flip_chance=1.0).flip_covariance.sum()
+    moved_difference = moved.expected_method_scores - pilot.reference_scores
+    moved_difference = moved_difference - moved_difference[pilot.is_complete_pair].mean()
+    moved_squares_of_pairs = pilot.unit_sums(moved_difference**2 + moved.flip_variances).sum()
+    independent = (pilot.unit_sums(moved_difference) ** 2 + pilot.unit_sums(moved.flip_variances)).sum()
+    shared = replace(moved, shared_flip_chance=1.0).flip_covariance_sums.sum()
     if shared <= 0:
         return 0.0
     chance = (design_effect * moved_squares_of_pairs - independent) / shared
@@ -163,7 +165,7 @@ def _check_effect_is_possible(
         )
     if pilot.is_binary:
         return
-    difference = (pilot.method_scores - pilot.reference_scores)[pilot.is_complete]
+    difference = (pilot.method_scores - pilot.reference_scores)[pilot.is_complete_pair]
     moved_difference = difference + target_mean - method_mean
     # Two scores of the metric differ by high - low at most.
     is_beyond = np.abs(moved_difference) > high - low + _ROUNDING

@@ -33,9 +33,9 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
     """
     pilot = moved.pilot
     slope, intercept = slope_and_intercept_of_effect(term, effect)
-    residual = moved.method_scores - slope * pilot.reference_scores - intercept
+    residual = moved.expected_method_scores - slope * pilot.reference_scores - intercept
     unit_sums = pilot.unit_sums(residual)
-    squares = unit_sums**2 + pilot.unit_sums(moved.flip_variance) + moved.flip_covariance
+    squares = unit_sums**2 + pilot.unit_sums(moved.flip_variances) + moved.flip_covariance_sums
     # The estimate is the sum of the residuals over the number of pairs, or, for a decrease in percent, over
     # a hundredth of the sum of the reference's scores.
     if term == "percent_decrease":
@@ -83,8 +83,8 @@ def _spread_of_discordant_pairs(moved: MovedPilot, sd: float) -> Spread:
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = moved.pilot
-    method_scores = moved.method_scores[pilot.is_complete]
-    reference_scores = pilot.reference_scores[pilot.is_complete]
+    method_scores = moved.expected_method_scores[pilot.is_complete_pair]
+    reference_scores = pilot.reference_scores[pilot.is_complete_pair]
     method_only = method_scores * (1 - reference_scores)
     reference_only = reference_scores * (1 - method_scores)
     discordant_share = float((method_only + reference_only).mean())

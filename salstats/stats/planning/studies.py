@@ -19,7 +19,7 @@ from salstats.stats.comparison_frames import (
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
-from salstats.stats.engine.equivalence import Margin, is_below, split_verdicts
+from salstats.stats.engine.equivalence import Margin, is_below, sides_and_claims
 from salstats.stats.engine.inference import check_options
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import DrawnPairs, StudySampler
@@ -108,7 +108,7 @@ class Plan:
         if self.margin is None and has_test:
             # The test that was chosen decides; without one the interval does.
             return is_below(results["p_value"].to_numpy(), 1 - self.level)
-        sides, claims = split_verdicts(results["verdict"])
+        sides, claims = sides_and_claims(results["verdict"])
         if self.margin is None:
             return np.asarray(sides != "inconclusive")
         return np.asarray(claims != "")

@@ -121,10 +121,10 @@ def pairs_of(test, n=12, covariate_names=(), covariates_of="both"):
 
 
 def test_rows_with_a_missing_value_are_not_complete():
-    assert pairs_of("pearson").is_complete.tolist() == [False] + [True] * 11
+    assert pairs_of("pearson").is_complete_row.tolist() == [False] + [True] * 11
     with_covariate = pairs_of("pearson", covariate_names=("age",))
     with_covariate.covariates[4] = np.nan
-    assert np.flatnonzero(~with_covariate.is_complete).tolist() == [0, 4]
+    assert np.flatnonzero(~with_covariate.is_complete_row).tolist() == [0, 4]
 
 
 def test_only_units_with_several_rows_speak_of_a_correlation_within():
@@ -144,7 +144,7 @@ def test_covariates_and_units_take_degrees_of_freedom():
 @pytest.mark.parametrize("test", ["spearman", "pearson", "kendall", "rm", "percbend", "bicor"])
 def test_every_coefficient_has_influences_that_sum_to_0(test):
     pairs = pairs_of(test)
-    rows = pairs.informative_rows(np.flatnonzero(pairs.is_complete))
+    rows = pairs.informative_rows(np.flatnonzero(pairs.is_complete_row))
     assert abs(pairs.coefficient(rows).estimate) < 1
     influences = pairs.influences(rows)
     assert influences.shape == (len(rows),)

@@ -45,8 +45,8 @@ def test_blocks_are_smaller_where_the_caller_computes_many_numbers(monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_CELLS", 1000)
     sizes = [
         len(block)
-        for per_replicate in (0, 500)
-        for _, block in weight_blocks(10, 40, np.random.default_rng(0), None, per_replicate)
+        for numbers_per_replicate in (0, 500)
+        for _, block in weight_blocks(10, 40, np.random.default_rng(0), None, numbers_per_replicate)
     ]
     assert sizes == [40] + [2] * 20
 

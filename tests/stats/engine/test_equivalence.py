@@ -11,7 +11,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.stats.engine.equivalence import CLAIMS, SIDES, split_verdicts, verdict_texts
+from salstats.stats.engine.equivalence import CLAIMS, SIDES, sides_and_claims, verdict_texts
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -196,9 +196,9 @@ def test_each_verdict_is_split_into_its_side_and_claim():
     texts = verdict_texts(np.array(sides), np.array(claims))
     assert len(set(texts)) == len(pairs)
     assert texts[[0, 1, 8, 11]].tolist() == ["lower", "lower, equivalent", "inconclusive", "not superior"]
-    found_sides, found_claims = split_verdicts(pd.Series(texts))
+    found_sides, found_claims = sides_and_claims(pd.Series(texts))
     assert (found_sides.tolist(), found_claims.tolist()) == (list(sides), list(claims))
-    other_sides, other_claims = split_verdicts(pd.Series(["positive", ""]))
+    other_sides, other_claims = sides_and_claims(pd.Series(["positive", ""]))
     assert (other_sides.tolist(), other_claims.tolist()) == (["positive", "inconclusive"], ["", ""])
 
 

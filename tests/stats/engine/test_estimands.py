@@ -98,7 +98,7 @@ def test_weighted_cells_sum_weights_and_their_squares():
     assert cells.sums.tolist() == [[3], [4]]
     assert cells.counts.tolist() == [[5], [4]]
     assert cells.squares.tolist() == [[13], [16]]
-    assert cells.n.tolist() == [3]
+    assert cells.n_defined_scores.tolist() == [3]
     assert not cells.is_graded.any()
 
 
@@ -124,7 +124,7 @@ def test_units_that_count_alike_have_their_mean_as_a_score():
     assert cells.sums.tolist() == [[0.5, 0], [0.5, 1]]
     assert cells.counts.tolist() == [[1, 0], [1, 1]]
     # scores are still counted as such
-    assert cells.n.tolist() == [4, 1]
+    assert cells.n_defined_scores.tolist() == [4, 1]
 
 
 def test_a_sample_has_the_units_of_its_smallest_cell():
@@ -164,11 +164,15 @@ def decreases_of_tasks():
 
 
 def test_rounding_is_relative_to_the_numbers_behind_an_estimate():
-    np.testing.assert_allclose(estimand_of("mean").scale(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6])
-    np.testing.assert_allclose(estimand_of("difference").scale(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6])
+    np.testing.assert_allclose(estimand_of("mean").rounding_scale(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6])
+    np.testing.assert_allclose(
+        estimand_of("difference").rounding_scale(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6]
+    )
     # 100 times the ratio, at least 100
-    np.testing.assert_allclose(estimand_of("percent_decrease").scale(METHODS.ravel()), [160, 100, 300, 150])
-    of_decreases = decreases_of_tasks().scale(METHODS.ravel())
+    np.testing.assert_allclose(
+        estimand_of("percent_decrease").rounding_scale(METHODS.ravel()), [160, 100, 300, 150]
+    )
+    of_decreases = decreases_of_tasks().rounding_scale(METHODS.ravel())
     np.testing.assert_allclose(of_decreases, [160, 100, 300, 560 / 3])
 
 
@@ -213,11 +217,11 @@ def test_pooled_cells_have_the_scores_of_their_members():
     np.testing.assert_allclose(pooled.sums, [[0.4, 1.0, 1.4], [0.4, 0.0, 0.4]])
     np.testing.assert_allclose(pooled.counts, [[2, 1, 3], [1, 0, 1]])
     np.testing.assert_allclose(pooled.squares, [[4, 1, 5], [1, 0, 1]])
-    assert pooled.n.tolist() == [2, 1, 3]
+    assert pooled.n_defined_scores.tolist() == [2, 1, 3]
     assert pooled.n_missing.tolist() == [0, 1, 1]
     # of cells that are not used the missing scores alone
     part = cells.with_pooled(np.ones((2, 1), dtype=int), np.array([True, False]))
-    assert (part.n.tolist(), part.n_missing.tolist()) == ([2, 1, 2], [0, 1, 1])
+    assert (part.n_defined_scores.tolist(), part.n_missing.tolist()) == ([2, 1, 2], [0, 1, 1])
 
 
 def test_cells_of_two_sides_stand_one_behind_the_other():
@@ -226,7 +230,7 @@ def test_cells_of_two_sides_stand_one_behind_the_other():
     both = method.followed_by(sums_of([1.0, 0.0], [0, 1], [0, 0], 1, weights))
     np.testing.assert_allclose(both.sums, [[0.4, 2.0], [0.4, 0.0]])
     np.testing.assert_allclose(both.squares, [[4, 4], [1, 1]])
-    assert both.n.tolist() == [2, 2]
+    assert both.n_defined_scores.tolist() == [2, 2]
     assert both.is_graded.tolist() == [True, False]
     # weights that one side lacks are unknown for both
     assert method.followed_by(sums_of([1.0, 0.0], [0, 1], [0, 0], 1)).squares is None

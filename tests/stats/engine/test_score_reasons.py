@@ -12,8 +12,8 @@ from salstats.display.facts import count_sentence
 from salstats.display.report.case_counts import count_undefined_and_absent
 from salstats.stats.engine.score_reasons import (
     count_missing_without_absent,
+    keys_of_absent_findings,
     metric_option_columns,
-    rows_with_absent_finding,
 )
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
@@ -189,16 +189,16 @@ def test_best_means_of_other_cases_are_said_to_be_that(distances):
 def test_observations_without_a_finding_count_once_however_many_metrics_lack_it(scores):
     two = pd.concat([scores, scores.assign(metric="dice")], ignore_index=True)
     for names in (["iou"], ["iou", "dice"]):
-        absent = rows_with_absent_finding(two, names, ["task", "method"])
+        absent = keys_of_absent_findings(two, names, ["task", "method"])
         assert absent.value_counts().to_dict() == dict.fromkeys(
             [(task, method) for task in "ab" for method in ("cam", "human")], ABSENT
         )
     # a covariate is of a case and task, so that methods do not repeat it
     sizes = two.assign(size=two["score"].where(two["case"] != "5"))
-    covariate = rows_with_absent_finding(sizes, ["size"], ["task"])
+    covariate = keys_of_absent_findings(sizes, ["size"], ["task"])
     assert covariate["task"].value_counts().to_dict() == {"a": ABSENT, "b": ABSENT}
-    assert rows_with_absent_finding(sizes.assign(size=1.0), ["size"], ["task"]).empty
-    assert rows_with_absent_finding(two.drop(columns="case"), ["size"], ["task"]).empty
+    assert keys_of_absent_findings(sizes.assign(size=1.0), ["size"], ["task"]).empty
+    assert keys_of_absent_findings(two.drop(columns="case"), ["size"], ["task"]).empty
 
 
 def test_options_of_metrics_are_repeated_for_their_estimates(distances):

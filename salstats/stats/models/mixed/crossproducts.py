@@ -191,7 +191,7 @@ def _block_layout(
         level_blocks[k] = blocks
         offsets[k] = sizes[blocks] + rank_in_block * n_effects
         sizes += n_levels * n_effects
-    padded = _padded_sizes(sizes)
+    padded = _sizes_rounded_up(sizes)
     order = np.argsort(padded, kind="stable")
     starts = np.empty(n_blocks, dtype=np.intp)
     starts[order] = np.cumsum(padded[order]) - padded[order]
@@ -204,7 +204,7 @@ def _block_layout(
     return _BlockLayout(term_columns, batch_shapes, int(padded.sum()))
 
 
-def _padded_sizes(sizes: np.ndarray) -> np.ndarray:
+def _sizes_rounded_up(sizes: np.ndarray) -> np.ndarray:
     """Round block sizes up to the next size of a series that grows by `_SIZE_RATIO`."""
     series = [1]
     while series[-1] < sizes.max():

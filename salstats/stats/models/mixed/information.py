@@ -106,7 +106,7 @@ def _blocked_traces(
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
         # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
         entry_blocks = [
-            batch.block_covariances(_flattened_entry_matrix(products, entry)) for entry in entries
+            batch.block_covariances(_flattened_covariances_of_entry(products, entry)) for entry in entries
         ]
         result += _traces_of_blocks(block - loading_products, entry_blocks)
         result -= _traces_of_blocks(loading_products, entry_blocks)
@@ -161,7 +161,7 @@ def _dense_traces(
     return result
 
 
-def _flattened_entry_matrix(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
+def _flattened_covariances_of_entry(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
     """Return covariances of all terms, flattened: E for the entry's term, zero for the others."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()

@@ -75,19 +75,19 @@ class MixedSolution:
     scaled: ScaledModel
 
     @property
-    def n(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return len(self.response)
 
     @property
-    def p(self) -> int:
+    def n_coefficients(self) -> int:
         """Number of coefficients."""
         return int(self.matrix.shape[1])
 
     @property
     def n_parameters(self) -> int:
         """Number of coefficients, variances and covariances."""
-        return self.p + len(self.theta) + 1
+        return self.n_coefficients + len(self.theta) + 1
 
     @property
     def relative_covariance_factors(self) -> list[np.ndarray]:

@@ -203,7 +203,7 @@ class _ProfileRegion:
                 multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), _TINY)
             slope_error = deviance_slopes - multiplier * slopes
             deviance_error = deviance - excess
-            slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n
+            slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n_rows
             if slopes_agree and abs(deviance_error) < _TOLERANCE:
                 return parameters
             # Newton's step for the parameters and, last, the multiplier
@@ -378,7 +378,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     start[second_entry] = 0.0
     search = DevianceSearch(scaled.products, scaled.terms, reml=solution.reml)
     optimum = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
-    return float(optimum.fun * solution.n - solution.evaluation_at_optimum.deviance)
+    return float(optimum.fun * solution.n_rows - solution.evaluation_at_optimum.deviance)
 
 
 def _inverse_logit(log_odds: float) -> float:

@@ -71,7 +71,7 @@ def log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> floa
     response = solution.response
     if terms:
         return fit_mixed(matrix, response, terms, reml=solution.reml).log_likelihood
-    df = solution.n - solution.p if solution.reml else solution.n
+    df = solution.n_rows - solution.n_coefficients if solution.reml else solution.n_rows
     coefficients = np.linalg.lstsq(matrix, response)[0]
     rss = float(np.sum((response - matrix @ coefficients) ** 2))
     deviance = df * (1 + np.log(2 * np.pi * rss / df))
