@@ -87,14 +87,14 @@ def plot_curves(
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
-    facet = further_column(points, further_groups, used_columns="metric and method")
+    facet_column = further_column(points, further_groups, used_columns="metric and method")
     methods = method_labels(names, points.distinct_values("method") or [""], [HUMAN])
-    rows = _rows_with_panels(points, names, facet, methods)
+    rows = _rows_with_panels(points, names, facet_column, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:
         width = PAGE_MM
     n_metrics = rows["metric"].nunique()
-    if n_columns is None and facet and n_metrics > 1:
+    if n_columns is None and facet_column and n_metrics > 1:
         n_columns = n_metrics
     grid = panel_grid(panels, n_columns, width)
     if bands is None:
@@ -104,7 +104,7 @@ def plot_curves(
     unnamed_columns = []
     if len(methods) == 1:
         unnamed_columns.append("method")
-    if facet != "task":
+    if facet_column != "task":
         unnamed_columns.append("task")
     figure = (
         Figure(rows, p9.aes("fraction", "estimate", color="method_label"))
@@ -139,19 +139,19 @@ def _read_mean_curves(curves: object) -> Estimates:
 
 
 def _rows_with_panels(
-    points: Estimates, names: Labels, facet: str | None, methods: Mapping[Any, str]
+    points: Estimates, names: Labels, facet_column: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Return the drawn rows with their `panel` and the `method_label` of their line, in the order of both.
 
-    The rows of a line are in the order of the fraction. `facet` is the further column of the panels, and
-    `methods` has the text of each method in the legend.
+    The rows of a line are in the order of the fraction. `facet_column` is the further column of the panels,
+    and `methods` has the text of each method in the legend.
     """
     rows = drawn_rows(points)
     metrics = names.texts("metric", rows["metric"])
     title_texts = {}
-    if facet:
-        title_texts[facet] = names.texts(facet, rows[facet])
-    if len(metrics) > 1 or not facet:
+    if facet_column:
+        title_texts[facet_column] = names.texts(facet_column, rows[facet_column])
+    if len(metrics) > 1 or not facet_column:
         # these are curves, not the areas under them
         curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
         title_texts["metric"] = curve_names

@@ -135,14 +135,20 @@ def plot_decrease(  # noqa: C901
     contrasts = read_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
     drawing = prepare(pairs_as_methods(contrasts, names), names)
-    row = drawing.row
+    row_column = drawing.row_column
     sort_method = None
-    if row != "method":
+    if row_column != "method":
         # where methods are the rows, each has its own loss
         sort_method = next(iter(drawing.methods), None)
-    order = None
-    if sort != "labels" and row:
-        order = loss_order(drawing.drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
+    sort_values = None
+    if sort != "labels" and row_column:
+        sort_values = loss_order(
+            drawing.defined_estimates,
+            drawing.labels,
+            row_column,
+            sort_method,
+            by_verdict=sort == "significance",
+        )
     term = drawing.term or "percent_decrease"
     are_ratios = scale == "log-ratio"
     if are_ratios and term != "percent_decrease":
@@ -153,17 +159,17 @@ def plot_decrease(  # noqa: C901
         )
     heading = TERMS[term].heading
     default_digits = TERMS[term].digits
-    written = drawing.in_panels
+    written_estimates = drawing.panel_estimates
     if are_ratios:
         heading = "Ratio"
         default_digits = _RATIO_DIGITS
-        written = written.with_frame(_as_ratios(written.frame))
+        written_estimates = written_estimates.with_frame(_as_ratios(written_estimates.frame))
     if digits is None:
         digits = default_digits
     check_count(digits, "digits", 0)
     columns = {}
     if text:
-        columns[with_interval(heading, drawing.estimates)] = interval_texts(written, digits, style)
+        columns[with_interval(heading, drawing.estimates)] = interval_texts(written_estimates, digits, style)
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -172,13 +178,13 @@ def plot_decrease(  # noqa: C901
     check_count(n_columns, "n_columns")
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or figure_width(n_columns, panels)
-    rows_for_chars = partial(place_rows, drawing, order, None)
+    rows_for_chars = partial(place_rows, drawing, sort_values, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    frame["conclusive"] = significant_side_texts(drawing.in_panels).to_numpy() != _INCONCLUSIVE
+    frame["conclusive"] = significant_side_texts(drawing.panel_estimates).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
-    if row:
-        frame["last"] = frame[row].astype(TEXT).isin(SUMMARY_LABELS)
+    if row_column:
+        frame["last"] = frame[row_column].astype(TEXT).isin(SUMMARY_LABELS)
     drawn = _drawn_ratios(frame, drawing, term) if are_ratios else _drawn_decreases(frame, drawing, term)
     frame = drawn.frame
     ends = axis_limits(frame, limits, term, log=are_ratios)
@@ -187,7 +193,7 @@ def plot_decrease(  # noqa: C901
     if rule:
         fill_note = f"Filled marks: {rule}; hollow marks: not."
     order_note = ""
-    if order:
+    if sort_values:
         criterion = "size"
         if rule and sort == "significance":
             criterion = f"significance ({rule}), then size,"
@@ -204,7 +210,7 @@ def plot_decrease(  # noqa: C901
             count_sentence(drawing.estimates, "pair", "incomplete"),
             p_value_sentence(drawing.estimates, drawing.labels),
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
-            drawing.missing,
+            drawing.missing_note,
             drawn.note,
         ],
         guides=drawn.guides,

@@ -136,7 +136,7 @@ def plot_heatmap(
     check_choice(style, tuple(STYLES), "style")
     means = read_estimates(estimates).subset_of_mrmc_term("mean")
     drawing = prepare(means, Labels(labels, means.frame), reference)
-    row = _row_column(drawing)
+    row_column = _row_column(drawing)
     methods = list(drawing.methods)
     n_methods = len(methods)
     titles = list(drawing.frame["panel"].cat.categories)
@@ -147,7 +147,7 @@ def plot_heatmap(
         fits_column = len(titles) == 1 and limits_mm <= 0.6 * COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     row_names = short_labels(
-        drawing.labels, row, drawing.frame[row], label_chars(width, NAME_CHARS), _NAME_LINES
+        drawing.labels, row_column, drawing.frame[row_column], label_chars(width, NAME_CHARS), _NAME_LINES
     )
     names_mm = max(map(text_width_mm, row_names.values())) + _PAD_MM
     # limits come before panels side by side
@@ -166,13 +166,13 @@ def plot_heatmap(
         text=texts.estimates,
         limits=texts.limits if has_limits else "",
     )
-    blank_tiles = _blank_tiles(tiles, row, methods, list(row_names), tile_width)
+    blank_tiles = _blank_tiles(tiles, row_column, methods, list(row_names), tile_width)
     has_two_lines = has_limits or bool(blank_tiles["words"].str.contains("\n").any())
     tile_mm = _tile_height_mm(list(row_names.values()), has_two_lines=has_two_lines)
     centres = _row_centres_mm(list(row_names), tile_mm)
     height = max(-centre for centre in centres.values()) + tile_mm / 2
-    tiles["up"] = tiles[row].map(centres).astype(float)
-    blank_tiles["up"] = blank_tiles[row].map(centres).astype(float)
+    tiles["up"] = tiles[row_column].map(centres).astype(float)
+    blank_tiles["up"] = blank_tiles[row_column].map(centres).astype(float)
     estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / value_mm)
     has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
     # tiles of the greatest width do not fill the panels
@@ -241,18 +241,18 @@ def plot_heatmap(
 
 def _row_column(drawing: EstimateDrawing) -> str:
     """Return the column whose values are the rows; raise unless methods and another column are there."""
-    if not drawing.methods or drawing.row in (None, "method"):
+    if not drawing.methods or drawing.row_column in (None, "method"):
         raise SalstatsError(
             f"{drawing.estimates.name} has to be grouped by 'method' and by another column, such as 'task'",
             option=drawing.estimates.name,
             column="task" if drawing.methods else "method",
         )
-    return str(drawing.row)
+    return str(drawing.row_column)
 
 
 def _tile_texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
     """Return the texts of all tiles, with the decimals of the metric or of the term."""
-    estimates = drawing.in_panels
+    estimates = drawing.panel_estimates
     values = estimates.numbers("estimate")
     digits = decimals_of_rows(estimates, None)
     limits = []
@@ -277,7 +277,7 @@ def _better_signs(drawing: EstimateDrawing) -> pd.Series:
         sides = axis_sides(frame, drawing.term)
         better = dict(zip(sides["panel"], sides["better"], strict=True))
         return pd.Series([better.get(panel, 0) for panel in frame["panel"]], frame.index)
-    metrics = drawing.in_panels.row_values("metric")
+    metrics = drawing.panel_estimates.row_values("metric")
     return pd.Series([better_sign(metric, drawing.term) for metric in metrics], frame.index)
 
 
@@ -328,15 +328,15 @@ def _row_centres_mm(rows: list[Any], tile_mm: float) -> dict[Any, float]:
 
 
 def _blank_tiles(
-    tiles: pd.DataFrame, row: str, methods: list[Any], rows: list[Any], tile_width: float
+    tiles: pd.DataFrame, row_column: str, methods: list[Any], rows: list[Any], tile_width: float
 ) -> pd.DataFrame:
     """Return the tiles without an estimate, which say so.
 
     Parameters
     ----------
     tiles : DataFrame
-        The estimates, with their `panel`, `method`, value of the column `row`, and `across`.
-    row : str
+        The estimates, with their `panel`, `method`, value of the column `row_column`, and `across`.
+    row_column : str
         The column whose values are rows.
     methods, rows : list
         Methods and values of that column, in order.
@@ -346,12 +346,14 @@ def _blank_tiles(
     Returns
     -------
     DataFrame
-        `panel`, `method`, the column `row`, `across`, `is_absent` (the frame has no row for this place; else
-        the estimate is not defined), and `words`.
+        `panel`, `method`, the column `row_column`, `across`, `is_absent` (the frame has no row for this
+        place; else the estimate is not defined), and `words`.
     """
     places = [list(tiles["panel"].cat.categories), methods, rows]
-    all_places = pd.MultiIndex.from_product(places, names=["panel", "method", row]).to_frame(index=False)
-    placed = tiles[["panel", "method", row, "estimate"]].astype({"panel": object})
+    all_places = pd.MultiIndex.from_product(places, names=["panel", "method", row_column]).to_frame(
+        index=False
+    )
+    placed = tiles[["panel", "method", row_column, "estimate"]].astype({"panel": object})
     blank = all_places.merge(placed, how="left", indicator="origin")
     blank = blank[blank["estimate"].isna()].reset_index(drop=True)
     is_absent = blank["origin"] == "left_only"
@@ -449,4 +451,4 @@ def _notes(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[
     n_absent = n_tiles - len(drawing.frame)
     if n_absent:
         notes.append(f"No estimate: no row in the data ({n_absent} of {n_tiles} tiles).")
-    return [*notes, validity_sentences(estimates), count_sentence(estimates), drawing.missing]
+    return [*notes, validity_sentences(estimates), count_sentence(estimates), drawing.missing_note]

@@ -137,19 +137,19 @@ def plot_intervals(
         reference = _reference_among_methods(contrasts, means)
     names = Labels(labels, means.frame)
     drawing = prepare(pairs_as_methods(means, names), names, reference)
-    order = None
+    sort_values = None
     sort_note = ""
     if sort == "estimate":
-        order = _estimate_order(drawing)
+        sort_values = _estimate_order(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        order, sort_note = _decrease_order_and_note(drawing, contrasts, method, style)
+        sort_values, sort_note = _decrease_order_and_note(drawing, contrasts, method, style)
     suffixes = {}
     auroc_note = ""
     if auroc is not None:
         suffixes = _auroc_suffixes(drawing, read_estimates(auroc, "auroc"))
     if suffixes:
         auroc_note = "In parentheses: AUROC of the classifier."
-    frame, rows = place_rows(drawing, order, suffixes)
+    frame, rows = place_rows(drawing, sort_values, suffixes)
     ends = axis_limits(frame, limits, drawing.term)
     digits = _DEFAULT_DIGITS
     if drawing.term in TERMS:
@@ -159,7 +159,7 @@ def plot_intervals(
     # a line at zero needs no explanation
     if guides["guide"].gt(0).any():
         chance_note = "Grey line: chance."
-    unnamed_columns = single_number_columns(drawing.estimates, [drawing.row, drawing.facet])
+    unnamed_columns = single_number_columns(drawing.estimates, [drawing.row_column, drawing.facet_column])
     return row_figure(
         frame,
         rows,
@@ -174,7 +174,7 @@ def plot_intervals(
             auroc_note,
             chance_note,
             *margin_notes(drawing.estimates, drawing.labels, style, marked=False),
-            drawing.missing,
+            drawing.missing_note,
         ],
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
@@ -187,7 +187,8 @@ def plot_intervals(
         n_columns=_n_columns(drawing),
         width=width,
         # panels of one metric, such as models or seeds, are compared with each other
-        common_axis=drawing.facet is not None and len(drawing.estimates.distinct_values("metric")) <= 1,
+        common_axis=drawing.facet_column is not None
+        and len(drawing.estimates.distinct_values("metric")) <= 1,
     )
 
 
@@ -203,7 +204,7 @@ def _decrease_order_and_note(
     drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""
-    row = drawing.row
+    row_column = drawing.row_column
     labels = drawing.labels
     if contrasts is None:
         raise SalstatsError(
@@ -214,7 +215,7 @@ def _decrease_order_and_note(
             Call("percent_decrease"),
         )
     _shared_row_column(drawing, contrasts, "percent_decrease")
-    further_keys = [key for key in contrasts.keys if key not in (row, "metric", "method")]
+    further_keys = [key for key in contrasts.keys if key not in (row_column, "metric", "method")]
     varying = [key for key in further_keys if len(contrasts.distinct_values(key)) > 1]
     if varying:
         raise SalstatsError(
@@ -229,9 +230,9 @@ def _decrease_order_and_note(
             Setting("method", method), f" is not compared in decrease ({quoted(methods)})", choices=methods
         )
     # where methods are the rows, each has its own decrease
-    if method is None and row != "method":
+    if method is None and row_column != "method":
         method = next(iter(methods), None)
-    order = loss_order(contrasts, labels, str(row), method)
+    order = loss_order(contrasts, labels, str(row_column), method)
     rule = significance_rule_text(contrasts, style)
     criterion = "size"
     if rule:
@@ -245,18 +246,21 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
     The estimates are those of the first metric and method; values without one are last. Where it is not known
     which estimates are better, the largest are first.
     """
-    estimates = drawing.drawn
-    row = drawing.row
-    if estimates.distinct_values("metric") and row != "metric":
+    estimates = drawing.defined_estimates
+    row_column = drawing.row_column
+    if estimates.distinct_values("metric") and row_column != "metric":
         first_metric = drawing.labels.order("metric", estimates.frame["metric"])[0]
         estimates = estimates.subset(estimates.frame["metric"] == first_metric)
-    if drawing.methods and row != "method":
+    if drawing.methods and row_column != "method":
         first_method = next(iter(drawing.methods))
         estimates = estimates.subset(estimates.frame["method"] == first_method)
     sort_keys = {}
-    if row:
+    if row_column:
         records = zip(
-            estimates.frame[row], estimates.numbers("estimate"), estimates.row_values("metric"), strict=True
+            estimates.frame[row_column],
+            estimates.numbers("estimate"),
+            estimates.row_values("metric"),
+            strict=True,
         )
         for value, estimate, metric in records:
             is_smaller_better = better_sign(metric, estimates.only_term) < 0
@@ -266,9 +270,9 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
 
 def _auroc_suffixes(drawing: EstimateDrawing, areas: Estimates) -> dict[Any, str]:
     """Return the AUROC in parentheses for the label of each row that has one, by the row's value."""
-    row = _shared_row_column(drawing, areas, "auroc")
-    check_distinct(areas, [row])
-    area_of = dict(zip(areas.frame[row], areas.numbers("estimate"), strict=True))
+    row_column = _shared_row_column(drawing, areas, "auroc")
+    check_distinct(areas, [row_column])
+    area_of = dict(zip(areas.frame[row_column], areas.numbers("estimate"), strict=True))
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
@@ -277,28 +281,28 @@ def _shared_row_column(drawing: EstimateDrawing, further_estimates: Estimates, s
 
     `source` is the public function that makes the further estimates.
     """
-    row = drawing.row
+    row_column = drawing.row_column
     name = further_estimates.name
-    if row is None:
+    if row_column is None:
         raise SalstatsError(
             f"{name} belongs to tasks, and estimates have no column 'task'", option=name, column="task"
         )
-    values = further_estimates.distinct_values(row)
+    values = further_estimates.distinct_values(row_column)
     if not values:
         raise ColumnError(
-            f"{name} has no column {row!r}, which names the rows",
-            hint=Message("use ", Call(source, ("scores",), {"by": row})),
+            f"{name} has no column {row_column!r}, which names the rows",
+            hint=Message("use ", Call(source, ("scores",), {"by": row_column})),
             option=name,
-            column=row,
+            column=row_column,
         )
-    if not set(values) & set(drawing.frame[row]):
+    if not set(values) & set(drawing.frame[row_column]):
         raise SalstatsError(
-            f"{name} and estimates share no {row}: {quoted(values)}",
+            f"{name} and estimates share no {row_column}: {quoted(values)}",
             option=name,
             choices=values,
-            column=row,
+            column=row_column,
         )
-    return row
+    return row_column
 
 
 def _axis_title(drawing: EstimateDrawing) -> str:
@@ -315,11 +319,11 @@ def _axis_title(drawing: EstimateDrawing) -> str:
 def _n_columns(drawing: EstimateDrawing) -> int:
     """Number of panels side by side: the metrics, or the values of the further column."""
     n_metrics = len(drawing.estimates.distinct_values("metric"))
-    is_single_factor = drawing.facet is None or n_metrics == 1
+    is_single_factor = drawing.facet_column is None or n_metrics == 1
     if is_single_factor and drawing.n_panels in (2, 4):
         # four panels make a square
         return 2
-    if drawing.facet is None:
+    if drawing.facet_column is None:
         return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
     if n_metrics == 1:
         # the values of the further column fill whole rows

@@ -397,7 +397,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, name
     n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
     has_repeated_units = bool(n_lines.max() > 1)
     if has_repeated_units and pairs[unit].nunique() <= _MAX_COLOURED_UNITS:
-        texts = short_labels(names, str(unit), pairs[unit], width=_UNIT_CHARS, lines=1)
+        texts = short_labels(names, str(unit), pairs[unit], line_chars=_UNIT_CHARS, max_lines=1)
         unit_labels = list(texts.values())
         # equal lines of 0/1 scores are one line, which is of no unit
         pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")

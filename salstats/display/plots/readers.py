@@ -86,13 +86,13 @@ def plot_readers(
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
     further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
-    facet = further_column(estimates, further_groups, used_columns="metric")
+    facet_column = further_column(estimates, further_groups, used_columns="metric")
     rows = drawn_rows(estimates)
     methods = names.order("method", rows["method"])
     # labels of which titles of panels consist, by column and value
     titles = {}
-    if facet:
-        titles[facet] = names.texts(facet, rows[facet])
+    if facet_column:
+        titles[facet_column] = names.texts(facet_column, rows[facet_column])
     has_metrics = len(estimates.distinct_values("metric")) > 1
     if has_metrics:
         titles["metric"] = names.texts("metric", rows["metric"])

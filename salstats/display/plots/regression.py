@@ -66,12 +66,12 @@ class _PlacedTerms(NamedTuple):
 class _RowAndPanelColumns(NamedTuple):
     """Columns that become the rows and the panels of a figure.
 
-    `row` is the column of the rows, `facet` that of further panels or None, and `panel_texts` has the labels
-    of which titles of panels consist, by column and value.
+    `row_column` is that of the rows, `facet_column` that of further panels or None, and `panel_texts` has
+    the labels of which titles of panels consist, by column and value.
     """
 
-    row: str
-    facet: str | None
+    row_column: str
+    facet_column: str | None
     panel_texts: dict[str, dict[Any, str]]
 
 
@@ -142,7 +142,7 @@ def plot_regression(
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
     names = Labels(labels, coefficients.frame)
     drawing = _prepare(coefficients, names)
-    terms_are_rows = drawing.row == "term"
+    terms_are_rows = drawing.row_column == "term"
     has_factors = False
     reference_note = ""
     if terms_are_rows:
@@ -157,7 +157,7 @@ def plot_regression(
     no_effect = 1.0 if ratio else 0.0
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=no_effect)
     unnamed_columns = []
-    if drawing.row != "task":
+    if drawing.row_column != "task":
         unnamed_columns.append("task")
     figure = row_figure(
         frame,
@@ -173,7 +173,7 @@ def plot_regression(
             reference_note,
             interaction_note(coefficients, names),
             cut_note,
-            drawing.missing,
+            drawing.missing_note,
         ],
         guides=null_lines,
         methods=drawing.methods,
@@ -183,7 +183,7 @@ def plot_regression(
         width=width,
         log=ratio,
         # panels of one outcome are compared with each other
-        common_axis=drawing.facet is not None and frame["outcome"].nunique() == 1,
+        common_axis=drawing.facet_column is not None and frame["outcome"].nunique() == 1,
     )
     if has_factors:
         return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
@@ -236,7 +236,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     elif "model" in groups:
         model_column = "model"
     further_groups = [column for column in groups if column != model_column]
-    facet = further_column(coefficients, further_groups, used_columns=model_column or "the term")
+    facet_column = further_column(coefficients, further_groups, used_columns=model_column or "the term")
     frame = _with_outcome_and_right_side(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
@@ -254,7 +254,9 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     for term, (variable, level) in names_of_terms.variable_and_level.items():
         # a term without a level is named by its variable alone
         term_texts[term] = ": ".join(text for text in (variable, level) if text)
-    row, facet, panel_texts = _row_and_panel_columns(defined_rows, labels, facet, term_texts)
+    row_column, facet_column, panel_texts = _row_and_panel_columns(
+        defined_rows, labels, facet_column, term_texts
+    )
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
     models = _models(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
@@ -268,12 +270,12 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
         estimates=estimates,
         frame=defined_rows,
         labels=labels,
-        row=row,
-        facet=facet,
+        row_column=row_column,
+        facet_column=facet_column,
         term=only_term,
         methods=models.texts,
         references=[HUMAN],
-        missing=not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"]),
+        missing_note=not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"]),
     )
 
 
@@ -310,25 +312,25 @@ def _with_outcome_and_right_side(coefficients: Estimates, labels: Labels) -> pd.
 
 
 def _row_and_panel_columns(
-    defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
+    defined_rows: pd.DataFrame, labels: Labels, facet_column: str | None, term_texts: dict[Any, str]
 ) -> _RowAndPanelColumns:
     """Return the columns of rows and panels: terms are rows, or panels where a further column names rows.
 
-    `facet` is the further grouping column, if there is one, and `term_texts` the label of each term.
+    `facet_column` is the further grouping column, if there is one, and `term_texts` the label of each term.
     """
     outcomes = defined_rows["outcome"].unique()
     texts: dict[str, dict[Any, str]] = {}
     if len(outcomes) > 1:
         # the axis names a single outcome
         texts["outcome"] = {outcome: outcome for outcome in outcomes}
-    if facet is None:
-        return _RowAndPanelColumns("term", facet=None, panel_texts=texts)
+    if facet_column is None:
+        return _RowAndPanelColumns("term", facet_column=None, panel_texts=texts)
     if len(term_texts) > _MAX_TERM_PANELS:
-        facet_texts = {facet: labels.texts(facet, defined_rows[facet])}
-        return _RowAndPanelColumns("term", facet, panel_texts=facet_texts | texts)
+        facet_texts = {facet_column: labels.texts(facet_column, defined_rows[facet_column])}
+        return _RowAndPanelColumns("term", facet_column, panel_texts=facet_texts | texts)
     if len(term_texts) > 1:
         texts["term"] = term_texts
-    return _RowAndPanelColumns(facet, facet=None, panel_texts=texts)
+    return _RowAndPanelColumns(facet_column, facet_column=None, panel_texts=texts)
 
 
 def _has_scores_and_gaps(coefficients: Estimates) -> bool:
@@ -379,7 +381,7 @@ def _models_by_formula(
 def _n_columns(drawing: EstimateDrawing) -> int:
     """Return the number of panels side by side: the terms of an outcome, or as many as spread them evenly."""
     n_terms = drawing.frame["term"].nunique()
-    if drawing.row != "term" and n_terms > 1:
+    if drawing.row_column != "term" and n_terms > 1:
         return n_terms
     n_panel_rows = math.ceil(drawing.n_panels / _MAX_COLUMNS)
     return math.ceil(drawing.n_panels / n_panel_rows)
@@ -388,7 +390,7 @@ def _n_columns(drawing: EstimateDrawing) -> int:
 def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
     """Title of the horizontal axis: the effect, its term if no row names it, and a single outcome."""
     title = effect_text(drawing.estimates, ratio)
-    if drawing.term and drawing.row != "term":
+    if drawing.term and drawing.row_column != "term":
         title += f" of {drawing.term}"
     outcomes = [outcome for outcome in drawing.estimates.distinct_values("outcome") if outcome]
     if len(outcomes) == 1:

@@ -221,7 +221,7 @@ def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) 
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
     """
-    labels = short_labels(names, "task", rows["task"], width=32, lines=1)
+    labels = short_labels(names, "task", rows["task"], line_chars=32, max_lines=1)
     if len(estimates.distinct_values("method")) > 1:
         return labels
     best_thresholds = rows[rows["best"]].set_index("task")["threshold"]

@@ -184,10 +184,10 @@ def with_bars_cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: b
     )
 
 
-def axis_end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
-    """Return an end, "low" or "high", of the axis of the panel of each row, `otherwise` where it has none."""
+def axis_end_of_rows(panel_of_row: pd.Series, limits: pd.DataFrame, end: str, default: float) -> pd.Series:
+    """Return an end, "low" or "high", of the axis of the panel of each row, `default` where it has none."""
     end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
-    return panels.astype(TEXT).map(end_of_panel).astype(float).fillna(otherwise)
+    return panel_of_row.astype(TEXT).map(end_of_panel).astype(float).fillna(default)
 
 
 def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, named: bool) -> str:

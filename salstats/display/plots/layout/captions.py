@@ -135,10 +135,10 @@ def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     return with_cut_limits, note
 
 
-def effect_text(estimates: Estimates, ratio: bool) -> str:
+def effect_text(estimates: Estimates, exponentiated: bool) -> str:
     """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect".
 
-    `ratio` is whether the estimates are exponentiated.
+    `exponentiated` is whether the estimates are.
     """
     is_marginal = bool(estimates.distinct_values("average"))
     if is_marginal and estimates.distinct_values("term"):
@@ -151,21 +151,23 @@ def effect_text(estimates: Estimates, ratio: bool) -> str:
     link = GAUSSIAN.link
     if len(links) == 1:
         link = links.pop()
-    return link.ratio if ratio else link.effect
+    return link.ratio if exponentiated else link.effect
 
 
-def groups_without_value_note(empty: pd.DataFrame, columns: Sequence[str], value: str, labels: Labels) -> str:
+def groups_without_value_note(
+    groups_without_value: pd.DataFrame, columns: Sequence[str], value_noun: str, labels: Labels
+) -> str:
     """Return a sentence that names the groups without a value, "" if there are none.
 
-    `empty` has a row for each of these groups, which its columns `columns` name. `value` is the noun of the
-    value that the groups do not have, such as "a defined score".
+    `groups_without_value` has a row for each of these groups, which its columns `columns` name. `value_noun`
+    is the noun of the value that the groups do not have, such as "a defined score".
     """
-    if empty.empty:
+    if groups_without_value.empty:
         return ""
     groups = []
-    for row in empty.to_dict("records"):
+    for row in groups_without_value.to_dict("records"):
         groups.append(", ".join(labels.value(column, row[column]) for column in columns))
     named = ["; ".join(groups[:_MAX_NAMED])]
     if len(groups) > _MAX_NAMED:
         named.append(f"{count_text(len(groups) - _MAX_NAMED)} more")
-    return f"Without {value}: {joined(named)}."
+    return f"Without {value_noun}: {joined(named)}."

@@ -122,19 +122,19 @@ def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def panel_texts(
-    estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *further_columns: str
+    estimates: Estimates, labels: Labels, facet_column: str | None, term: str | None, *further_columns: str
 ) -> dict[str, dict[Any, str]]:
     """Return the labels of which titles of panels consist, by column and value.
 
-    They are the values of `facet` (the column of further panels, if there is one), of the metric and of
-    `further_columns`. A single metric is named at the axis, not in the title, except for contrasts, whose
+    They are the values of `facet_column` (the column of further panels, if there is one), of the metric and
+    of `further_columns`. A single metric is named at the axis, not in the title, except for contrasts, whose
     axis names the reference.
     """
     columns: list[str] = []
-    if facet is not None:
-        columns.append(facet)
+    if facet_column is not None:
+        columns.append(facet_column)
     is_metric_at_axis = (
-        facet is None and term not in CONTRASTS and len(estimates.distinct_values("metric")) == 1
+        facet_column is None and term not in CONTRASTS and len(estimates.distinct_values("metric")) == 1
     )
     if not is_metric_at_axis:
         columns.append("metric")
@@ -161,7 +161,7 @@ class EstimateDrawing:
         their panel) and, where there are methods, `method_label` (the text of the method in the legend).
     labels : Labels
         Labels and order of columns and values.
-    row, facet : str or None
+    row_column, facet_column : str or None
         The grouping column that names the rows of the figure, and the further one whose values are panels.
     term : str or None
         The term of all estimates.
@@ -169,32 +169,32 @@ class EstimateDrawing:
         Text of each method in the legend, references first.
     references : list of str
         The reference methods.
-    missing : str
+    missing_note : str
         Sentences on estimates that are not defined, and on panels that are not drawn for want of any.
     """
 
     estimates: Estimates
     frame: pd.DataFrame
     labels: Labels
-    row: str | None
-    facet: str | None
+    row_column: str | None
+    facet_column: str | None
     term: str | None
     methods: dict[Any, str]
     references: list[str]
-    missing: str
+    missing_note: str
 
     @property
     def dodges(self) -> bool:
         """Return whether the marks of a row are dodged: one for each method, above each other."""
-        return bool(self.methods) and self.row != "method"
+        return bool(self.methods) and self.row_column != "method"
 
     @property
-    def drawn(self) -> Estimates:
+    def defined_estimates(self) -> Estimates:
         """Return the estimates that are not missing."""
         return self.estimates.subset(self.estimates.has_estimate)
 
     @property
-    def in_panels(self) -> Estimates:
+    def panel_estimates(self) -> Estimates:
         """Return the estimates of `frame`, missing ones too, in its order."""
         return self.estimates.with_frame(self.frame)
 
@@ -215,19 +215,19 @@ def prepare(
     frame_labels = Labels(labels, estimates.frame)
     term = require_single_term(estimates)
     groups = [key for key in estimates.keys if key not in ("metric", "method")]
-    row: str | None = None
+    row_column: str | None = None
     if "task" in groups:
-        row = "task"
+        row_column = "task"
     elif groups:
-        row = groups[0]
+        row_column = groups[0]
     elif "method" in estimates.keys:
-        row = "method"
-    further_groups = [column for column in groups if column != row]
-    facet = further_column(estimates, further_groups, used_columns=f"metric, method and {row}")
+        row_column = "method"
+    further_groups = [column for column in groups if column != row_column]
+    facet_column = further_column(estimates, further_groups, used_columns=f"metric, method and {row_column}")
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     check_drawable(estimates)
-    texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet, term)
+    texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet_column, term)
     is_in_panel = are_in_drawn_panels(estimates, list(texts_of_panels))
     frame = estimates.subset(is_in_panel).frame
     frame["panel"] = crossed_labels(frame, texts_of_panels)
@@ -240,19 +240,19 @@ def prepare(
         estimates=estimates,
         frame=frame,
         labels=frame_labels,
-        row=row,
-        facet=facet,
+        row_column=row_column,
+        facet_column=facet_column,
         term=term,
         methods=methods,
         references=references,
-        missing=undefined_note(estimates, is_in_panel, frame_labels, estimates.keys),
+        missing_note=undefined_note(estimates, is_in_panel, frame_labels, estimates.keys),
     )
 
 
 def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
     guides = drawing.frame[["panel"]]
-    if drawing.drawn.distinct_values("metric"):
+    if drawing.defined_estimates.distinct_values("metric"):
         metrics = drawing.frame["metric"].astype(TEXT)
         guides = guides.assign(guide=[no_effect_value(metric, term) for metric in metrics])
     else:

@@ -176,14 +176,14 @@ class Figure(p9.ggplot):
     def _wrap_caption(self) -> None:
         """Wrap the caption to the width of the figure, at the size of its text."""
         if self.labels.caption:
-            chars = caption_chars(self._width_mm, size=self._text_pt("plot_caption"))
+            chars = caption_chars(self._width_mm, size_pt=self._text_pt("plot_caption"))
             self.labels.caption = wrapped(self.labels.caption, chars, None)
 
-    def _add_height(self, mm: float) -> None:
+    def _add_height(self, further_mm: float) -> None:
         """Make the figure higher by some mm."""
-        if mm:
+        if further_mm:
             width, height = self.theme.getp("figure_size")
-            self.theme = self.theme + p9.theme(figure_size=(width, height + mm / MM_PER_INCH))
+            self.theme = self.theme + p9.theme(figure_size=(width, height + further_mm / MM_PER_INCH))
 
     def caption(self) -> str:
         """Return the caption as one line without the number of its page, "" without a caption."""

@@ -167,20 +167,20 @@ def n_closing_summaries(values: Sequence[Any]) -> int:
     return n
 
 
-def dodge_offsets_mm(positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
+def dodge_offsets_mm(mark_positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
     """Return the distance in mm of marks above the middle of their row (negative below it).
 
-    `positions` counts the marks of a row from 0, the topmost, to `n_marks` - 1.
+    `mark_positions` counts the marks of a row from 0, the topmost, to `n_marks` - 1.
     """
     middle_position = (n_marks - 1) / 2
-    return (middle_position - np.asarray(positions, dtype=float)) * _MARK_MM
+    return (middle_position - np.asarray(mark_positions, dtype=float)) * _MARK_MM
 
 
 def place_rows(
     drawing: EstimateDrawing,
-    order: Callable[[list[Any]], list[Any]] | None = None,
+    sort_values: Callable[[list[Any]], list[Any]] | None = None,
     suffixes: Mapping[Any, str] | None = None,
-    chars: float = LABEL_CHARS,
+    line_chars: float = LABEL_CHARS,
 ) -> PlacedRows:
     """Return the rows of a drawing, and its frame with the position of each mark.
 
@@ -188,52 +188,52 @@ def place_rows(
     ----------
     drawing : EstimateDrawing
         Estimates prepared for a figure, with the column that names the rows.
-    order : callable, optional
+    sort_values : callable, optional
         Function that sorts the values of the rows, apart from summary rows; by default they stand in the
         order of the labels.
     suffixes : mapping, optional
         Text after the label of a row, by the row's value.
-    chars : float
+    line_chars : float
         Number of characters in a line of a label.
     """
     frame = drawing.frame
-    row = drawing.row
+    row_column = drawing.row_column
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    if row is None:
+    if row_column is None:
         # all marks stand in one row without a label
         rows = row_layout([""], [""], n_marks)
         y = np.repeat(rows.centres, len(frame))
         row_labels: list[str] | str = ""
     else:
-        values = drawing.labels.order(row, frame[row])
-        texts = short_labels(drawing.labels, row, values, chars)
-        values, n_closing = _ordered_values(drawing, values, order)
+        values = drawing.labels.order(row_column, frame[row_column])
+        texts = short_labels(drawing.labels, row_column, values, line_chars)
+        values, n_closing = _ordered_values(drawing, values, sort_values)
         suffix_of = suffixes or {}
         labels = [f"{texts[value]} {suffix_of.get(value, '')}".rstrip() for value in values]
         rows = row_layout(values, labels, n_marks, n_closing)
-        y = rows.centres_mm_of(frame[row])
-        row_labels = [drawing.labels.value(row, value) for value in frame[row]]
+        y = rows.centres_mm_of(frame[row_column])
+        row_labels = [drawing.labels.value(row_column, value) for value in frame[row_column]]
     if drawing.dodges:
         y = y + dodge_offsets_mm(frame["method_label"].cat.codes, n_marks)
     return PlacedRows(frame.assign(y=y, row_label=row_labels), rows)
 
 
 def _ordered_values(
-    drawing: EstimateDrawing, values: list[Any], order: Callable[[list[Any]], list[Any]] | None
+    drawing: EstimateDrawing, values: list[Any], sort_values: Callable[[list[Any]], list[Any]] | None
 ) -> tuple[list[Any], int]:
     """Return the values of the rows from the top down, and the number of closing rows.
 
-    Closing rows are reference methods where methods are the rows, else summaries such as "Average"; `order`
-    does not sort them.
+    Closing rows are reference methods where methods are the rows, else summaries such as "Average";
+    `sort_values` does not sort them.
     """
     references = []
-    if drawing.row == "method":
+    if drawing.row_column == "method":
         references = [value for value in values if value in drawing.references]
     values = [value for value in values if value not in references] + references
     n_closing = len(references) or n_closing_summaries(values)
     n_sorted = len(values) - n_closing
     sorted_values = values[:n_sorted]
     closing_values = values[n_sorted:]
-    if order is not None:
-        sorted_values = order(sorted_values)
+    if sort_values is not None:
+        sorted_values = sort_values(sorted_values)
     return [*sorted_values, *closing_values], n_closing

@@ -124,41 +124,41 @@ class GalleryLayout:
 
 
 def gallery_layout(
-    names: Mapping[str, Sequence[str]],
-    shapes: Sequence[tuple[int, int] | None],
-    titles: Mapping[str, str],
+    row_names: Mapping[str, Sequence[str]],
+    image_shapes: Sequence[tuple[int, int] | None],
+    column_titles: Mapping[str, str],
     width: float,
 ) -> GalleryLayout:
     """Return the layout on the fewest pages and, among these, with the largest pictures.
 
     Parameters
     ----------
-    names : mapping
+    row_names : mapping
         Parts of the name of each row, each on lines of its own, by the key of the row.
-    shapes : sequence
+    image_shapes : sequence
         Height and width in pixels of the image of each row, None if it is not known.
-    titles : mapping
+    column_titles : mapping
         Title of each column by its key.
     width : float
         Width of the figure in mm.
     """
     names_mm = 0.0
-    row_texts = dict.fromkeys(names, "")
-    if len(names) > 1:
-        names_mm = _row_names_mm(names, width)
-        row_texts = {key: _row_text(name, names_mm) for key, name in names.items()}
-    if len(names) == 1 and len(titles) == 1:
+    row_texts = dict.fromkeys(row_names, "")
+    if len(row_names) > 1:
+        names_mm = _row_names_mm(row_names, width)
+        row_texts = {key: _row_text(name, names_mm) for key, name in row_names.items()}
+    if len(row_names) == 1 and len(column_titles) == 1:
         # the caption names a single picture
-        titles = dict.fromkeys(titles, "")
+        column_titles = dict.fromkeys(column_titles, "")
     # stacks of the smallest pictures, each with the gap at its right
-    min_stack_mm = names_mm + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
+    min_stack_mm = names_mm + len(column_titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
     max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
     candidates = []
-    for n_stacks in range(1, min(max_stacks, len(names)) + 1):
-        candidates += _layouts_of_sizes(row_texts, titles, width, names_mm, n_stacks)
+    for n_stacks in range(1, min(max_stacks, len(row_names)) + 1):
+        candidates += _layouts_of_sizes(row_texts, column_titles, width, names_mm, n_stacks)
     n_pages = []
     for candidate in candidates:
-        heights = _approximate_row_heights_mm(candidate, shapes)
+        heights = _approximate_row_heights_mm(candidate, image_shapes)
         stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
         n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
     fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
@@ -172,24 +172,28 @@ def gallery_layout(
 
 
 def _layouts_of_sizes(
-    rows: Mapping[str, str], titles: Mapping[str, str], width: float, names_mm: float, n_stacks: int
+    row_texts: Mapping[str, str],
+    column_titles: Mapping[str, str],
+    width: float,
+    names_mm: float,
+    n_stacks: int,
 ) -> list[GalleryLayout]:
     """Return layouts with pictures of several sizes, from the largest that the width allows to the least.
 
-    `rows` and `titles` are the names of rows and the titles of columns by their keys, `names_mm` is the
-    width of the room for names.
+    `row_texts` and `column_titles` are the names of rows and the titles of columns by their keys, `names_mm`
+    is the width of the room for names.
     """
     # width of a stack without the names of rows
     stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - names_mm
     # the tolerance keeps a rounding error from costing a column that just fits
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
-    keys = list(titles)
+    keys = list(column_titles)
     n_lines = math.ceil(len(keys) / max_columns)
     n_columns = math.ceil(len(keys) / n_lines)
     lines = [tuple(keys[start : start + n_columns]) for start in range(0, len(keys), n_columns)]
     column_mm = (stack_mm - (n_columns - 1) * GAP_MM) / n_columns
     title_chars = chars_in(column_mm, bold=True)
-    columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in titles.items()}
+    columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in column_titles.items()}
     layouts = []
     for size in np.linspace(column_mm, min(LEAST_MM, column_mm), _N_SIZES):
         box_width = float(size)
@@ -200,7 +204,7 @@ def _layouts_of_sizes(
                 box=(box_width, box_height),
                 column=column_mm,
                 names_mm=names_mm,
-                rows=rows,
+                rows=row_texts,
                 columns=columns,
                 lines=tuple(lines),
                 n_stacks=n_stacks,
@@ -217,13 +221,13 @@ def _row_names_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
 
 
-def _row_text(name: Sequence[str], names_mm: float) -> str:
+def _row_text(name_parts: Sequence[str], names_mm: float) -> str:
     """Return the name of a row, each of its parts wrapped to lines of its own, for a room in mm."""
-    return "\n".join(wrapped(text, chars_in(names_mm - 1), _NAME_LINES) for text in name)
+    return "\n".join(wrapped(text, chars_in(names_mm - 1), _NAME_LINES) for text in name_parts)
 
 
 def _approximate_row_heights_mm(
-    layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]
+    layout: GalleryLayout, image_shapes: Sequence[tuple[int, int] | None]
 ) -> list[float]:
     """Return the approximate height of each row in mm, with one line of text below each picture.
 
@@ -235,7 +239,7 @@ def _approximate_row_heights_mm(
         titles_mm = max(map(lines_height_mm, layout.columns.values())) + TEXT_GAP_MM
     tag_mm = lines_height_mm("x", TAG_PT) + TEXT_GAP_MM
     heights = []
-    for shape, name in zip(shapes, layout.rows.values(), strict=True):
+    for shape, name in zip(image_shapes, layout.rows.values(), strict=True):
         height, width = shape or (1, 1)
         picture_mm = height * mm_per_pixel((height, width), layout.box)
         band_mm = titles_mm + picture_mm + tag_mm + GAP_MM

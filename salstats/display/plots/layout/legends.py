@@ -141,7 +141,7 @@ def method_labels(
     labels: Labels, methods: Iterable[Hashable], references: Sequence[str] = ()
 ) -> dict[Any, str]:
     """Return the text of each method in a legend, references first."""
-    texts = short_labels(labels, "method", methods, width=_TEXT_CHARS, lines=_TEXT_LINES)
+    texts = short_labels(labels, "method", methods, line_chars=_TEXT_CHARS, max_lines=_TEXT_LINES)
     return {method: texts[method] for method in sorted(texts, key=lambda method: method not in references)}
 
 

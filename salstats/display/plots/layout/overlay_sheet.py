@@ -110,12 +110,12 @@ class _Text(NamedTuple):
     label: str
 
 
-def lines_height_mm(text: str, size: float = TEXT_PT) -> float:
+def lines_height_mm(text: str, size_pt: float = TEXT_PT) -> float:
     """Return the height in mm of a text of a size in points, 0 of an empty text."""
     if not text:
         return 0.0
     n_lines = text.count("\n") + 1
-    return n_lines * _LINE_FACTOR * size * MM_PER_PT
+    return n_lines * _LINE_FACTOR * size_pt * MM_PER_PT
 
 
 def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:

@@ -78,9 +78,9 @@ class MapStyle:
             first, last = _LIGHT_RANGE
         return np.asarray(colour_map(first + (last - first) * saliency)[..., :3])
 
-    def scale_colours(self, n: int = 21) -> list[str]:
-        """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
-        saliency = np.linspace(0, 1, n)[None, :]
+    def scale_colours(self, n_steps: int = 21) -> list[str]:
+        """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, in `n_steps` steps."""
+        saliency = np.linspace(0, 1, n_steps)[None, :]
         colours = self.tinted(np.full(saliency.shape, GROUND), saliency)[0]
         return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
 
@@ -95,7 +95,7 @@ def map_style(cmap: str, alpha: float) -> MapStyle:
     return MapStyle(cmap, check_number(alpha, "alpha", 1.0))
 
 
-def colour_bar(title: str, width: float) -> Any:
+def colour_bar(title: str, width_pt: float) -> Any:
     """Return the legend of the colours of maps, a bar below the pictures with a width in points."""
     return stepped_colour_bar(
         order=3,
@@ -106,7 +106,7 @@ def colour_bar(title: str, width: float) -> Any:
         theme=p9.theme(
             legend_title=p9.element_text(size=TEXT_PT, va="top", margin={"r": 4, "unit": "pt"}),
             legend_title_position="left",
-            legend_key_width=width,
+            legend_key_width=width_pt,
             legend_key_height=6,
             legend_text=p9.element_text(size=TEXT_PT - 1),
         ),

@@ -54,20 +54,22 @@ def evenly_spread_fractions(groups: list[pd.Series]) -> np.ndarray:
     return np.asarray((row_number.to_numpy() + 1) * _GOLDEN_RATIO % 1)
 
 
-def spread_positions(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
+def spread_positions(
+    integers: np.ndarray, lane_numbers: np.ndarray, n_lanes: int, shares_of_lane: np.ndarray
+) -> np.ndarray:
     """Return integers moved sideways, into the lane of their colour.
 
-    `lane` is the number of the lane of each value, from 0 at the left to `n_lanes` - 1, and `share` the place
-    of the value in its lane, from 0 to 1.
+    `lane_numbers` is the number of the lane of each value, from 0 at the left to `n_lanes` - 1, and
+    `shares_of_lane` the place of the value in its lane, from 0 to 1.
     """
-    distinct = np.unique(values)
+    distinct = np.unique(integers)
     step = 1.0
     if len(distinct) > 1:
         step = np.diff(distinct).min()
-    lanes_from_left = lane + _LANE_START + _LANE_SPREAD * share
+    lanes_from_left = lane_numbers + _LANE_START + _LANE_SPREAD * shares_of_lane
     # from -0.5 at the left end of the lanes to 0.5 at the right end
     offset = lanes_from_left / n_lanes - 0.5
-    return np.asarray(values + _SPREAD * step * offset)
+    return np.asarray(integers + _SPREAD * step * offset)
 
 
 def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:

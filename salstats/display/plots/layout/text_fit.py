@@ -48,10 +48,10 @@ _MIN_CHARS = 4.0
 _LABEL_SHARE = 0.36
 
 
-def text_width_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
+def text_width_mm(text: str, size_pt: float = TEXT_PT, *, bold: bool = False) -> float:
     """Return the width in mm of the widest line of a text of a size in points."""
     line_ems = [_line_ems(line) for line in text.split("\n")]
-    return max(line_ems) * _weight_factor(bold) * size * MM_PER_PT
+    return max(line_ems) * _weight_factor(bold) * size_pt * MM_PER_PT
 
 
 def _weight_factor(bold: bool) -> float:
@@ -94,10 +94,10 @@ def characters_without_face(texts: Iterable[str], faces: tuple[str, ...]) -> str
     return "".join(character for character in characters if _face_with(character, faces) is None)
 
 
-def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> float:
-    """Return the number of average characters that fit a width in mm, 4 at least; `size` is in points."""
-    character_mm = _weight_factor(bold) * _AVERAGE_EM * size * MM_PER_PT
-    return max(width / character_mm, _MIN_CHARS)
+def chars_in(width_mm: float, size_pt: float = TEXT_PT, *, bold: bool = False) -> float:
+    """Return the number of average characters that fit a width in mm, 4 at least; `size_pt` is in points."""
+    character_mm = _weight_factor(bold) * _AVERAGE_EM * size_pt * MM_PER_PT
+    return max(width_mm / character_mm, _MIN_CHARS)
 
 
 def escape_dollars(text: str) -> str:
@@ -105,19 +105,21 @@ def escape_dollars(text: str) -> str:
     return text.replace(r"\$", "$").replace("$", r"\$")
 
 
-def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LINES, cut: str = "…") -> str:
-    """Return a text on at most `lines` lines of `width` average characters, on any number if None.
+def wrapped(
+    text: str, line_chars: float = LABEL_CHARS, max_lines: int | None = LABEL_LINES, ending: str = "…"
+) -> str:
+    """Return a text on at most `max_lines` lines of `line_chars` average characters, on any number if None.
 
-    A text that needs more lines is shortened and ends in `cut`. Dollar signs are escaped for Matplotlib.
+    A text that needs more lines is shortened and ends in `ending`. Dollar signs are escaped for Matplotlib.
     """
-    max_ems = width * _AVERAGE_EM
+    max_ems = line_chars * _AVERAGE_EM
     text_lines = _wrapped_lines(text, max_ems)
-    if lines is not None and len(text_lines) > lines:
-        last_line = text_lines[lines - 1]
-        while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
+    if max_lines is not None and len(text_lines) > max_lines:
+        last_line = text_lines[max_lines - 1]
+        while last_line and _line_ems(f"{last_line} {ending}") > max_ems:
             # without its last word or, if it has only one, without its last character
             last_line = last_line.rpartition(" ")[0] or last_line[:-1]
-        text_lines = [*text_lines[: lines - 1], f"{last_line} {cut}".strip()]
+        text_lines = [*text_lines[: max_lines - 1], f"{last_line} {ending}".strip()]
     return escape_dollars("\n".join(text_lines))
 
 
@@ -152,7 +154,7 @@ def _word_fragments(word: str, max_ems: float) -> list[str]:
 
 
 def wrapped_texts(
-    texts: Iterable[str], width: float = LABEL_CHARS, lines: int | None = LABEL_LINES
+    texts: Iterable[str], line_chars: float = LABEL_CHARS, max_lines: int | None = LABEL_LINES
 ) -> dict[str, str]:
     """Return each text as it is wrapped (see `wrapped`), by the text.
 
@@ -161,13 +163,13 @@ def wrapped_texts(
     wrapped_of: dict[str, str] = {}
     for text in dict.fromkeys(texts):
         number = 1
-        short_text = wrapped(text, width, lines)
+        short_text = wrapped(text, line_chars, max_lines)
         while short_text in wrapped_of.values():
             number += 1
             ending = f"… ({number})"
-            short_text = wrapped(text, width, lines, cut=ending)
+            short_text = wrapped(text, line_chars, max_lines, ending=ending)
             if not short_text.endswith(ending):
-                short_text = wrapped(f"{text} ({number})", width, lines, cut=ending)
+                short_text = wrapped(f"{text} ({number})", line_chars, max_lines, ending=ending)
         wrapped_of[text] = short_text
     return wrapped_of
 
@@ -176,14 +178,14 @@ def short_labels(
     labels: Labels,
     column: str,
     values: Iterable[Hashable],
-    width: float = LABEL_CHARS,
-    lines: int = LABEL_LINES,
+    line_chars: float = LABEL_CHARS,
+    max_lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
     """Return the short label of each distinct value of a column, in the order of the labels."""
     full_labels = labels.texts(column, values)
     # labels on narrower lines may have more lines
-    lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
-    wrapped_of = wrapped_texts(full_labels.values(), width, lines)
+    max_lines = math.ceil(max_lines * max(LABEL_CHARS / line_chars, 1))
+    wrapped_of = wrapped_texts(full_labels.values(), line_chars, max_lines)
     return {value: wrapped_of[text] for value, text in full_labels.items()}
 
 
@@ -217,34 +219,34 @@ def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]])
     return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
-def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:
+def label_chars(figure_width_mm: float, max_chars: int = LABEL_CHARS) -> float:
     """Return the characters of a line of the labels at the left of panels, for a figure of a width in mm."""
-    return min(max_chars, chars_in(_LABEL_SHARE * width))
+    return min(max_chars, chars_in(_LABEL_SHARE * figure_width_mm))
 
 
-def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
-    """Return the caption of a figure, wrapped to lines of `width` characters, without empty sentences."""
-    return wrapped(" ".join(sentence for sentence in sentences if sentence), width, None)
+def caption(sentences: Iterable[str], line_chars: float = CAPTION_CHARS) -> str:
+    """Return the caption of a figure in lines of `line_chars` characters, without empty sentences."""
+    return wrapped(" ".join(sentence for sentence in sentences if sentence), line_chars, None)
 
 
-def caption_chars(width: float, left_mm: float = 3.0, size: float = CAPTION_PT) -> float:
+def caption_chars(figure_width_mm: float, left_mm: float = 3.0, size_pt: float = CAPTION_PT) -> float:
     """Return the characters of a line of a caption that begins `left_mm` from the edge of a figure.
 
-    `width` is that of the figure in mm, `size` that of the text in points.
+    `figure_width_mm` is that of the figure in mm, `size_pt` that of the text in points.
     """
-    available_mm = min(width - left_mm - 1, 0.96 * width - 1)
-    return max(chars_in(available_mm, size), _MIN_CAPTION_CHARS)
+    available_mm = min(figure_width_mm - left_mm - 1, 0.96 * figure_width_mm - 1)
+    return max(chars_in(available_mm, size_pt), _MIN_CAPTION_CHARS)
 
 
-def caption_height_mm(text: str, size: float = CAPTION_PT) -> float:
+def caption_height_mm(text: str, size_pt: float = CAPTION_PT) -> float:
     """Return the height in mm of a wrapped caption with the room above it, 0 without a caption.
 
-    `size` is that of the text in points.
+    `size_pt` is that of the text in points.
     """
     if not text:
         return 0.0
     n_lines = text.count("\n") + 1
-    return n_lines * _CAPTION_LINE_FACTOR * size * MM_PER_PT + 2
+    return n_lines * _CAPTION_LINE_FACTOR * size_pt * MM_PER_PT + 2
 
 
 @dataclass(frozen=True)
@@ -269,14 +271,14 @@ class TileNames:
     left_overhang: float
 
 
-def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> TileNames:
+def names_below(names: Sequence[str], tile_width_mm: float, *, slant: bool) -> TileNames:
     """Return names for tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
 
     `slant` is whether there is room for slanted names, which begin further left and below the panel.
     """
-    horizontal = [wrapped(name, chars_in(tile_width - _TILE_PAD_MM), 3) for name in names]
+    horizontal = [wrapped(name, chars_in(tile_width_mm - _TILE_PAD_MM), 3) for name in names]
     words_fit = all(
-        text_width_mm(word) <= tile_width - _TILE_PAD_MM for name in names for word in name.split()
+        text_width_mm(word) <= tile_width_mm - _TILE_PAD_MM for name in names for word in name.split()
     )
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
@@ -286,7 +288,7 @@ def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> Tile
             height=n_lines * LINE_MM + _NAME_PAD_MM,
             left_overhang=0.0,
         )
-    room_for_lines_mm = tile_width
+    room_for_lines_mm = tile_width_mm
     if slant:
         room_for_lines_mm *= _SLANT
     n_lines = min(int(room_for_lines_mm / LINE_MM), LABEL_LINES)
@@ -296,7 +298,7 @@ def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> Tile
         # a slanted name ends below the middle of its tile
         overhangs = []
         for index, text in enumerate(texts):
-            overhangs.append(_SLANT * text_width_mm(text) - (index + 0.5) * tile_width + 1)
+            overhangs.append(_SLANT * text_width_mm(text) - (index + 0.5) * tile_width_mm + 1)
         return TileNames(
             texts,
             {"rotation": 45, "ha": "right"},

@@ -78,10 +78,12 @@ def test_bars_that_would_stretch_a_logarithmic_axis_are_cut_and_others_stay():
 
 
 def test_effects_are_called_by_their_family_and_averages_by_what_they_average():
-    assert effect_text(ratios(family="binomial"), ratio=True) == "Odds ratio"
-    assert effect_text(ratios(family="gaussian"), ratio=False) == "Coefficient"
-    assert effect_text(ratios(average="observed"), ratio=False) == "Mean"
-    assert effect_text(ratios(average="observed", term="age"), ratio=False) == "Average marginal effect"
+    assert effect_text(ratios(family="binomial"), exponentiated=True) == "Odds ratio"
+    assert effect_text(ratios(family="gaussian"), exponentiated=False) == "Coefficient"
+    assert effect_text(ratios(average="observed"), exponentiated=False) == "Mean"
+    assert (
+        effect_text(ratios(average="observed", term="age"), exponentiated=False) == "Average marginal effect"
+    )
 
 
 def test_four_groups_without_a_value_are_named_and_the_others_counted():

@@ -110,6 +110,7 @@ def test_lines_of_margins_leave_out_bounds_without_end():
 
 def test_tasks_are_rows_and_methods_marks_and_without_tasks_methods_are_rows():
     drawing = prepare(read_estimates(estimates()), None)
-    assert (drawing.row, drawing.facet, drawing.n_panels, drawing.dodges) == ("task", None, 2, True)
+    assert (drawing.row_column, drawing.facet_column) == ("task", None)
+    assert (drawing.n_panels, drawing.dodges) == (2, True)
     without_tasks = prepare(read_estimates(estimates(tasks=["Edema"]).drop(columns="task")), None)
-    assert (without_tasks.row, without_tasks.dodges) == ("method", False)
+    assert (without_tasks.row_column, without_tasks.dodges) == ("method", False)

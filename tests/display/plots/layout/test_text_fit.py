@@ -64,10 +64,10 @@ def test_labels_that_are_cut_to_the_same_text_are_numbered():
 @pytest.mark.parametrize("text", ["Edema", LONG])
 def test_labels_that_differ_in_blanks_alone_are_numbered(text):
     texts = [text, f"{text}  ", f" {text}"]
-    short_texts = list(wrapped_texts(texts, width=20, lines=2).values())
+    short_texts = list(wrapped_texts(texts, line_chars=20, max_lines=2).values())
     assert short_texts[0] == wrapped(text, 20, 2)
     assert [short_text[-3:] for short_text in short_texts[1:]] == ["(2)", "(3)"]
-    assert wrapped_texts([text, text], width=20, lines=2) == {text: short_texts[0]}
+    assert wrapped_texts([text, text], line_chars=20, max_lines=2) == {text: short_texts[0]}
 
 
 def test_captions_are_as_high_as_their_lines():
