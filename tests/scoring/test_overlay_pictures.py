@@ -52,14 +52,14 @@ A, B = STUDY.cases
 def test_a_picture_has_truth_mask_peak_and_the_map_in_its_own_unit():
     shown = picture(A, "Edema")
     assert (shown.case, shown.task, shown.method, shown.series) == ("a", "Edema", "gradcam", (GRADCAM,))
-    assert (shown.shape, shown.note, shown.people, shown.grey) == (SHAPE, "", 0, None)
-    assert set(shown.lines) == {"truth", "mask"}
+    assert (shown.shape, shown.note, shown.n_readers, shown.grey) == (SHAPE, "", 0, None)
+    assert set(shown.outlines) == {"truth", "mask"}
     # half open rectangles, outlined through the middles of their outermost pixels
-    np.testing.assert_allclose(extent(shown.lines["truth"]), [20.5, 39.5, 30.5, 59.5])
+    np.testing.assert_allclose(extent(shown.outlines["truth"]), [20.5, 39.5, 30.5, 59.5])
     # the middle of the map's pixel (3, 4) lies between the image's pixels 34 and 35, and 44 and 45
     np.testing.assert_allclose(shown.points["peak"], [[34.5, 44.5]])
     assert set(shown.points) == {"peak"}
-    assert shown.saliency.shape == shown.printed
+    assert shown.saliency.shape == shown.printed_shape
     assert shown.saliency.min() == 0
     # the largest value of the map, 1, lies between pixels of the print
     assert 0.9 < shown.saliency.max() <= 1
@@ -68,8 +68,8 @@ def test_a_picture_has_truth_mask_peak_and_the_map_in_its_own_unit():
 
 def test_the_outlined_mask_is_that_of_the_map_above_its_threshold():
     low, high = picture(A, "Edema", threshold=0.2), picture(A, "Edema", threshold=0.8)
-    top, bottom, left, right = extent(low.lines["mask"])
-    inner_top, inner_bottom, inner_left, inner_right = extent(high.lines["mask"])
+    top, bottom, left, right = extent(low.outlines["mask"])
+    inner_top, inner_bottom, inner_left, inner_right = extent(high.outlines["mask"])
     assert top < inner_top < 35 < inner_bottom < bottom
     assert left < inner_left < 45 < inner_right < right
 
@@ -91,18 +91,18 @@ def test_a_note_says_why_something_is_missing(case, task, options, note, shows_m
     assert shown.note == note
     assert (shown.saliency is not None) is shows_map
     assert ("peak" in shown.points) is shows_map
-    assert ("mask" in shown.lines) is (note == "")
+    assert ("mask" in shown.outlines) is (note == "")
 
 
 def test_a_stored_mask_precedes_one_made_of_the_map():
     stored = answer("Edema", saliency=hill(3, 4), mask=encode(box(0, 10, 0, 10)))
     shown = picture(replace(A, predictions=(stored,)), "Edema")
-    np.testing.assert_allclose(extent(shown.lines["mask"]), [0.5, 9.5, 0.5, 9.5])
+    np.testing.assert_allclose(extent(shown.outlines["mask"]), [0.5, 9.5, 0.5, 9.5])
     assert shown.threshold is None
     assert "peak" in shown.points
     constant = answer("Edema", saliency=np.ones((6, 8)), mask=encode(box(0, 10, 0, 10)))
     shown = picture(replace(A, predictions=(constant,)), "Edema")
-    assert (shown.saliency, shown.note, "mask" in shown.lines) == (None, "", True)
+    assert (shown.saliency, shown.note, "mask" in shown.outlines) == (None, "", True)
     masked = answer("Edema", mask=encode(box(0, 10, 0, 10)))
     shown = picture(replace(A, predictions=(masked,)), "Edema")
     assert (shown.saliency, shown.note, set(shown.points)) == (None, "", set())
@@ -114,34 +114,34 @@ def test_a_stored_mask_below_the_cutoff_is_empty_as_in_score(saliency):
     for prob, note in ((0.1, "empty mask"), (0.5, "")):
         stored = answer("Edema", saliency=saliency, mask=mask, prob=prob)
         shown = picture(replace(A, predictions=(stored,)), "Edema", cutoff=0.5)
-        assert (shown.note, "mask" in shown.lines) == (note, not note)
+        assert (shown.note, "mask" in shown.outlines) == (note, not note)
         assert shown.threshold is None
 
 
 class TestPeople:
     def test_they_are_shown_beside_a_method_on_request(self):
         shown = picture(A, "Edema", human=True)
-        np.testing.assert_allclose(extent(shown.lines["human"]), [22.5, 43.5, 28.5, 57.5])
+        np.testing.assert_allclose(extent(shown.outlines["human"]), [22.5, 43.5, 28.5, 57.5])
         np.testing.assert_array_equal(shown.points["marked"], [[30, 40]])
-        assert shown.people == 1
-        assert "mask" in shown.lines
+        assert shown.n_readers == 1
+        assert "mask" in shown.outlines
 
     def test_they_are_shown_alone_as_a_method(self):
         for human in (False, True):
             shown = picture(A, "Edema", "human", (PEOPLE,), human=human)
-            assert set(shown.lines) == {"truth", "human"}
+            assert set(shown.outlines) == {"truth", "human"}
             assert set(shown.points) == {"marked"}
-            assert (shown.saliency, shown.note, shown.people, shown.threshold) == (None, "", 1, None)
+            assert (shown.saliency, shown.note, shown.n_readers, shown.threshold) == (None, "", 1, None)
 
     def test_readers_share_a_picture_and_those_who_marked_something_are_counted(self):
         marked = answer("Edema", READERS[0], mask=encode(box(1, 9, 1, 9)), points=np.array([[3.0, 4.0]]))
         nothing = answer("Edema", READERS[1], mask=encode(box(0, 0, 0, 0)))
         both = picture(replace(A, predictions=(marked, nothing)), "Edema", "human", READERS)
-        assert both.people == 1
+        assert both.n_readers == 1
         assert both.points["marked"].tolist() == [[3, 4]]
         assert both.note == ""
         empty = picture(replace(A, predictions=(nothing,)), "Edema", "human", READERS)
-        assert (empty.people, empty.note, set(empty.lines)) == (0, "empty mask", {"truth"})
+        assert (empty.n_readers, empty.note, set(empty.outlines)) == (0, "empty mask", {"truth"})
         absent = picture(replace(A, predictions=()), "Edema", "human", READERS)
         assert absent.note == "no mask"
 

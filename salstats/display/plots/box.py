@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import distinct_values, groups_without_value_note, scope_note
-from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.estimate_drawing import metric_title_texts
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, row_layout
@@ -28,8 +28,8 @@ from salstats.study import HUMAN
 
 
 @dataclass(frozen=True)
-class _Form:
-    """Form of a distribution: the places of its parts, in mm above the middle of the room of a method.
+class _PartPlaces:
+    """Places of the parts of a form of distribution, in mm above the middle of the room of a method.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class _Form:
 
 
 #: Forms by name; a box that does not share its row with others is higher.
-_BOX = _Form(n_marks=1, box=0.0, half_box=0.8, half_bar=0.8, points=0.0, points_height=1.2)
+_BOX = _PartPlaces(n_marks=1, box=0.0, half_box=0.8, half_bar=0.8, points=0.0, points_height=1.2)
 _SINGLE_BOX = replace(_BOX, half_box=1.3, half_bar=1.3, points_height=2.0)
 _FORMS = {
     "box": _BOX,
-    "raincloud": _Form(
+    "raincloud": _PartPlaces(
         n_marks=2,
         box=-0.4,
         half_box=0.45,
@@ -77,7 +77,7 @@ _FORMS = {
         cloud_height=2.1,
         all_points=True,
     ),
-    "halfeye": _Form(
+    "halfeye": _PartPlaces(
         n_marks=2,
         box=-0.9,
         half_box=0.0,
@@ -175,6 +175,7 @@ def plot_box(
     names = Labels(labels, scores)
     if reference is not None:
         check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
+    # the grouping columns stand before those of the box
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
     drawn_boxes = _of_metrics_with_scores(boxes)
     if drawn_boxes.empty:
@@ -212,7 +213,9 @@ def plot_box(
         offsets = dodge_offsets_mm(drawn_boxes["mark"].cat.codes, len(legend))
         drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
-    without_scores = empty_rows(drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES)
+    without_scores = empty_row_texts(
+        drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES
+    )
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
@@ -221,10 +224,8 @@ def plot_box(
     if places.cloud is not None:
         with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
-    is_few = all_scores["n"] <= _FEW_SCORES
-    points = all_scores[is_few | places.all_points]
-    outliers = _with_box_positions(outliers, positions, groups)
-    outliers = outliers[(outliers["n"] > _FEW_SCORES) & places.has_box & (not places.all_points)]
+    points = _drawn_points(all_scores, places)
+    outliers = _drawn_outliers(_with_box_positions(outliers, positions, groups), places)
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
     unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
@@ -282,7 +283,21 @@ def _with_box_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: lis
     return rows.merge(positions, on=groups)
 
 
-def _density_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
+def _drawn_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+    """Return the scores that are drawn as points: all of them, or those of boxes with few."""
+    if places.all_points:
+        return all_scores
+    return all_scores[all_scores["n"] <= _FEW_SCORES]
+
+
+def _drawn_outliers(outliers: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+    """Return the scores beyond whiskers that are drawn: not those of boxes all of whose scores are points."""
+    if places.all_points or not places.has_box:
+        return outliers.iloc[:0]
+    return outliers[outliers["n"] > _FEW_SCORES]
+
+
+def _density_layers(clouds: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of densities, none if there are no clouds."""
     if clouds.empty:
         return []
@@ -294,7 +309,7 @@ def _density_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
     return [p9.geom_ribbon(cloud, clouds, size=0.3, show_legend=False)]
 
 
-def _box_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
+def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return layers of whiskers, boxes and bars, and medians."""
     y = defined_boxes["y"] + np.where(defined_boxes["bar"], 0.0, places.box)
     half_mm = np.where(defined_boxes["bar"], places.half_bar, places.half_box)
@@ -327,7 +342,7 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
     return layers
 
 
-def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _Form) -> list[Any]:
+def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of single scores, spread over their band, and one of the scores beyond whiskers."""
     fractions = evenly_spread_fractions([points["panel"], points["y"]])
     alpha = np.clip(_OPAQUE_POINTS / points["n"], *_POINT_ALPHAS)
@@ -344,9 +359,11 @@ def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _Form) -
     ]
 
 
-def _mean_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
+def _mean_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of the means of boxes and bars; half-eyes have no means."""
-    means = defined_boxes[places.has_box | defined_boxes["bar"]]
+    means = defined_boxes
+    if not places.has_box:
+        means = defined_boxes[defined_boxes["bar"]]
     means = means.assign(y=means["y"] + np.where(means["bar"], 0.0, places.box))
     mean = p9.aes(x="mean", y="y", color="mark")
     style: dict[str, Any] = {"size": 1.1, "fill": "white", "stroke": 0.4, "show_legend": False}
@@ -360,7 +377,7 @@ def _mean_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
 
 def _boxes_note(
     defined_boxes: pd.DataFrame,
-    places: _Form,
+    places: _PartPlaces,
     clouds: pd.DataFrame,
     points: pd.DataFrame,
     outliers: pd.DataFrame,

@@ -84,6 +84,7 @@ def plot_curves(
     points = _read_mean_curves(curves)
     names = Labels(labels, curves)
     columns = list(points.frame.columns)
+    # the grouping columns stand before the fraction
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]

@@ -21,7 +21,12 @@ from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import margin_notes, p_below_level_text, significance_level
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
-from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.estimate_drawing import (
+    EstimateDrawing,
+    guide_lines,
+    margin_lines,
+    prepared_drawing,
+)
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
@@ -134,7 +139,7 @@ def plot_decrease(  # noqa: C901
     check_choice(style, tuple(STYLES), "style")
     contrasts = read_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
-    drawing = prepare(pairs_as_methods(contrasts, names), names)
+    drawing = prepared_drawing(pairs_as_methods(contrasts, names), names)
     row_column = drawing.row_column
     sort_method = None
     if row_column != "method":
@@ -209,7 +214,7 @@ def plot_decrease(  # noqa: C901
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),
             p_value_sentence(drawing.estimates, drawing.labels),
-            *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
+            *margin_notes(drawing.estimates, drawing.labels, style, has_marks=text),
             drawing.missing_note,
             drawn.note,
         ],
@@ -281,10 +286,12 @@ def _as_ratios(decreases: pd.DataFrame) -> pd.DataFrame:
         conf_low=1 - decreases["conf_high"] / 100,
         conf_high=1 - decreases["conf_low"] / 100,
     )
-    bounds = ["margin_low", "margin_high"]
-    if set(bounds) <= set(decreases.columns):
-        ratio_bounds = 1 - decreases[bounds] / 100
-        ratios[bounds] = ratio_bounds[bounds[::-1]].where(ratio_bounds[bounds[::-1]] > 0).to_numpy()
+    if {"margin_low", "margin_high"} <= set(decreases.columns):
+        # the largest decrease inside a margin is the smallest ratio
+        ratio_low = 1 - decreases["margin_high"] / 100
+        ratio_high = 1 - decreases["margin_low"] / 100
+        ratios["margin_low"] = ratio_low.where(ratio_low > 0)
+        ratios["margin_high"] = ratio_high.where(ratio_high > 0)
     return ratios
 
 

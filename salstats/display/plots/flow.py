@@ -244,14 +244,14 @@ def _titled_branches(branches: pd.DataFrame, names: Labels) -> list[tuple[str, p
     orders = [names.order(column, branches[column]) for column in groupings]
     branches_of_group = dict(list(branches.groupby(groupings, sort=False, dropna=False)))
 
-    def positions(group: tuple[Any, ...]) -> list[int]:
+    def value_positions(group: tuple[Any, ...]) -> list[int]:
         """Return the position of each value of a group in the order of its column."""
         return [order.index(value) for order, value in zip(orders, group, strict=True)]
 
     # branches that differ, and the titles of the groups that have them
     distinct_branches: list[pd.DataFrame] = []
     titles_of_branches: list[list[str]] = []
-    for group in sorted(branches_of_group, key=positions):
+    for group in sorted(branches_of_group, key=value_positions):
         group_branches = branches_of_group[group].drop(columns=groupings).reset_index(drop=True)
         labels = [names.value(column, value) for column, value in zip(groupings, group, strict=True)]
         title = ", ".join(labels)

@@ -267,7 +267,7 @@ def plot_forest(  # noqa: C901
                 n_is_left_out="n" in columns and "n" not in fitted_columns,
             ),
             p_value_note,
-            *margin_notes(prepared, names, style, marked=True),
+            *margin_notes(prepared, names, style, has_marks=True),
             cut_note,
             undefined_note(prepared, is_in_panel[~labelled.is_reference], names, key_columns),
         ],
@@ -413,6 +413,7 @@ def _fitted_text(
         columns = {name: texts for name, texts in columns.items() if name != "n"}
         fitted = fitting_rows(rows_for_chars, columns, width)
     if not panel_fits(fitted.rows, fitted.columns, width, WIDE_PANEL_MM):
+        # the interval, in brackets, goes on a line of its own
         broken_texts = [re.sub(r" (?=[(\[])", "\n", text, count=1) for text in columns[heading]]
         rows_for_chars = partial(_place_rows, frame, labels, row_columns, text_lines=2)
         fitted = fitting_rows(rows_for_chars, {**columns, heading: broken_texts}, width)
@@ -434,7 +435,7 @@ def _place_rows(
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
-        n_closing=n_closing_summaries(first_values),
+        n_closing_rows=n_closing_summaries(first_values),
         # headings have no text beside them
         text_lines=[text_lines if key in keys else 1 for key in entries],
         starts_group=[entry.is_bold or not has_headings for entry in entries.values()],

@@ -12,7 +12,7 @@ from salstats.coded_text import TEXT
 from salstats.display.plots.layout.captions import distinct_values
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
-from salstats.display.plots.layout.overlay_layers import bar_layers
+from salstats.display.plots.layout.overlay_layers import scale_bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, lay_out
 from salstats.display.plots.layout.picture_layer import MapStyle
@@ -117,7 +117,7 @@ def gallery(  # noqa: C901
 
     def notes(page_pictures: Sequence[PlacedPicture]) -> list[str]:
         """Return the sentences of the caption of some pictures."""
-        panels = [picture.panel for picture in page_pictures if picture.column != IMAGE]
+        panels = [picture.content for picture in page_pictures if picture.column != IMAGE]
         return [
             single_row_note,
             *shared_notes,
@@ -132,7 +132,7 @@ def gallery(  # noqa: C901
 
     single_stack = [band for row in rows for band in layout.bands(row.key)]
     all_pictures = lay_out(placed, layout.sheet([single_stack])).pictures
-    _, bar_note = bar_layers(all_pictures, spacing, labels)
+    _, bar_note = scale_bar_layers(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
     pages = layout.pages(placed, outside_pictures_mm(longest_notes, layout.width))
@@ -147,7 +147,7 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=notes(page_pictures),
                 spacing=spacing,
-                names=mask_legend_texts([picture.panel for picture in page_pictures]),
+                names=mask_legend_texts([picture.content for picture in page_pictures]),
                 page=page_sentence(number, len(pages)),
             )
         )

@@ -15,7 +15,7 @@ from salstats.display.plots.layout.axis_limits import axis_end_of_rows, axis_lim
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
-from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepare, quantity_label
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepared_drawing, quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import centred_justification, stepped_colour_bar
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
@@ -135,7 +135,7 @@ def plot_heatmap(
     """
     check_choice(style, tuple(STYLES), "style")
     means = read_estimates(estimates).subset_of_mrmc_term("mean")
-    drawing = prepare(means, Labels(labels, means.frame), reference)
+    drawing = prepared_drawing(means, Labels(labels, means.frame), reference)
     row_column = _row_column(drawing)
     methods = list(drawing.methods)
     n_methods = len(methods)

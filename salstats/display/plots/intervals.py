@@ -23,7 +23,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
     guide_lines,
     margin_lines,
-    prepare,
+    prepared_drawing,
     quantity_label,
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -136,7 +136,7 @@ def plot_intervals(
     if reference is None and contrasts is not None:
         reference = _reference_among_methods(contrasts, means)
     names = Labels(labels, means.frame)
-    drawing = prepare(pairs_as_methods(means, names), names, reference)
+    drawing = prepared_drawing(pairs_as_methods(means, names), names, reference)
     sort_values = None
     sort_note = ""
     if sort == "estimate":
@@ -173,7 +173,7 @@ def plot_intervals(
             sort_note,
             auroc_note,
             chance_note,
-            *margin_notes(drawing.estimates, drawing.labels, style, marked=False),
+            *margin_notes(drawing.estimates, drawing.labels, style, has_marks=False),
             drawing.missing_note,
         ],
         guides=guides,

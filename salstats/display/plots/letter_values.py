@@ -82,6 +82,7 @@ def plot_letter_values(
     """
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
     names = Labels(labels, values)
+    # the grouping columns stand before the covariate
     groups = list(values.columns[: values.columns.get_loc("covariate")])
     has_values = values["n"] > 0
     if not has_values.any():

@@ -12,13 +12,13 @@ import plotnine as p9
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_columns, legend_width
 from salstats.display.plots.layout.overlay_layers import (
-    bar_layers,
     colour_scale_layers,
-    line_layers,
     mark_layers,
     mark_rows,
+    outline_layers,
     outline_rows,
-    text_layers,
+    scale_bar_layers,
+    sheet_text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture, image_alone
 from salstats.display.plots.layout.overlay_sheet import (
@@ -205,9 +205,9 @@ def overlay_figure(
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_size(outline_texts, mark_texts, inner_width)
-    bars, bar_note = bar_layers(table, spacing, labels)
+    bars, bar_note = scale_bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
-    has_colours = map_style.alpha > 0 and any(picture.panel.saliency is not None for picture in placed)
+    has_colours = map_style.alpha > 0 and any(picture.content.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM
     if has_colours:
         outside_mm += _COLOUR_SCALE_MM
@@ -216,7 +216,7 @@ def overlay_figure(
         geom_picture(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", label="picture"),
             pictures={
-                str(number): _tinted(picture.panel, map_style) for number, picture in enumerate(placed)
+                str(number): _tinted(picture.content, map_style) for number, picture in enumerate(placed)
             },
             show_legend=False,
         )
@@ -225,12 +225,12 @@ def overlay_figure(
         elements += colour_scale_layers(table, map_style)
     if outlines is not None:
         n_columns = legend_columns(outline_texts, inner_width)
-        elements += line_layers(outlines, texts, style.line_size, n_columns)
+        elements += outline_layers(outlines, texts, style.line_size, n_columns)
     if marks is not None:
         elements += mark_layers(marks, texts, style.mark_size)
     elements += [
         *bars,
-        *text_layers(tables.texts),
+        *sheet_text_layers(tables.texts),
         # limits of a scale would drop what a rounding error puts outside, these only cut
         p9.coord_fixed(
             xlim=(-_MARK_MM, inner_width + _MARK_MM), ylim=(-tables.height - _MARK_MM, _MARK_MM), expand=False
@@ -275,7 +275,7 @@ def _tinted(picture: Picture, style: MapStyle) -> np.ndarray:
     """Return the image with the map over it; without an image the ground is grey."""
     grey = picture.grey
     if grey is None:
-        grey = np.full(picture.printed, GROUND)
+        grey = np.full(picture.printed_shape, GROUND)
     if picture.saliency is None:
         return style.tinted(grey, None)
     return style.tinted(grey, style.scaled(picture.saliency))
@@ -377,7 +377,7 @@ def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
     findings: list[str] = []
     for picture in pictures:
         finding = f"{names.value('task', picture.task)} of {names.value('case', picture.case)}"
-        if "truth" not in picture.lines and finding not in findings:
+        if "truth" not in picture.outlines and finding not in findings:
             findings.append(finding)
     if not findings:
         return ""
@@ -388,7 +388,7 @@ def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
 
 def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
     """Sentence on the number of readers whose outlines pictures have, "" where none has several."""
-    n_readers = [picture.people for picture in pictures if "human" in picture.lines]
+    n_readers = [picture.n_readers for picture in pictures if "human" in picture.outlines]
     if max(n_readers, default=1) == 1:
         return ""
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
@@ -396,7 +396,7 @@ def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
 
 def mask_legend_texts(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the text in the legend of the kind "mask", {} where all masks are thresholded maps."""
-    has_stored_mask = any("mask" in picture.lines and picture.saliency is None for picture in pictures)
+    has_stored_mask = any("mask" in picture.outlines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:
         return {}
     return {"mask": "Predicted mask"}
@@ -404,9 +404,10 @@ def mask_legend_texts(pictures: Sequence[Picture]) -> dict[str, str]:
 
 def missing_images_note(pictures: Sequence[Picture]) -> str:
     """Sentence that names the cases without an image, "" if there are none."""
-    cases = dict.fromkeys(p.case for p in pictures if p.grey is None)
+    without_image = [picture for picture in pictures if picture.grey is None]
+    cases = list(dict.fromkeys(picture.case for picture in without_image))
     if not cases:
         return ""
-    if all(p.grey is None for p in pictures):
+    if len(without_image) == len(pictures):
         return "Grey ground: no image was given."
-    return f"Grey ground: no image was given of {joined(list(cases))}."
+    return f"Grey ground: no image was given of {joined(cases)}."

@@ -270,7 +270,7 @@ def plot_pairs(
             notes=[
                 scope_note(drawn.frame, names, ("metric", "task")),
                 *_notes(drawing, names),
-                *margin_notes(drawn, names, "nature", marked=False),
+                *margin_notes(drawn, names, "nature", has_marks=False),
                 not_drawn_sentence(missing, names, missing.keys),
             ],
             legend=drawing.unit_labels,
@@ -732,8 +732,8 @@ def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> Pan
     if drawing.has_differences_beside:
         n_side_by_side *= 2
     # scores and differences stand side by side however long the words of their titles are
-    numbers = list(map(str, range(n_side_by_side)))
-    grid = panel_grid(numbers, n_side_by_side, width, free_axes=True, min_width=0)
+    placeholder_titles = [str(number) for number in range(n_side_by_side)]
+    grid = panel_grid(placeholder_titles, n_side_by_side, width, free_axes=True, min_width=0)
     title_chars = chars_in(grid.panel_width - _NUMBERS_MM, bold=True)
     wrapped_titles = wrapped_texts(score_panels, title_chars, None)
     titles = {}

@@ -143,7 +143,8 @@ def plot_ranks(
     wrapped_names, row_mm = _row_names(names, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
-    # beyond the first and the last rank the axis has room for half a blob, which is as high as a row
+    # beyond the first and the last rank the axis has room for half a blob, which is as high as a row: half a
+    # blob is 1 / (2 n_blobs) of the axis, whose length in ranks is n_ranks - 1 + 2 margin
     n_blobs = grid.panel_width / _ROW_MM
     margin = max(0.5, (n_ranks - 1) / (2 * max(n_blobs - 1, 1)))
     blob_layers: list[Any] = []

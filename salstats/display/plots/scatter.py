@@ -571,6 +571,7 @@ def scatter_notes(
     `lines` and `correlations` are those that are drawn, None where there are none.
     """
     sentences = []
+    _, y_title = titles
     if scatter.rates is not None:
         sentences += _rates_notes(scatter.rates, scatter, titles)
     elif scatter.has_few_x:
@@ -578,7 +579,7 @@ def scatter_notes(
     if not background_points(scatter).empty:
         sentences.append("Light grey points: the other methods.")
     if lines is not None:
-        sentences.append(_lines_note(lines, titles[1], labels))
+        sentences.append(_lines_note(lines, y_title, labels))
     if correlations is not None:
         sentences += _correlation_notes(correlations, labels)
     for estimates in (lines, correlations):

@@ -192,13 +192,14 @@ def _sorted_rows_with_panels(estimates: Estimates, names: Labels, n_panels: int 
     task_frames: list[pd.DataFrame] = []
     for method_label, rows in rows_of_method.items():
         tasks = names.order("task", rows["task"])
-        n = _n_task_panels(len(tasks), n_panels)
-        for number, panel_tasks in enumerate(np.array_split(np.array(tasks, dtype=object), n), 1):
+        n_task_panels = _n_task_panels(len(tasks), n_panels)
+        tasks_of_panels = np.array_split(np.array(tasks, dtype=object), n_task_panels)
+        for number, panel_tasks in enumerate(tasks_of_panels, 1):
             title = []
             if len(rows_of_method) > 1:
                 title.append(method_label)
-            if n > 1:
-                title.append(f"{number} of {n}")
+            if n_task_panels > 1:
+                title.append(f"{number} of {n_task_panels}")
             for task in panel_tasks:
                 task_rows = rows[rows["task"] == task].assign(panel=", ".join(title))
                 task_frames.append(task_rows.sort_values("threshold"))

@@ -20,7 +20,7 @@ _BELOW_PANEL_MM = 4.3
 _GAP_MM = 2.5
 
 
-def better_sign(metric: object, term: str | None) -> int:
+def better_contrast_sign(metric: object, term: str | None) -> int:
     """Return the sign of contrasts of methods that are better than the reference, 0 where it is not known.
 
     A difference is that of the method from the reference, a percentage decrease the other way round. A larger
@@ -44,7 +44,7 @@ def axis_sides(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
     """
     if "metric" not in frame.columns:
         return pd.DataFrame({"panel": [], "better": []})
-    signs = [better_sign(metric, term) for metric in frame["metric"]]
+    signs = [better_contrast_sign(metric, term) for metric in frame["metric"]]
     sides = frame[["panel"]].assign(better=signs)
     if term == "percent_decrease" and "reference_mean" in frame.columns:
         turned_panels = frame.loc[frame["reference_mean"] < 0, "panel"]

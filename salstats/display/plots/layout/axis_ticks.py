@@ -114,7 +114,9 @@ def _first_without_overlap(
     """
     choices = []
     for candidate in candidates:
-        both_ends = candidate[:: max(len(candidate) - 1, 1)]
+        both_ends = candidate
+        if len(candidate) > 2:
+            both_ends = [candidate[0], candidate[-1]]
         choices += [candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]]
     if needed is not None:
         choices = [breaks for breaks in choices if needed in breaks]
@@ -125,7 +127,9 @@ def _first_without_overlap(
     if needed is not None:
         return [needed]
     fewest = candidates[-1]
-    return fewest[len(fewest) // 2 :][:1]
+    middle = len(fewest) // 2
+    # a slice, since limits may contain no round number
+    return fewest[middle : middle + 1]
 
 
 def _texts_fit(
@@ -157,17 +161,21 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
     candidates = []
     for n in range(_MAX_STEPS + 1, _MIN_STEPS - 1, -1):
         candidates.append([float(number) for number in breaks_log(n=n)(limits) if low <= number <= high])
+    finest = candidates[0]
     # narrow limits may contain no power of ten
-    if len(candidates[0]) < 2 and high < 10 * low:
+    if len(finest) < 2 and high < 10 * low:
         return axis_breaks(limits, length)
     needed = None
     if low <= 1 <= high:
-        # ratios are compared with 1; where few numbers fit, these are every second, third and so on from it
+        # ratios are compared with 1
         needed = 1.0
-        finest = sorted({*candidates[0], needed})
-        first = finest.index(needed)
-        spaced = [finest[first % step :: step] for step in range(1, len(finest) + 1)]
-        candidates = [breaks for breaks in candidates if needed in breaks] + spaced
+        candidates = [breaks for breaks in candidates if needed in breaks]
+        finest = sorted({*finest, needed})
+        position_of_1 = finest.index(needed)
+        for step in range(1, len(finest) + 1):
+            # where few numbers fit, these are every second, third and so on to both sides of 1
+            start = position_of_1 % step
+            candidates.append(finest[start::step])
     log_span = np.log(high / low) or 1.0
 
     def axis_share(number: float) -> float:

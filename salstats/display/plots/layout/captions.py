@@ -62,11 +62,11 @@ def p_below_level_text(estimates: Estimates, style: str) -> str:
     return f"P < {level}"
 
 
-def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bool) -> list[str]:
-    """Return sentences on the lines of margins and, if `marked`, on the mark of estimates inside them."""
+def margin_notes(estimates: Estimates, labels: Labels, style: str, *, has_marks: bool) -> list[str]:
+    """Return sentences on the lines of margins and, if `has_marks`, on the mark of estimates inside them."""
     if not has_margins(estimates):
         return []
-    if marked:
+    if has_marks:
         return ["Dotted lines: margins.", margin_note(estimates, labels, style)]
     return [f"Dotted lines: margins, {tested_margins_text(estimates, labels)}."]
 

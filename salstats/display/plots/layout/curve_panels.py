@@ -46,8 +46,9 @@ class CurveGroups:
 
         With `own_panels` each line has a panel of its own.
         """
-        texts = [next(iter(self.texts.values()))] * len(frame)
-        if len(self.texts) > 1:
+        if len(self.texts) == 1:
+            texts = list(self.texts.values()) * len(frame)
+        else:
             texts = [self.texts[value] for value in frame[self.line_column]]
         method_label = pd.Categorical(texts, list(self.texts.values()), ordered=True)
         panel_columns = []

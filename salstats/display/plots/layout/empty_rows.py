@@ -20,7 +20,7 @@ _TEXT_PT = TEXT_PT - 1
 _AROUND_PT = 0.8
 
 
-def empty_rows(
+def empty_row_texts(
     frame: pd.DataFrame,
     rows: FigureRows,
     colours: Mapping[str, str],
@@ -65,10 +65,12 @@ def empty_rows(
         for row in sorted(set(marks["row"]) - rows_of_panel):
             places.append((panel, float(rows.centres[row]), row, absent, MUTED))
     texts = pd.DataFrame(places, columns=columns)
-    has_stripe = striped & (texts["row"] % 2 == 1)
+    background = np.full(len(texts), "white", dtype=object)
+    if striped:
+        background[texts["row"] % 2 == 1] = STRIPE
     return texts.astype({"y": float}).assign(
         panel=pd.Categorical(texts["panel"], panels, ordered=True),
-        background=np.where(has_stripe, STRIPE, "white"),
+        background=background,
     )
 
 

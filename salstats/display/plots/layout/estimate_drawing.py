@@ -204,7 +204,7 @@ class EstimateDrawing:
         return len(self.frame["panel"].cat.categories)
 
 
-def prepare(
+def prepared_drawing(
     estimates: Estimates, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
 ) -> EstimateDrawing:
     """Prepare estimates for a figure whose rows are tasks, marks methods and panels a further column.

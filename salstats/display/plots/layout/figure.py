@@ -114,7 +114,10 @@ class Figure(p9.ggplot):
         higher than those of a journal, and raises if the width has no room for the text.
         """
         if self._is_laid_out:
-            for addition in other if isinstance(other, list | tuple) else [other]:
+            additions = [other]
+            if isinstance(other, list | tuple):
+                additions = list(other)
+            for addition in additions:
                 self._add_to_layout(addition)
         else:
             super().__iadd__(other)
@@ -123,6 +126,7 @@ class Figure(p9.ggplot):
         self._call = replace(self._call, additions=(*self._call.additions, other))
         text_scale = self._text_pt("text") / TEXT_PT
         if not math.isclose(text_scale, self._text_scale):
+            # the operator returns this figure, which takes over all parts of the new one
             self.__dict__.update(self._laid_out(self._width_mm, text_scale).__dict__)
         else:
             self._further_pages = tuple(page + other for page in self._further_pages)

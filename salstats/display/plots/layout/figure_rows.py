@@ -111,7 +111,7 @@ def row_layout(
     values: Sequence[Any],
     texts: Sequence[str],
     n_marks: int | Sequence[int] = 1,
-    n_closing: int = 0,
+    n_closing_rows: int = 0,
     starts_group: Sequence[bool] = (),
     text_lines: int | Sequence[int] = 1,
 ) -> FigureRows:
@@ -125,7 +125,7 @@ def row_layout(
         Label of each row.
     n_marks : int or sequence of int
         Number of marks above each other, in all rows or in each.
-    n_closing : int
+    n_closing_rows : int
         Number of summary rows at the end, which a line sets apart from the others.
     starts_group : sequence of bool
         Whether each row begins a group of rows; by default every row does.
@@ -137,7 +137,7 @@ def row_layout(
     marks_mm = _MARK_MM * np.broadcast_to(n_marks, len(texts))
     heights = np.maximum(marks_mm, LINE_MM * n_lines) + _PAD_MM
     gaps_above = np.zeros(len(texts))
-    first_closing = len(texts) - n_closing
+    first_closing = len(texts) - n_closing_rows
     has_gap = 0 < first_closing < len(texts)
     if has_gap:
         gaps_above[first_closing] = _GAP_MM

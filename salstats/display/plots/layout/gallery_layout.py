@@ -56,7 +56,7 @@ class GalleryLayout:
         Width of the room for the names of rows.
     rows, columns : mapping
         Name of each row and title of each column, by their keys.
-    lines : tuple of tuple of str
+    column_lines : tuple of tuple of str
         Keys of the columns side by side: each row has a band of pictures for each of these tuples.
     n_stacks : int
         Number of stacks of rows side by side.
@@ -68,14 +68,14 @@ class GalleryLayout:
     names_mm: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
-    lines: tuple[tuple[str, ...], ...]
+    column_lines: tuple[tuple[str, ...], ...]
     n_stacks: int
 
     @property
     def title_mm(self) -> float:
         """Return the height of the titles above all rows; 0 if each row has several bands with own titles."""
         highest = max(map(lines_height_mm, self.columns.values()))
-        if len(self.lines) > 1 or highest == 0.0:
+        if len(self.column_lines) > 1 or highest == 0.0:
             return 0.0
         return highest + TEXT_GAP_MM
 
@@ -93,7 +93,7 @@ class GalleryLayout:
 
     def bands(self, row: str) -> list[Band]:
         """Return the bands of pictures of a row, given by its key."""
-        return [Band(row, columns) for columns in self.lines]
+        return [Band(row, columns) for columns in self.column_lines]
 
     def pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
         """Return the stacks of bands of each page.
@@ -163,12 +163,12 @@ def gallery_layout(
         n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
     fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
 
-    def preference(candidate: GalleryLayout) -> tuple[float, int]:
+    def preference_key(candidate: GalleryLayout) -> tuple[float, int]:
         """Return a sort key: first the largest width of a picture, then the fewest stacks."""
         picture_width, _ = candidate.box
         return picture_width, -candidate.n_stacks
 
-    return max(fewest_pages, key=preference)
+    return max(fewest_pages, key=preference_key)
 
 
 def _layouts_of_sizes(
@@ -206,7 +206,7 @@ def _layouts_of_sizes(
                 names_mm=names_mm,
                 rows=row_texts,
                 columns=columns,
-                lines=tuple(lines),
+                column_lines=tuple(lines),
                 n_stacks=n_stacks,
             )
         )
@@ -235,7 +235,7 @@ def _approximate_row_heights_mm(
     line of a row then repeats them.
     """
     titles_mm = 0.0
-    if len(layout.lines) > 1:
+    if len(layout.column_lines) > 1:
         titles_mm = max(map(lines_height_mm, layout.columns.values())) + TEXT_GAP_MM
     tag_mm = lines_height_mm("x", TAG_PT) + TEXT_GAP_MM
     heights = []
@@ -243,5 +243,5 @@ def _approximate_row_heights_mm(
         height, width = shape or (1, 1)
         picture_mm = height * mm_per_pixel((height, width), layout.box)
         band_mm = titles_mm + picture_mm + tag_mm + GAP_MM
-        heights.append(max(len(layout.lines) * band_mm, lines_height_mm(name) + GAP_MM))
+        heights.append(max(len(layout.column_lines) * band_mm, lines_height_mm(name) + GAP_MM))
     return heights

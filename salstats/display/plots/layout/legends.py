@@ -226,8 +226,12 @@ def legend_chars(width: float) -> float:
 
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
     """Return the width in mm of a legend whose keys stand in so many columns, filled row by row."""
-    columns = [texts[first::n_columns] for first in range(n_columns)]
-    return sum(max(map(text_width_mm, column)) + _KEY_MM for column in columns)
+    width = 0.0
+    for column in range(n_columns):
+        # keys fill rows, so that every n-th text stands in the same column
+        column_texts = texts[column::n_columns]
+        width += max(map(text_width_mm, column_texts)) + _KEY_MM
+    return width
 
 
 def stepped_colour_bar(**options: Any) -> p9.guide_colorbar:

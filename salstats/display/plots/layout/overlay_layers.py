@@ -47,38 +47,40 @@ _MAX_BAR_SHARE = 0.3
 _SEPARATE_AES: dict[str, Any] = {"inherit_aes": False}
 
 
-def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
+def outline_rows(picture_table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
     """Return the points of all outlines in mm: `kind`, `line` (a name for each), `x`, `y`; None without any.
 
-    `table` has a row for each picture, see `SheetTables`.
+    `picture_table` has a row for each picture, see `SheetTables`.
     """
     frames = []
     for number, picture in enumerate(placed):
-        for kind, lines in picture.panel.lines.items():
-            points, line_numbers = points_with_line_numbers(lines)
+        for kind, outlines in picture.content.outlines.items():
+            points, line_numbers = points_with_line_numbers(outlines)
             line_names = [f"{number} {kind} {line_number}" for line_number in line_numbers]
-            frames.append(_points_on_sheet(table, number, points, kind=kind, line=line_names))
+            frames.append(_points_on_sheet(picture_table, number, points, kind=kind, line=line_names))
     return _concat_kinds(frames, list(_LINES))
 
 
-def mark_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
+def mark_rows(picture_table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
     """Return peaks and marked points inside their images, in mm: `kind`, `x`, `y`; None without any.
 
-    `table` has a row for each picture, see `SheetTables`.
+    `picture_table` has a row for each picture, see `SheetTables`.
     """
     frames = []
     for number, picture in enumerate(placed):
-        for kind, points in picture.panel.points.items():
+        for kind, points in picture.content.points.items():
             # rows from 0 to the height of the image, columns to its width
-            is_inside = ((points >= 0) & (points <= picture.panel.shape)).all(axis=1)
+            is_inside = ((points >= 0) & (points <= picture.content.shape)).all(axis=1)
             if is_inside.any():
-                frames.append(_points_on_sheet(table, number, points[is_inside], kind=kind))
+                frames.append(_points_on_sheet(picture_table, number, points[is_inside], kind=kind))
     return _concat_kinds(frames, list(_MARKS))
 
 
-def _points_on_sheet(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
+def _points_on_sheet(
+    picture_table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any
+) -> pd.DataFrame:
     """Positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""
-    picture = table.iloc[number]
+    picture = picture_table.iloc[number]
     rows, cols = points.T
     return pd.DataFrame(
         {
@@ -89,34 +91,36 @@ def _points_on_sheet(table: pd.DataFrame, number: int, points: np.ndarray, **col
     )
 
 
-def _concat_kinds(frames: list[pd.DataFrame], order: list[str]) -> pd.DataFrame | None:
+def _concat_kinds(frames: list[pd.DataFrame], kind_order: list[str]) -> pd.DataFrame | None:
     """Frames below each other, with the kinds that occur as ordered categories of `kind`."""
     if not frames:
         return None
     frame = pd.concat(frames, ignore_index=True)
-    kinds = [kind for kind in order if (frame["kind"] == kind).any()]
+    kinds = [kind for kind in kind_order if (frame["kind"] == kind).any()]
     frame["kind"] = pd.Categorical(frame["kind"], categories=kinds, ordered=True)
     return frame
 
 
-def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_columns: int) -> list[Any]:
+def outline_layers(
+    lines: pd.DataFrame, text_of_kind: Mapping[str, str], line_size: float, n_columns: int
+) -> list[Any]:
     """Return layers of outlines on their casings, the first kind at the bottom, with scales and legend.
 
-    `lines` are the rows of `outline_rows`, `texts` the text of each kind in the legend, `size` the width of
-    lines, and `n_columns` the number of keys of the legend side by side.
+    `lines` are the rows of `outline_rows`, `text_of_kind` the text of each kind in the legend, `line_size`
+    the width of lines, and `n_columns` the number of keys of the legend side by side.
     """
     kinds = list(lines["kind"].cat.categories)
     path = p9.aes("x", "y", group="line")
     styled_path = p9.aes("x", "y", group="line", color="kind", linetype="kind")
-    casing: dict[str, Any] = {"color": _CASING, "size": 2.2 * size, "alpha": 0.55, "show_legend": False}
+    casing: dict[str, Any] = {"color": _CASING, "size": 2.2 * line_size, "alpha": 0.55, "show_legend": False}
     layers: list[Any] = []
     for kind in kinds:
         rows = lines[lines["kind"] == kind]
         layers.append(p9.geom_path(path, rows, **casing, **_SEPARATE_AES))
-        layers.append(p9.geom_path(styled_path, rows, size=size, **_SEPARATE_AES))
+        layers.append(p9.geom_path(styled_path, rows, size=line_size, **_SEPARATE_AES))
     options: dict[str, Any] = {
         "limits": kinds,
-        "labels": [escape_dollars(texts[kind]) for kind in kinds],
+        "labels": [escape_dollars(text_of_kind[kind]) for kind in kinds],
         "name": "",
     }
     # scales that share one guide object would show the keys of the last scale only
@@ -132,17 +136,18 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
     ]
 
 
-def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> list[Any]:
+def mark_layers(marks: pd.DataFrame, text_of_kind: Mapping[str, str], mark_size: float) -> list[Any]:
     """Return layers of white marks with a black edge, with their scale and legend.
 
-    `marks` are the rows of `mark_rows`, `texts` the text of each kind in the legend, `size` that of marks.
+    `marks` are the rows of `mark_rows`, `text_of_kind` the text of each kind in the legend, and `mark_size`
+    the size of marks.
     """
     kinds = list(marks["kind"].cat.categories)
     shapes = [_MARKS[kind] for kind in kinds]
-    names = [escape_dollars(texts[kind]) for kind in kinds]
+    names = [escape_dollars(text_of_kind[kind]) for kind in kinds]
     mark = p9.aes("x", "y", shape="kind")
-    casing_style: dict[str, Any] = {"size": 1.5 * size, "fill": _CASING, "stroke": 0}
-    mark_style: dict[str, Any] = {"size": size, "fill": _LIGHT, "color": _LIGHT, "stroke": 0}
+    casing_style: dict[str, Any] = {"size": 1.5 * mark_size, "fill": _CASING, "stroke": 0}
+    mark_style: dict[str, Any] = {"size": mark_size, "fill": _LIGHT, "color": _LIGHT, "stroke": 0}
     return [
         p9.geom_point(mark, marks, show_legend=False, **casing_style, **_SEPARATE_AES),
         p9.geom_point(mark, marks, **mark_style, **_SEPARATE_AES),
@@ -151,7 +156,7 @@ def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> l
     ]
 
 
-def colour_scale_layers(table: pd.DataFrame, style: MapStyle) -> list[Any]:
+def colour_scale_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[Any]:
     """Return the colour scale of maps, with an invisible layer, since plotnine draws no scale without one."""
     title = "Saliency (0 to 1 in each map)"
     texts = ["0", "0.5", "1"]
@@ -162,7 +167,7 @@ def colour_scale_layers(table: pd.DataFrame, style: MapStyle) -> list[Any]:
         texts = [f"{value:.2g}" for value in (low, (low + high) / 2, high)]
         # numbers of several digits need more room
         width_pt = 80
-    ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
+    ends = picture_table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
         p9.geom_rect(point, ends, size=0, **_SEPARATE_AES),
@@ -171,20 +176,20 @@ def colour_scale_layers(table: pd.DataFrame, style: MapStyle) -> list[Any]:
     ]
 
 
-def bar_layers(
-    table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
+def scale_bar_layers(
+    picture_table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
 ) -> tuple[list[Any], str]:
     """Return layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
 
-    `table` has a row for each picture, see `SheetTables`. `spacing` is the size of a pixel in mm, or that of
-    each case. A single picture has a bar with a label, in mm where that size is known, else in pixels. Of
-    several pictures those with a known size have bars, without labels. In the sheet's columns and in
-    `mm_per_pixel` a mm is one of the printed sheet.
+    `picture_table` has a row for each picture, see `SheetTables`. `spacing` is the size of a pixel in mm, or
+    that of each case. A single picture has a bar with a label, in mm where that size is known, else in
+    pixels. Of several pictures those with a known size have bars, without labels. In the sheet's columns and
+    in `mm_per_pixel` a mm is one of the printed sheet.
     """
-    is_single = len(table) == 1
-    bars = table.copy()
+    is_single = len(picture_table) == 1
+    bars = picture_table.copy()
     # the unit is a mm, or a pixel where no size is known
-    bars["pixels_per_unit"] = [_pixels_per_mm(spacing, case) for case in table["case"]]
+    bars["pixels_per_unit"] = [_pixels_per_mm(spacing, case) for case in picture_table["case"]]
     unit = "mm"
     if bars["pixels_per_unit"].isna().all():
         unit = "px"
@@ -234,7 +239,7 @@ def _scale_bar_note(bars: pd.DataFrame, labels: Labels) -> str:
     return f"Bars: {lengths}."
 
 
-def text_layers(texts: pd.DataFrame) -> list[Any]:
+def sheet_text_layers(texts: pd.DataFrame) -> list[Any]:
     """Layers of names of rows, titles of columns and tags, all outside the pictures."""
     styles: dict[str, dict[str, Any]] = {
         "name": {"size": TEXT_PT, "va": "top"},
@@ -272,12 +277,12 @@ def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
     )
 
 
-def scale_bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
+def scale_bar_length(image_width: float, pixels_per_unit: float = 1.0) -> float:
     """Return the length of a scale bar in units: 1, 2 or 5 times a power of ten, at most 0.3 of an image.
 
-    `width` is that of the image in pixels.
+    `image_width` is that of the image in pixels.
     """
-    longest = _MAX_BAR_SHARE * width / pixels_per_unit
+    longest = _MAX_BAR_SHARE * image_width / pixels_per_unit
     power = 10.0 ** np.floor(np.log10(longest))
     # the logarithm may be rounded up to that of the next power
     lengths = [factor * power for factor in (0.5, 1, 2, 5)]

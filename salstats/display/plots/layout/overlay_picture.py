@@ -22,16 +22,16 @@ class Picture:
         The series of predictions; several only if they are of human readers.
     shape : tuple of int
         Height and width of the image in pixels, the unit of outlines and points.
-    printed : tuple of int
+    printed_shape : tuple of int
         Height and width of `grey` and `saliency`, which are as fine as can be printed.
     grey, saliency : ndarray or None
         The image, from 0 to 1, and the map in its own unit; None where there is none.
-    lines : mapping
+    outlines : mapping
         Outlines by their kind, as far as there are any: "truth", "human" or "mask"; each outline is an
         array of points (row, col).
     points : mapping
         Points (row, col) by their kind: "peak" of the map, "marked" by readers.
-    people : int
+    n_readers : int
         Number of readers whose masks have the outlines "human".
     note : str
         Reason why the method has nothing to show, else "".
@@ -44,12 +44,12 @@ class Picture:
     method: str | None
     series: tuple[Series, ...]
     shape: tuple[int, int]
-    printed: tuple[int, int]
+    printed_shape: tuple[int, int]
     grey: np.ndarray | None
     saliency: np.ndarray | None
-    lines: Mapping[str, list[np.ndarray]]
+    outlines: Mapping[str, list[np.ndarray]]
     points: Mapping[str, np.ndarray]
-    people: int = 0
+    n_readers: int = 0
     note: str = ""
     threshold: float | str | None = None
     smooth: int | None = None
@@ -64,7 +64,7 @@ def image_alone(picture: Picture) -> Picture:
         method=None,
         series=(),
         saliency=None,
-        lines={},
+        outlines={},
         points={},
         note="",
         threshold=None,

@@ -37,9 +37,9 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class PlacedPicture:
-    """A picture (`panel`), the keys of its row and column, the text below it, and its score (or NaN)."""
+    """A picture (`content`), the keys of its row and column, the text below it, and its score (or NaN)."""
 
-    panel: Picture
+    content: Picture
     row: str
     column: str
     text: str
@@ -221,17 +221,17 @@ def _picture_row(picture: PlacedPicture, box: tuple[float, float], left: float, 
 
     The picture fills the box, of (width, height), from its left and upper edge.
     """
-    height, width = picture.panel.shape
-    pixel_mm = mm_per_pixel(picture.panel.shape, box)
+    height, width = picture.content.shape
+    pixel_mm = mm_per_pixel(picture.content.shape, box)
     return {
-        "case": picture.panel.case,
-        "task": picture.panel.task,
-        "method": picture.panel.method,
+        "case": picture.content.case,
+        "task": picture.content.task,
+        "method": picture.content.method,
         "row": picture.row,
         "column": picture.column,
         "score": picture.score,
         "text": picture.text,
-        "note": picture.panel.note,
+        "note": picture.content.note,
         "height": height,
         "width": width,
         "mm_per_pixel": pixel_mm,

@@ -51,7 +51,7 @@ def on_pages(
     n_columns: int,
     panel_mm: float,
     edges: Sequence[float] = (),
-    ends: Sequence[float] = (),
+    group_ends: Sequence[float] = (),
 ) -> Figure:
     """Divide a figure of panels into pages with about equal numbers of panels, all with the same axes.
 
@@ -68,7 +68,7 @@ def on_pages(
     edges : sequence of float
         Vertical positions in mm of the lower edges of the rows of a panel, at which one higher than a page
         is divided; the axis is 0 at the top of the panel and negative below.
-    ends : sequence of float
+    group_ends : sequence of float
         Those edges at which a group of rows ends; panels are divided only there if every group fits a page.
 
     Returns
@@ -91,7 +91,7 @@ def on_pages(
         # the last edge is the lower end of all rows
         rows_mm = -edges[-1]
         title_and_axis_mm = panel_mm - rows_mm
-        row_ranges = [*_row_ranges(edges, ends, available_mm - title_and_axis_mm)]
+        row_ranges = [*_row_ranges(edges, group_ends, available_mm - title_and_axis_mm)]
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in row_ranges]
     if len(contents) == 1:
         return figure
@@ -120,13 +120,15 @@ def _titles_of_pages(panels: Sequence[str], n_columns: int, max_rows: int) -> li
     return [panels[start:end] for start, end in pairwise([0, *page_ends])]
 
 
-def _row_ranges(edges: Sequence[float], ends: Sequence[float], available_mm: float) -> list[_RowRange]:
+def _row_ranges(edges: Sequence[float], group_ends: Sequence[float], available_mm: float) -> list[_RowRange]:
     """Return the rows of each page, of about equal heights if all of these fit `available_mm`.
 
     Pages end at the ends of groups of rows if each group fits a page, else at any edge of a row.
     """
-    groups_fit = bool(ends) and max(group.height for group in _ranges_between(ends)) <= available_mm
-    cuts = ends if groups_fit else edges
+    groups_fit = (
+        bool(group_ends) and max(group.height for group in _ranges_between(group_ends)) <= available_mm
+    )
+    cuts = group_ends if groups_fit else edges
     full_pages = _full_pages(cuts, available_mm)
     even_pages = _even_pages(cuts, len(full_pages))
     if all(0 < page.height <= available_mm for page in even_pages):

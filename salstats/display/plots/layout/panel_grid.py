@@ -147,14 +147,16 @@ class Panels:
         figure: Figure,
         panel_row_mm: float,
         edges: Sequence[float] = (),
-        ends: Sequence[float] = (),
+        group_ends: Sequence[float] = (),
     ) -> Figure:
         """Return a figure divided into as many pages as it needs.
 
-        `panel_row_mm` is the height of a row of panels with their titles and axes; `edges` and `ends` are
-        positions at which a panel may be divided, see `on_pages`.
+        `panel_row_mm` is the height of a row of panels with their titles and axes; `edges` and `group_ends`
+        are positions at which a panel may be divided, see `on_pages`.
         """
-        return on_pages(figure, list(self.titles), self.n_columns, panel_row_mm, edges=edges, ends=ends)
+        return on_pages(
+            figure, list(self.titles), self.n_columns, panel_row_mm, edges=edges, group_ends=group_ends
+        )
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ class PanelGrid(Panels):
         Pages end between rows of panels. A panel that is higher than a page is cut too, at `edges`, vertical
         positions in mm that are 0 at its top and negative below; without them it is not cut.
         """
-        return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, ends=edges)
+        return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, group_ends=edges)
 
     def legend_justification(self, legend_width: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
@@ -323,7 +325,8 @@ def panel_grid(
         n_fitting = min(n_fitting, max(int((available_mm + gap_mm) // (title_width + gap_mm)), 1))
         n_columns = _even_columns(n, n_fitting)
         if n_together is not None and n_together < n:
-            n_columns_together = math.ceil(n_together / math.ceil(n_together / n_fitting))
+            n_rows_together = math.ceil(n_together / n_fitting)
+            n_columns_together = math.ceil(n_together / n_rows_together)
             if n_together % n_columns_together == 0:
                 n_columns = n_columns_together
     n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)

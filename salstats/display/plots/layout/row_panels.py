@@ -18,7 +18,7 @@ from salstats.display.plots.layout.axis_limits import (
 )
 from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import FigureRows, PlacedRows
@@ -176,7 +176,7 @@ def row_figure(
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _mark_layers(with_bars_cut_at_limits(frame, limits, log=log), limits, by_method=bool(methods))
-        + empty_row_layers(empty_rows(frame, rows, colours, striped=striped))
+        + empty_row_layers(empty_row_texts(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
         + axis_side_layers(sides, grid.panel_width)
         + scales
@@ -217,7 +217,7 @@ def fitting_rows(
         return candidates[-1]
     unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
-    def preference(fitted: FittedRows) -> tuple[int, float, int, float]:
+    def preference_key(fitted: FittedRows) -> tuple[int, float, int, float]:
         """Return a sort key: the fewest broken words, a panel of some width, the most words, a wide panel."""
         words = _label_words(fitted.rows)
         n_broken = len(words - unbroken_words)
@@ -225,7 +225,7 @@ def fitting_rows(
         panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
         return -n_broken, min(panel_width, _USUAL_PANEL_MM), -n_left_out, min(panel_width, WIDE_PANEL_MM)
 
-    return max(fitting, key=preference)
+    return max(fitting, key=preference_key)
 
 
 def _label_words(rows: FigureRows) -> set[str]:
@@ -331,7 +331,7 @@ class RowPanels(Panels):
         if every group fits a page, else below any row.
         """
         return self.divided(
-            figure, self._panel_height_mm, edges=self.rows.lower_edges, ends=self.rows.group_ends
+            figure, self._panel_height_mm, edges=self.rows.lower_edges, group_ends=self.rows.group_ends
         )
 
     def _padded_title(self, panel: str) -> str:

@@ -207,12 +207,12 @@ def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]])
     label_of_value = list(labels.values())
     orders = [list(label_of) for label_of in label_of_value]
 
-    def positions(values: tuple[Any, ...]) -> list[int]:
+    def label_positions(values: tuple[Any, ...]) -> list[int]:
         """Return the position of each value in the order of its column's labels."""
         return [order.index(value) for order, value in zip(orders, values, strict=True)]
 
     text_of = {}
-    for values in sorted(set(row_values), key=positions):
+    for values in sorted(set(row_values), key=label_positions):
         texts = [label_of[value] for label_of, value in zip(label_of_value, values, strict=True)]
         text_of[values] = ", ".join(text for text in texts if text)
     row_texts: list[Any] = [text_of[values] for values in row_values]

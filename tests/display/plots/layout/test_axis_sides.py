@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.plots.layout.axis_sides import axis_sides, better_sign, side_texts
+from salstats.display.plots.layout.axis_sides import axis_sides, better_contrast_sign, side_texts
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from salstats.display.plots.layout.axis_sides import axis_sides, better_sign, si
     ],
 )
 def test_the_sign_of_a_better_method_follows_from_metric_and_term(metric, term, sign):
-    assert better_sign(metric, term) == sign
+    assert better_contrast_sign(metric, term) == sign
 
 
 def test_each_panel_has_one_sign_and_a_mean_below_0_has_none():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.text_columns import STRIPE
 
@@ -21,16 +21,16 @@ def marks(places):
 
 def test_missing_estimates_are_not_defined_and_rows_of_other_panels_have_no_estimate():
     frame = marks([("p", "a", 0.1), ("p", "b", np.nan), ("q", "b", 0.2)])
-    texts = empty_rows(frame, ROWS, {"m": "#004488"})
+    texts = empty_row_texts(frame, ROWS, {"m": "#004488"})
     assert texts[["panel", "y", "text", "colour"]].values.tolist() == [
         ["p", ROWS.centres[2], "not defined", "#004488"],
         ["q", ROWS.centres[1], "no estimate", "#555555"],
     ]
     assert texts["background"].tolist() == ["white", STRIPE]
-    assert list(empty_rows(frame, ROWS, {}, absent="no scores")["text"]) == ["not defined", "no scores"]
-    assert set(empty_rows(frame, ROWS, {}, striped=False)["background"]) == {"white"}
+    assert list(empty_row_texts(frame, ROWS, {}, absent="no scores")["text"]) == ["not defined", "no scores"]
+    assert set(empty_row_texts(frame, ROWS, {}, striped=False)["background"]) == {"white"}
 
 
 def test_nothing_is_written_where_every_row_has_an_estimate():
     frame = marks([("p", "a", 0.1), ("q", "a", 0.2)])
-    assert empty_row_layers(empty_rows(frame, ROWS, {})) == []
+    assert empty_row_layers(empty_row_texts(frame, ROWS, {})) == []

@@ -13,7 +13,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     further_column,
     margin_lines,
     no_effect_value,
-    prepare,
+    prepared_drawing,
     quantity_label,
     references_of,
     require_single_term,
@@ -109,8 +109,8 @@ def test_lines_of_margins_leave_out_bounds_without_end():
 
 
 def test_tasks_are_rows_and_methods_marks_and_without_tasks_methods_are_rows():
-    drawing = prepare(read_estimates(estimates()), None)
+    drawing = prepared_drawing(read_estimates(estimates()), None)
     assert (drawing.row_column, drawing.facet_column) == ("task", None)
     assert (drawing.n_panels, drawing.dodges) == (2, True)
-    without_tasks = prepare(read_estimates(estimates(tasks=["Edema"]).drop(columns="task")), None)
+    without_tasks = prepared_drawing(read_estimates(estimates(tasks=["Edema"]).drop(columns="task")), None)
     assert (without_tasks.row_column, without_tasks.dodges) == ("method", False)

@@ -90,6 +90,6 @@ def test_references_stand_below_the_methods():
 
 
 def test_a_line_stands_between_rows_and_their_summaries_only():
-    assert len(row_layout(["a", "Average"], ["a", "Average"], n_closing=1).rules) == 1
-    assert row_layout(["Average"], ["Average"], n_closing=1).rules == []
+    assert len(row_layout(["a", "Average"], ["a", "Average"], n_closing_rows=1).rules) == 1
+    assert row_layout(["Average"], ["Average"], n_closing_rows=1).rules == []
     assert row_layout(["a", "b"], ["a", "b"]).rules == []

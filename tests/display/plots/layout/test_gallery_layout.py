@@ -25,16 +25,16 @@ def test_columns_share_the_width_with_the_names_of_rows():
     assert layout.names_mm > 0
     taken = layout.names_mm + 3 * layout.column + 2 * GAP_MM + 2 * EDGE_MM
     assert taken == pytest.approx(183)
-    assert layout.lines == (("c0", "c1", "c2"),)
+    assert layout.column_lines == (("c0", "c1", "c2"),)
     assert layout.title_mm > 0
 
 
 def test_more_columns_than_fit_are_divided_over_lines_that_are_as_long_as_each_other():
     layout = layout_of(2, 4, width=89.0)
-    assert layout.lines == (("c0", "c1"), ("c2", "c3"))
+    assert layout.column_lines == (("c0", "c1"), ("c2", "c3"))
     # every line has its own titles
     assert layout.title_mm == 0.0
-    assert [band.columns for band in layout.bands("r0")] == list(layout.lines)
+    assert [band.columns for band in layout.bands("r0")] == list(layout.column_lines)
 
 
 def test_pictures_are_smaller_where_that_saves_pages_and_never_below_the_least():

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from salstats.display.plots.layout.overlay_layers import (
-    bar_layers,
     mark_rows,
     points_with_line_numbers,
+    scale_bar_layers,
     scale_bar_length,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
@@ -22,10 +22,10 @@ def picture(points):
         method=None,
         series=(),
         shape=(50, 100),
-        printed=(50, 100),
+        printed_shape=(50, 100),
         grey=None,
         saliency=None,
-        lines={},
+        outlines={},
         points=points,
     )
 
@@ -65,12 +65,12 @@ def test_a_scale_bar_is_a_round_number_of_at_most_three_tenths_of_the_image(widt
 
 def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_length():
     _, one = placed_picture({})
-    layers, note = bar_layers(one, None, Labels())
+    layers, note = scale_bar_layers(one, None, Labels())
     assert layers[-1].data["label"].tolist() == ["20 px"]
     assert note == ""
     two = pd.concat([one, one.assign(case="b")], ignore_index=True)
-    assert bar_layers(two, None, Labels()) == ([], "")
-    _, note = bar_layers(two, {"a": 0.5, "b": 1.0}, Labels())
+    assert scale_bar_layers(two, None, Labels()) == ([], "")
+    _, note = scale_bar_layers(two, {"a": 0.5, "b": 1.0}, Labels())
     assert note == "Bars: 10 mm (a); 20 mm (b)."
 
 
