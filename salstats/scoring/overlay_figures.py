@@ -21,7 +21,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import image_alone, saliency_range
 from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.plots.overlay import overlay, overlay_box
+from salstats.display.plots.overlay import overlay, picture_box_mm
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.readers.background_images import ImageSource, check_images
@@ -142,7 +142,7 @@ def plot_overlay(
         cutoff=cutoff,
         smooth=smooth,
     )
-    box = overlay_box(width, 2 if with_image else 1)
+    box = picture_box_mm(width, 2 if with_image else 1)
     options = PictureOptions(rule, check_images(images), human, box)
     panel = overlay_picture(selected.cases[0], task, method, series, options)
     return overlay(panel, names, width, pixel_widths(spacing), style, with_image=with_image)

@@ -11,7 +11,7 @@ from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
-    diagonal,
+    diagonal_layer,
     estimate_texts_of_curves,
     first_points,
     lines_with_bands,
@@ -101,7 +101,7 @@ def plot_calibration(
     call = Call("calibration_curve", ("scores", "prob", "label"))
     points, columns, groups = read_curves(curves, labels, required, ("bin",), call)
     names = groups.labels
-    rows = groups.labelled(points.frame, own_panels=True)
+    rows = groups.with_line_and_panel(points.frame, own_panels=True)
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width, min_width=_MIN_PANEL_MM)
     height = min(grid.panel_width, MAX_HEIGHT_MM)
     lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=False, line_size=0.4)
@@ -112,7 +112,7 @@ def plot_calibration(
         have_limits = _widest_text_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
         if have_limits:
             texts["text"] = texts["full_text"]
-        texts = groups.labelled(texts, own_panels=True)
+        texts = groups.with_line_and_panel(texts, own_panels=True)
         text_layers = _text_layers(texts, rows, grid.panel_width, height)
     notes = [
         scope_note(rows, names, columns),
@@ -124,7 +124,7 @@ def plot_calibration(
     ]
     figure = (
         Figure(rows, p9.aes("predicted", "estimate", color="method_label"))
-        + diagonal()
+        + diagonal_layer()
         + lines.layers
         + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred_rows(rows), size=0.4)
         + p9.geom_point(size=1.1)

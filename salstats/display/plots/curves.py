@@ -12,7 +12,7 @@ from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import lines_with_bands
-from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
+from salstats.display.plots.layout.estimate_drawing import drawn_rows, only_varying_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -88,7 +88,7 @@ def plot_curves(
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
-    facet_column = further_column(points, further_groups, used_columns="metric and method")
+    facet_column = only_varying_column(points, further_groups, used_columns="metric and method")
     methods = method_labels(names, points.distinct_values("method") or [""], [HUMAN])
     rows = _rows_with_panels(points, names, facet_column, methods)
     panels = list(rows["panel"].cat.categories)

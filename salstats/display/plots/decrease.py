@@ -147,7 +147,7 @@ def plot_decrease(  # noqa: C901
         sort_method = next(iter(drawing.methods), None)
     sort_values = None
     if sort != "labels" and row_column:
-        sort_values = loss_order(
+        sort_values = sorter_by_loss(
             drawing.defined_estimates,
             drawing.labels,
             row_column,
@@ -348,11 +348,11 @@ def significant_side_texts(contrasts: Estimates) -> pd.Series:
         is_conclusive &= p_values < significance_level(contrasts)
     if not has_limits and not has_p_values:
         is_conclusive[:] = False
-    sides = np.where(losses(contrasts) > 0, "lower", "higher")
+    sides = np.where(loss_of_rows(contrasts) > 0, "lower", "higher")
     return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=TEXT)
 
 
-def losses(contrasts: Estimates) -> np.ndarray:
+def loss_of_rows(contrasts: Estimates) -> np.ndarray:
     """Return the distance of each row below the reference, in the unit of its estimate."""
     if "difference" in contrasts.distinct_values("term"):
         # a difference is that of the method from the reference, a decrease the other way round
@@ -360,7 +360,7 @@ def losses(contrasts: Estimates) -> np.ndarray:
     return contrasts.numbers("estimate")
 
 
-def loss_order(
+def sorter_by_loss(
     contrasts: Estimates,
     labels: Labels,
     row_column: str,
@@ -380,7 +380,7 @@ def loss_order(
     if row_column != "method" and method is not None and contrasts.distinct_values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
     sides = significant_side_texts(contrasts)
-    loss = losses(contrasts)
+    loss = loss_of_rows(contrasts)
     metrics = contrasts.distinct_values("metric")
     if metrics and direction(metrics[0]) < 0:
         # where smaller scores are better, a score above the reference is a loss
@@ -397,7 +397,7 @@ def loss_order(
 
 
 def row_order_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
-    """Return a sentence on the order of rows that `loss_order` gives, `by` significance or size."""
+    """Return a sentence on the order of rows that `sorter_by_loss` gives, `by` significance or size."""
     metric = _first_in_label_order(contrasts, labels, "metric")
     quantity = "difference"
     if "percent_decrease" in contrasts.distinct_values("term"):

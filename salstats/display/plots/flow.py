@@ -320,10 +320,10 @@ def _stage_boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list
             continue
         # the reference is the first method
         methods = sorted(names.order("method", rows["method"]), key=lambda method: method != reference)
-        exclusions = _exclusion_lines(excluded[excluded["stage"] == stage], methods, names)
+        exclusions = _exclusion_line_texts(excluded[excluded["stage"] == stage], methods, names)
         if exclusions:
             boxes.append(_FlowBox(exclusion_heading, exclusions, is_exclusion=True))
-        boxes.append(_FlowBox(heading, _method_lines(rows, methods, counted_columns, names)))
+        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, counted_columns, names)))
     return boxes
 
 
@@ -339,7 +339,7 @@ def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
     return columns
 
 
-def _method_lines(
+def _method_line_texts(
     rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
 ) -> list[str]:
     """Return the lines of the box of a stage: one for each method, or for all if their numbers are equal.
@@ -356,7 +356,7 @@ def _method_lines(
     return [f"{names.value('method', method)}: {text}" for method, text in zip(methods, texts, strict=True)]
 
 
-def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
+def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
     """Return the lines of the box of exclusions before a stage, one for each reason."""
     lines = []
     for reason in dict.fromkeys(excluded["reason"]):

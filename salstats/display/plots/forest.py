@@ -22,7 +22,7 @@ from salstats.display.plots.decrease import contrast_title, interval_texts
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import (
-    axis_text,
+    axis_title_text,
     effect_text,
     intervals_cut_to_log_axis,
     is_ratio,
@@ -226,7 +226,7 @@ def plot_forest(  # noqa: C901
     if is_reference.any():
         frame["fill"] = np.where(is_reference, "white", PALETTE[0])
     decimals = _n_decimals(digits, term, ratio)
-    heading = _column_heading(defined_estimates, names, term, ratio)
+    heading = _estimate_heading(defined_estimates, names, term, ratio)
     columns = _text_columns(
         in_panels,
         heading=heading,
@@ -235,7 +235,7 @@ def plot_forest(  # noqa: C901
         style=style,
     )
     columns = _with_reference_texts(columns, heading, is_reference)
-    frame, rows, fitted_columns = _fitted_text(frame, names, row_columns, columns, heading, width)
+    frame, rows, fitted_columns = _fitted_rows(frame, names, row_columns, columns, heading, width)
     p_value_note = ""
     if p_values:
         p_value_note = p_value_sentence(prepared, names)
@@ -291,7 +291,7 @@ def plot_forest(  # noqa: C901
     weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
     pages = []
     for page in figure.pages:
-        page_labels = p9.element_text(weight=list(weights[rows.are_on(page)]), **label_style)
+        page_labels = p9.element_text(weight=list(weights[rows.is_row_on_page(page)]), **label_style)
         pages.append(page.alone() + p9.theme(axis_text_y=page_labels))
     return paged_figure(pages)
 
@@ -394,7 +394,7 @@ def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[_RowKey]:
     return list(zip(*values, strict=True))
 
 
-def _fitted_text(
+def _fitted_rows(
     frame: pd.DataFrame,
     labels: Labels,
     row_columns: list[str],
@@ -548,7 +548,7 @@ def _direction_note(row_columns: list[str]) -> str:
     return ""
 
 
-def _column_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+def _estimate_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
     """Return the heading of the column of estimates."""
     if estimates.distinct_values("formula") or ratio:
         heading = effect_text(estimates, ratio)
@@ -597,7 +597,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
     if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
-        return axis_text(marginal_estimates_heading(estimates, labels), estimates)
+        return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
     if estimates.distinct_values("formula") or ratio:
         effect = effect_text(estimates, ratio)
         if term:
@@ -605,7 +605,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         # estimates with metrics have these as titles of panels
         if not estimates.distinct_values("metric") and outcome_text(estimates, labels):
             effect += f", {outcome_text(estimates, labels)}"
-        return axis_text(effect, estimates)
+        return axis_title_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
-        return axis_text(common_label(estimates.distinct_values("term")) or "Agreement", estimates)
-    return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)
+        return axis_title_text(common_label(estimates.distinct_values("term")) or "Agreement", estimates)
+    return axis_title_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

@@ -95,12 +95,12 @@ def gallery(  # noqa: C901
     for number, row in enumerate(rows):
         for column, column_pictures in pictures.items():
             picture = column_pictures[number]
-            score = values.for_picture(picture)
+            score = values.mean_of_picture(picture)
             if score.n_scores > 1:
                 mean_note = "Scores of several readers or seeds are their mean."
             tag = picture.note
             if score.n_scores > 0:
-                pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
+                pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.rows_of_picture(picture)))
                 tag = _score_text(score.mean, tag_metric, pick_names, picture.note)
             placed.append(PlacedPicture(picture, row.key, column, tag, score.mean))
     series_of_columns = {
@@ -115,7 +115,7 @@ def gallery(  # noqa: C901
             names += titles.values()
         single_row_note = f"{', '.join(names)}."
 
-    def notes(page_pictures: Sequence[PlacedPicture]) -> list[str]:
+    def caption_sentences(page_pictures: Sequence[PlacedPicture]) -> list[str]:
         """Return the sentences of the caption of some pictures."""
         panels = [picture.content for picture in page_pictures if picture.column != IMAGE]
         return [
@@ -130,12 +130,12 @@ def gallery(  # noqa: C901
             missing_images_note(panels),
         ]
 
-    single_stack = [band for row in rows for band in layout.bands(row.key)]
+    single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]
     all_pictures = lay_out(placed, layout.sheet([single_stack])).pictures
     _, bar_note = scale_bar_layers(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
-    longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
-    pages = layout.pages(placed, outside_pictures_mm(longest_notes, layout.width))
+    longest_notes = [*caption_sentences(placed), bar_note, "Page 10 of 10."]
+    pages = layout.stacks_of_pages(placed, outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
         page_pictures = _pictures_of_page(placed, stacks)
@@ -145,7 +145,7 @@ def gallery(  # noqa: C901
                 layout.sheet(stacks),
                 map_style=style,
                 labels=labels,
-                notes=notes(page_pictures),
+                notes=caption_sentences(page_pictures),
                 spacing=spacing,
                 names=mask_legend_texts([picture.content for picture in page_pictures]),
                 page=page_sentence(number, len(pages)),
@@ -176,7 +176,7 @@ class PanelRows:
 
     rows: Mapping[tuple[str, str], Sequence[Mapping[Hashable, Any]]]
 
-    def for_picture(self, picture: Picture) -> list[Mapping[Hashable, Any]]:
+    def rows_of_picture(self, picture: Picture) -> list[Mapping[Hashable, Any]]:
         """Return the rows of a picture's case, task and series, each once."""
         rows: list[Mapping[Hashable, Any]] = []
         for series in picture.series:
@@ -219,9 +219,9 @@ class PanelScores:
     rows: PanelRows
     metric: str | None
 
-    def for_picture(self, picture: Picture) -> MeanScore:
+    def mean_of_picture(self, picture: Picture) -> MeanScore:
         """Return the mean of the scores of a picture, such as of several readers, and their number."""
-        scores = pd.Series([row["score"] for row in self.rows.for_picture(picture)], dtype=np.float64)
+        scores = pd.Series([row["score"] for row in self.rows.rows_of_picture(picture)], dtype=np.float64)
         return MeanScore(mean=float(scores.mean()), n_scores=len(scores))
 
 

@@ -11,14 +11,14 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.decrease import (
     contrast_title,
-    loss_order,
     read_contrasts,
     row_order_note,
     significance_rule_text,
+    sorter_by_loss,
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
-from salstats.display.plots.layout.captions import axis_text, margin_notes, scope_note
+from salstats.display.plots.layout.captions import axis_title_text, margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
     guide_lines,
@@ -140,9 +140,9 @@ def plot_intervals(
     sort_values = None
     sort_note = ""
     if sort == "estimate":
-        sort_values = _estimate_order(drawing)
+        sort_values = _sorter_by_estimate(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        sort_values, sort_note = _decrease_order_and_note(drawing, contrasts, method, style)
+        sort_values, sort_note = _sorter_by_decrease_and_note(drawing, contrasts, method, style)
     suffixes = {}
     auroc_note = ""
     if auroc is not None:
@@ -200,7 +200,7 @@ def _reference_among_methods(contrasts: Estimates, means: Estimates) -> str | No
     return str(reference)
 
 
-def _decrease_order_and_note(
+def _sorter_by_decrease_and_note(
     drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""
@@ -232,7 +232,7 @@ def _decrease_order_and_note(
     # where methods are the rows, each has its own decrease
     if method is None and row_column != "method":
         method = next(iter(methods), None)
-    order = loss_order(contrasts, labels, str(row_column), method)
+    order = sorter_by_loss(contrasts, labels, str(row_column), method)
     rule = significance_rule_text(contrasts, style)
     criterion = "size"
     if rule:
@@ -240,7 +240,7 @@ def _decrease_order_and_note(
     return order, row_order_note(contrasts, labels, criterion, method)
 
 
-def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
+def _sorter_by_estimate(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts the values of rows by their estimate, the best first.
 
     The estimates are those of the first metric and method; values without one are last. Where it is not known
@@ -312,8 +312,8 @@ def _axis_title(drawing: EstimateDrawing) -> str:
     if drawing.term in CONTRASTS:
         return contrast_title(estimates, labels, drawing.term)
     if has_marginal_estimates(estimates):
-        return axis_text(marginal_estimates_heading(estimates, labels), estimates)
-    return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
+        return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
+    return axis_title_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 
 def _n_columns(drawing: EstimateDrawing) -> int:

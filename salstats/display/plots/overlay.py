@@ -112,7 +112,7 @@ def overlay(
     if with_image:
         columns = {"image": "", **columns}
         placed.insert(0, PlacedPicture(image_alone(picture), row="", column="image", text=""))
-    box = overlay_box(width, len(columns))
+    box = picture_box_mm(width, len(columns))
     sheet = PictureSheet(
         width=width,
         box=box,
@@ -133,7 +133,7 @@ def overlay(
     )
 
 
-def overlay_box(width: float, n_pictures: int = 1) -> tuple[float, float]:
+def picture_box_mm(width: float, n_pictures: int = 1) -> tuple[float, float]:
     """Return the largest width and height of each of some pictures side by side in a figure, all in mm."""
     picture_width = (width - 2 * EDGE_MM - (n_pictures - 1) * GAP_MM) / n_pictures
     # the caption has about four lines
@@ -201,7 +201,7 @@ def overlay_figure(
     style = _SINGLE_STYLE if len(placed) == 1 else _SMALL_STYLE
     outlines = outline_rows(table, placed)
     marks = mark_rows(table, placed)
-    texts = _legend_texts(labels, names or {})
+    texts = _legend_text_of_kinds(labels, names or {})
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_size(outline_texts, mark_texts, inner_width)
@@ -252,7 +252,7 @@ def overlay_figure(
     return Figure(table) + elements
 
 
-def _legend_texts(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:
+def _legend_text_of_kinds(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:
     """Return the text of each kind of outline and mark: the user's label, `names`, or else the default."""
     unlabelled = Labels()
     default_texts = {**_OUTLINE_NAMES, **_MARK_NAMES}

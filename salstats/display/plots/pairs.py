@@ -146,7 +146,7 @@ class PairsData:
         return len(self.methods) == 2
 
     @property
-    def has_cloud(self) -> pd.Series:
+    def cloud_mask(self) -> pd.Series:
         """Mask of the pairs whose differences have a cloud: neither few, nor all equal, nor of 0/1 scores."""
         differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
         is_varied = differences.transform("nunique") > 1
@@ -553,7 +553,7 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         unit_columns = ["panel", "unit", "unit_label", "mark", "place", "binary"]
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
     layers.append(_line_layer(ends, "unit", drawing, pale=False))
-    layers.append(_dot_layer(_with_dot_sizes(ends), "place", drawing))
+    layers.append(_dot_layer(_distinct_dots_with_sizes(ends), "place", drawing))
     means = _mean_lines(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.has_differences_beside:
@@ -598,7 +598,7 @@ def _dot_layer(dots: pd.DataFrame, x: str, drawing: PairsData) -> p9.geom_point:
     return p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS)
 
 
-def _with_dot_sizes(dots: pd.DataFrame) -> pd.DataFrame:
+def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     """Return distinct dots at `place` and `score`, with their size and opacity.
 
     The area of a dot of 0/1 scores, or of differences of these, shows how many pairs have it.
@@ -638,7 +638,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         room = 2.0
         frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
         pairs = pairs.assign(place=_MIDDLE)
-    dots = _with_dot_sizes(pairs.assign(score=pairs["difference"]))
+    dots = _distinct_dots_with_sizes(pairs.assign(score=pairs["difference"]))
     spread = evenly_spread_fractions([dots["panel"], dots["mark"]])
     spread = np.where(dots["binary"], 0.5, spread)
     dots["x"] = dots["place"] - room * (_DOTS_START + _DOTS_WIDTH * spread)
@@ -651,8 +651,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.has_differences_beside:
         from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
-    if drawing.has_cloud.any():
-        clouds = _density_outlines(pairs[drawing.has_cloud], room)
+    if drawing.cloud_mask.any():
+        clouds = _density_outlines(pairs[drawing.cloud_mask], room)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -700,7 +700,7 @@ def _notes(drawing: PairsData, names: Labels) -> list[str]:
     elif unit == "case":
         lines = "Lines: cases"
     parts = [lines, "short bars: means", "dots at the left: differences"]
-    if drawing.has_cloud.any():
+    if drawing.cloud_mask.any():
         parts.append("clouds: densities of differences")
     notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(parts)}."]
     if drawing.pairs["binary"].any():

@@ -112,7 +112,7 @@ def plot_power(  # noqa: C901, PLR0912
     check_choice(show, _QUANTITIES, "show")
     frame = checked_plan(plan)
     names = Labels(labels, frame)
-    curves = _curves(frame, names, show)
+    curves = _curves_of_plan(frame, names, show)
     grid = panel_grid(list(curves.rows["panel"].cat.categories), n_columns, width)
     curves = _with_wrapped_texts(curves, grid.width)
     rows = curves.rows
@@ -197,7 +197,7 @@ def plot_power(  # noqa: C901, PLR0912
     return grid.pages(figure, height)
 
 
-def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
+def _curves_of_plan(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     """Return the curves of a plan, which show "power" or "width"."""
     varying = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]

@@ -58,7 +58,7 @@ class _Axis(NamedTuple):
     right: float
     n_ranks: int
 
-    def at(self, rank: float) -> float:
+    def x_mm_of(self, rank: float) -> float:
         """Return the place of a rank in mm from the left edge of the panel."""
         if self.n_ranks == 1:
             return (self.left + self.right) / 2
@@ -112,15 +112,15 @@ def rank_diagram(
         {True: axis.left - 1.5 * _NAME_GAP_MM, False: axis.right + 1.5 * _NAME_GAP_MM}
     )
     points = points.assign(
-        x=[axis.at(rank) for rank in points["rank"]],
+        x=[axis.x_mm_of(rank) for rank in points["rank"]],
         y=-names_top_mm - row_mm * (points["row"] + 0.5),
         line_end=line_end,
         name_x=name_x,
         axis=-_AXIS_MM,
     )
     bars = bars.assign(
-        x=[axis.at(rank) - _BAR_END_MM for rank in bars["best_rank"]],
-        xend=[axis.at(rank) + _BAR_END_MM for rank in bars["worst_rank"]],
+        x=[axis.x_mm_of(rank) - _BAR_END_MM for rank in bars["best_rank"]],
+        xend=[axis.x_mm_of(rank) + _BAR_END_MM for rank in bars["worst_rank"]],
         y=-_AXIS_MM - _BAR_STEP_MM * (bars["level"] + 1),
     )
     figure = (
@@ -257,7 +257,7 @@ def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:
     """Return the layers of the axis of ranks, its numbers and its title, which each panel has."""
     n_numbers = int((axis.right - axis.left) // _TICK_ROOM_MM)
     breaks = rank_breaks(axis.n_ranks, max(n_numbers, 2))
-    ticks = pd.DataFrame({"x": [axis.at(rank) for rank in breaks], "text": tick_texts(breaks)})
+    ticks = pd.DataFrame({"x": [axis.x_mm_of(rank) for rank in breaks], "text": tick_texts(breaks)})
     line = pd.DataFrame({"x": [axis.left], "xend": [axis.right], "y": [-_AXIS_MM]})
     heading = pd.DataFrame({"x": [panel_width / 2], "y": [-_TITLE_MM], "text": [title]})
     ticks = ticks.assign(y=-_AXIS_MM, yend=-_AXIS_MM + _TICK_MM, text_y=-_NUMBERS_MM)

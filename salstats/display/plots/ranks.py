@@ -267,7 +267,7 @@ def plot_significance(
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")
     if form == "diagram":
-        return _diagram(comparisons.with_frame(frame), ranking, names, n_columns, width)
+        return _significance_diagram(comparisons.with_frame(frame), ranking, names, n_columns, width)
     order = _compared_order(frame, ranking, names)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
@@ -346,7 +346,7 @@ def plot_significance(
     return grid.pages(figure, height)
 
 
-def _diagram(
+def _significance_diagram(
     comparisons: Estimates,
     ranks: Estimates | None,
     labels: Labels,

@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
+from salstats.display.plots.layout.estimate_drawing import drawn_rows, only_varying_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_width_mm
@@ -86,7 +86,7 @@ def plot_readers(
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
     further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
-    facet_column = further_column(estimates, further_groups, used_columns="metric")
+    facet_column = only_varying_column(estimates, further_groups, used_columns="metric")
     rows = drawn_rows(estimates)
     methods = names.order("method", rows["method"])
     # labels of which titles of panels consist, by column and value

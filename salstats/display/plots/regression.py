@@ -13,13 +13,13 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.layout.captions import (
-    axis_text,
+    axis_title_text,
     effect_text,
     intervals_cut_to_log_axis,
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, drawn_rows, further_column
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, drawn_rows, only_varying_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
@@ -236,7 +236,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     elif "model" in groups:
         model_column = "model"
     further_groups = [column for column in groups if column != model_column]
-    facet_column = further_column(coefficients, further_groups, used_columns=model_column or "the term")
+    facet_column = only_varying_column(coefficients, further_groups, used_columns=model_column or "the term")
     frame = _with_outcome_and_right_side(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
@@ -395,7 +395,7 @@ def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
     outcomes = [outcome for outcome in drawing.estimates.distinct_values("outcome") if outcome]
     if len(outcomes) == 1:
         title += f", {outcomes[0]}"
-    return axis_text(title, drawing.estimates)
+    return axis_title_text(title, drawing.estimates)
 
 
 def _gap_note(coefficients: Estimates, labels: Labels) -> str:

@@ -11,7 +11,7 @@ from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
-    diagonal,
+    diagonal_layer,
     estimate_texts_of_curves,
     first_points,
     lines_with_bands,
@@ -87,7 +87,7 @@ def plot_roc(
     call = Call("roc_curve", ("scores", "score", "label"))
     points, columns, groups = read_curves(curves, labels, (*positions, "estimate"), positions, call)
     names = groups.labels
-    rows = groups.labelled(points.frame)
+    rows = groups.with_line_and_panel(points.frame)
     panels = list(rows["panel"].cat.categories)
     areas = pd.DataFrame()
     min_width = 0.0
@@ -96,7 +96,7 @@ def plot_roc(
         hint = Message("take ", call, " of the same rows")
         estimates = read_estimates(auroc, "auroc")
         texts = estimate_texts_of_curves(estimates, first_points(points, columns), columns, hint)
-        areas = groups.labelled(texts.assign(text=texts["text"] + texts["limits"]))
+        areas = groups.with_line_and_panel(texts.assign(text=texts["text"] + texts["limits"]))
         min_width = max(text_width_mm(text, _AREA_PT) for text in areas["text"]) + 2 * _AREA_MARGIN_MM
     grid = panel_grid(panels, n_columns, width, min_width=max(min_width, 25.0))
     height = min(grid.panel_width, MAX_HEIGHT_MM)
@@ -114,7 +114,7 @@ def plot_roc(
     ]
     figure = (
         Figure(rows, p9.aes("false_positive_rate", "estimate", color="method_label"))
-        + diagonal()
+        + diagonal_layer()
         + lines.layers
         + (_area_text_layers(areas, grid, height) if are_written else [])
         + rate_axes(grid.panel_width, height)

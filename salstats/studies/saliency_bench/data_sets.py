@@ -112,7 +112,7 @@ def plot_truths(
         panel = overlay_picture(cases[pick["case"]], task, None, (), picture_options)
         panels.append(panel)
         placed.append(PlacedPicture(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
-    sheet = layout.sheet([layout.bands("")])
+    sheet = layout.sheet([layout.bands_of_row("")])
     return overlay_figure(placed, sheet, labels=labels, notes=[missing_images_note(panels)], spacing=None)
 
 

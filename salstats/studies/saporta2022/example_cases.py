@@ -144,7 +144,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
         placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
     bands = []
     for feature in names:
-        bands += layout.bands(feature)
+        bands += layout.bands_of_row(feature)
     return overlay_figure(
         placed,
         layout.sheet([bands]),
@@ -160,7 +160,7 @@ def _rectangle_picture(study: Study, name: str, task: str, options: PictureOptio
     case = study.select(cases=[name]).cases[0]
     panel = overlay_picture(case, task, None, (), options)
     corners: np.ndarray = dominant_rectangle_outline(decode(case.truths[task].read()))
-    return replace(panel, lines={**panel.lines, "mask": [corners]})
+    return replace(panel, outlines={**panel.outlines, "mask": [corners]})
 
 
 def _corner_text(task: str, value: float, labels: Labels) -> str:

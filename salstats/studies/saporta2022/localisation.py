@@ -7,7 +7,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.plots.decrease import loss_order
+from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.figure import Figure
 from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import ItemResult
@@ -104,7 +104,7 @@ def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     inference = frames.inference
     rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
-    order = loss_order(read_estimates(rows), LABELS, "task", frames.main)
+    order = sorter_by_loss(read_estimates(rows), LABELS, "task", frames.main)
     tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main])
     note = (

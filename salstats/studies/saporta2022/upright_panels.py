@@ -8,7 +8,7 @@ import plotnine as p9
 
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_caption, with_interval
-from salstats.display.plots.decrease import loss_order
+from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.estimate_drawing import quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, legend_height_mm, method_labels
@@ -76,7 +76,7 @@ def plot_upright(
         title = with_interval(quantity_label(metric, "mean", labels), estimates)
         titles[metric] = f"{LETTERS[metric]}  {title}"
         metric_decrease = read_estimates(decrease[decrease["metric"] == metric])
-        order = loss_order(metric_decrease, labels, "task", method)
+        order = sorter_by_loss(metric_decrease, labels, "task", method)
         tasks = list(means.loc[means["metric"] == metric, "task"].unique())
         ordered = (*order([task for task in tasks if task not in SUMMARY_LABELS]), *SUMMARY_LABELS)
         tasks_of_metric[metric] = [task for task in ordered if task in tasks]

@@ -38,7 +38,7 @@ def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> s
     return " ".join(sentences)
 
 
-def axis_text(quantity: str, estimates: Estimates) -> str:
+def axis_title_text(quantity: str, estimates: Estimates) -> str:
     """Return the title of an axis of estimates: quantity, quantile of a quantile regression, interval."""
     families = [str(family) for family in estimates.distinct_values("family")]
     quantiles = [family for family in families if family.startswith("quantile")]

@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.plots.layout.axis_ticks import tick_texts
-from salstats.display.plots.layout.estimate_drawing import barred_rows, further_column
+from salstats.display.plots.layout.estimate_drawing import barred_rows, only_varying_column
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.theme import GUIDE
@@ -41,7 +41,7 @@ class CurveGroups:
     texts: dict[Any, str]
     labels: Labels
 
-    def labelled(self, frame: pd.DataFrame, *, own_panels: bool = False) -> pd.DataFrame:
+    def with_line_and_panel(self, frame: pd.DataFrame, *, own_panels: bool = False) -> pd.DataFrame:
         """Return rows with the text of their line, `method_label`, and the title of their panel, `panel`.
 
         With `own_panels` each line has a panel of its own.
@@ -72,7 +72,7 @@ def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> 
     further_columns = [column for column in columns if column != line_column]
     return CurveGroups(
         line_column=line_column,
-        panel_column=further_column(points, further_columns, line_column),
+        panel_column=only_varying_column(points, further_columns, line_column),
         texts=method_labels(labels, points.distinct_values(line_column) or [""], [HUMAN]),
         labels=labels,
     )
@@ -179,7 +179,7 @@ def lines_with_bands(
     return Lines(layers, scales, legend, has_bands)
 
 
-def diagonal() -> Any:
+def diagonal_layer() -> Any:
     """Return the line on which both rates are equal."""
     return p9.annotate("segment", x=0, y=0, xend=1, yend=1, color=GUIDE, size=0.4)
 

@@ -38,7 +38,7 @@ _SMALLER = "smaller is better"
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
 
-def further_column(estimates: Estimates, columns: Sequence[str], used_columns: str) -> str | None:
+def only_varying_column(estimates: Estimates, columns: Sequence[str], used_columns: str) -> str | None:
     """Return the column of `columns` that varies, whose values become panels, or None if none varies.
 
     `used_columns` are the columns that rows and marks show, as text for the message.
@@ -223,7 +223,9 @@ def prepared_drawing(
     elif "method" in estimates.keys:
         row_column = "method"
     further_groups = [column for column in groups if column != row_column]
-    facet_column = further_column(estimates, further_groups, used_columns=f"metric, method and {row_column}")
+    facet_column = only_varying_column(
+        estimates, further_groups, used_columns=f"metric, method and {row_column}"
+    )
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     check_drawable(estimates)

@@ -70,7 +70,7 @@ class FigureRows:
         centre_of = dict(zip(self.values, self.centres, strict=True))
         return np.array([centre_of[value] for value in values], dtype=float)
 
-    def are_on(self, page: Figure) -> np.ndarray:
+    def is_row_on_page(self, page: Figure) -> np.ndarray:
         """Return whether each row is on a page of the figure, whose vertical axis ends with its rows."""
         coordinates = page.coordinates
         if not isinstance(coordinates, p9.coord_cartesian) or coordinates.limits.y is None:

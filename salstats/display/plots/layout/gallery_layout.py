@@ -91,11 +91,11 @@ class GalleryLayout:
             stacks=stacks,
         )
 
-    def bands(self, row: str) -> list[Band]:
+    def bands_of_row(self, row: str) -> list[Band]:
         """Return the bands of pictures of a row, given by its key."""
         return [Band(row, columns) for columns in self.column_lines]
 
-    def pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
+    def stacks_of_pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
         """Return the stacks of bands of each page.
 
         `outside_mm` is the height of everything outside the pictures and their texts. A row is divided only
@@ -106,7 +106,7 @@ class GalleryLayout:
         blocks: list[list[Band]] = []
         heights: list[float] = []
         for row in self.rows:
-            bands = self.bands(row)
+            bands = self.bands_of_row(row)
             pictures = [picture for picture in placed if picture.row == row]
             row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
             band_height = row_height / len(bands)

@@ -160,17 +160,17 @@ def _even_pages(cuts: Sequence[float], n_pages: int) -> list[_RowRange]:
 def _page_copy(figure: Figure, content: _Page, *, has_titles: bool) -> Figure:
     """Return a copy of a figure whose frames have only the rows of one page."""
     page = deepcopy(figure)
-    page.data = _page_data(page.data, page.mapping, content, has_titles=has_titles)
+    page.data = _data_of_page(page.data, page.mapping, content, has_titles=has_titles)
     for number, layer in enumerate(page.layers):
         mapping = {**page.mapping, **layer.mapping}
         geom = layer.geom
-        geom.data = _page_data(geom.data, mapping, content, has_titles=has_titles)
+        geom.data = _data_of_page(geom.data, mapping, content, has_titles=has_titles)
         # a layer keeps the frame that its geom had when the layer was made
         page.layers[number] = geom.to_layer()
     return page
 
 
-def _page_data(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles: bool) -> Any:
+def _data_of_page(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles: bool) -> Any:
     """Return the rows of a layer's frame that belong to a page; data of a layer without a frame stay as is.
 
     `mapping` is from aesthetics to columns, and `has_titles` whether the figure has several panels.

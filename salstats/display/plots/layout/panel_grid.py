@@ -106,7 +106,7 @@ class Panels:
         labeller = cast(Any, title)
         return p9.facet_wrap(column, ncol=self.n_columns, labeller=labeller, scales=scales)
 
-    def figure_around(
+    def elements_around_panels(
         self,
         panels_height: float,
         *,
@@ -245,7 +245,7 @@ class PanelGrid(Panels):
         """
         panels_height = self.height(panel_height)
         return [
-            *self.figure_around(
+            *self.elements_around_panels(
                 EDGE_MM + panels_height + further_mm,
                 x=wrapped(x, chars_in(self.width - self.left_mm - 2), _AXIS_TITLE_LINES),
                 y=wrapped(y, chars_in(panels_height - BOTTOM_MM), _AXIS_TITLE_LINES),
@@ -323,7 +323,7 @@ def panel_grid(
         longest_title = max((text_width_mm(title, bold=True) for title in titles), default=0.0)
         title_width = min(longest_title / _TITLE_LINES, available_mm)
         n_fitting = min(n_fitting, max(int((available_mm + gap_mm) // (title_width + gap_mm)), 1))
-        n_columns = _even_columns(n, n_fitting)
+        n_columns = _n_even_columns(n, n_fitting)
         if n_together is not None and n_together < n:
             n_rows_together = math.ceil(n_together / n_fitting)
             n_columns_together = math.ceil(n_together / n_rows_together)
@@ -342,7 +342,7 @@ def panel_grid(
     )
 
 
-def _even_columns(n: int, n_fitting: int) -> int:
+def _n_even_columns(n: int, n_fitting: int) -> int:
     """Return the number of panels side by side that spreads `n` panels evenly over the rows.
 
     At most `n_fitting` panels fit side by side.

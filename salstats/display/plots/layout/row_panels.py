@@ -371,7 +371,7 @@ class RowPanels(Panels):
             panels_height += _TITLE_MM
         elements = [
             self._x_scale(log=log),
-            *self.figure_around(panels_height, x=x_title, y="", notes=notes, legend=legend),
+            *self.elements_around_panels(panels_height, x=x_title, y="", notes=notes, legend=legend),
             self._theme(x_title, legend),
         ]
         if self.rows.height > _TALL_MM:

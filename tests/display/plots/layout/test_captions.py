@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.captions import (
-    axis_text,
+    axis_title_text,
     distinct_values,
     effect_text,
     groups_without_value_note,
@@ -39,7 +39,7 @@ def test_values_of_a_column_are_distinct_and_not_missing():
 
 def test_the_axis_names_quantity_quantile_and_interval():
     one_quantile = read_estimates(estimates(family="quantile 0.9"))
-    assert axis_text("Coefficient", one_quantile) == "Coefficient, quantile 0.9 (95% CI)"
+    assert axis_title_text("Coefficient", one_quantile) == "Coefficient, quantile 0.9 (95% CI)"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
     drawn_rows,
-    further_column,
     margin_lines,
     no_effect_value,
+    only_varying_column,
     prepared_drawing,
     quantity_label,
     references_of,
@@ -24,11 +24,11 @@ from salstats.errors import ColumnError, SalstatsError
 
 def test_one_further_column_makes_panels_and_two_are_an_error():
     frame = pd.concat([estimates().assign(model=model, seed="1") for model in "ab"])
-    assert further_column(read_estimates(frame), ["model", "seed"], "task") == "model"
-    assert further_column(read_estimates(frame), ["seed"], "task") is None
+    assert only_varying_column(read_estimates(frame), ["model", "seed"], "task") == "model"
+    assert only_varying_column(read_estimates(frame), ["seed"], "task") is None
     both = pd.concat([frame, frame.assign(seed="2")])
     with raises(SalstatsError, column="seed"):
-        further_column(read_estimates(both), ["model", "seed"], "task")
+        only_varying_column(read_estimates(both), ["model", "seed"], "task")
 
 
 def test_a_figure_is_of_one_term_and_of_no_model():

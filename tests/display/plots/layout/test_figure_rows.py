@@ -38,9 +38,9 @@ def test_groups_of_rows_end_where_the_next_begins():
 def test_a_page_has_the_rows_between_the_ends_of_its_axis():
     rows = row_layout(list("abcd"), list("abcd"))
     page = Figure(pd.DataFrame({"x": [0.0], "y": [0.0]}), p9.aes("x", "y"))
-    assert rows.are_on(page).tolist() == [True] * 4
+    assert rows.is_row_on_page(page).tolist() == [True] * 4
     ends = (rows.lower_edges[2], rows.lower_edges[0])
-    assert rows.are_on(page + p9.coord_cartesian(ylim=ends)).tolist() == [False, True, True, False]
+    assert rows.is_row_on_page(page + p9.coord_cartesian(ylim=ends)).tolist() == [False, True, True, False]
 
 
 def test_every_second_row_is_striped_over_its_whole_height():

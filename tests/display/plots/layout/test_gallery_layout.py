@@ -34,7 +34,7 @@ def test_more_columns_than_fit_are_divided_over_lines_that_are_as_long_as_each_o
     assert layout.column_lines == (("c0", "c1"), ("c2", "c3"))
     # every line has its own titles
     assert layout.title_mm == 0.0
-    assert [band.columns for band in layout.bands("r0")] == list(layout.column_lines)
+    assert [band.columns for band in layout.bands_of_row("r0")] == list(layout.column_lines)
 
 
 def test_pictures_are_smaller_where_that_saves_pages_and_never_below_the_least():
