@@ -495,8 +495,11 @@ def undefined_replicates_sentence(estimates: Estimates) -> str:
     n_undefined = estimates.non_missing_numbers("n_undefined")
     if not len(n_undefined) or not n_undefined.max():
         return ""
-    replicates = replicates_text(estimates).replace(",", " of", 1) or " replicates"
-    return f"Up to {count_text(n_undefined.max())}{replicates} of an estimate were undefined."
+    replicates = "replicates"
+    n_replicates = estimates.only_value("n_replicates")
+    if n_replicates is not None:
+        replicates = f"of {counted(float(n_replicates), 'replicate')}"
+    return f"Up to {count_text(n_undefined.max())} {replicates} of an estimate were undefined."
 
 
 def metrics_without_scores_sentence(estimates: Estimates, labels: Labels) -> str:

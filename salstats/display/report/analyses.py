@@ -83,7 +83,7 @@ def ordered_metrics(scores: pd.DataFrame) -> list[str]:
     return Labels().order("metric", sorted(scores["metric"].astype(TEXT).unique()))
 
 
-def scores_of_compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+def scores_without_reference(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Return the scores of every method but the reference."""
     if settings.reference is None:
         return scores
@@ -132,10 +132,10 @@ class Analyses:
         **options: Any,
     ) -> None:
         """Run a public function on scores, which have a name in its call."""
-        call = self.call(function, scores_name, *arguments, **options)
+        call = self.call_code(function, scores_name, *arguments, **options)
         self.attempt(key, call, lambda: function(scores, *arguments, **options))
 
-    def call(
+    def call_code(
         self, function: Callable[..., object], scores_name: str, *arguments: object, **options: object
     ) -> str:
         """Return the call of a public function on the scores of the user."""
@@ -210,13 +210,15 @@ def run_analyses(
     by = [column for column in DEFAULT_BY if column in scores.columns]
     analyses.run("means", ss.summarize, scores, by=by, **options | {"interval": interval_of_means})
     contrast_options = options | {"test": settings.test}
-    _run_best(analyses, scores, settings, contrast_options)
+    _run_differences_from_best_method(analyses, scores, settings, contrast_options)
     if reference is not None:
-        _run_contrasts(analyses, scores, settings, {"reference": reference, **contrast_options})
+        _run_contrasts_with_reference(
+            analyses, scores, settings, {"reference": reference, **contrast_options}
+        )
     _run_agreement(analyses, scores, settings)
     _run_patients(analyses, scores, settings)
     if "prob" in scores.columns:
-        _run_confidence(analyses, scores, settings)
+        _run_model_confidence(analyses, scores, settings)
     if settings.covariates:
         _run_covariates(analyses, scores, settings)
     return analyses
@@ -227,7 +229,9 @@ def _contrast_groups(scores: pd.DataFrame) -> list[str]:
     return [column for column in ("metric", "task") if column in scores.columns]
 
 
-def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> None:
+def _run_differences_from_best_method(
+    analyses: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any]
+) -> None:
     """Compare every method with the one that has the best first mean, where there are several.
 
     Bonferroni's procedure over these comparisons allows for the choice of that method by the same scores.
@@ -239,7 +243,7 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
         return
     metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
-    compared = scores_of_compared_methods(scores, settings)
+    compared = scores_without_reference(scores, settings)
     options = {"by": _contrast_groups(scores), "reference": best_method, **options}
     averages_tasks = options["average"] is not None
 
@@ -252,18 +256,18 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
             frame = ss.adjust(frame, procedure="bonferroni")
         return frame
 
-    name = _compared_scores_name(settings)
+    name = _name_of_scores_without_reference(settings)
     rows = f"{name}[{name}['metric'] == {metric!r}]"
     last_line = "differences"
     if averages_tasks:
         last_line = "differences[differences['task'] == 'Average']"
     if settings.test != _NO_TEST:
         last_line = call_text(ss.adjust, last_line, procedure="bonferroni")
-    call = f"differences = {analyses.call(ss.difference, rows, **options)}\n{last_line}"
+    call = f"differences = {analyses.call_code(ss.difference, rows, **options)}\n{last_line}"
     analyses.attempt("best", call, differences)
 
 
-def _run_contrasts(
+def _run_contrasts_with_reference(
     analyses: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any]
 ) -> None:
     """Compare every method with the reference: differences, and decreases in percent of the reference.
@@ -276,7 +280,7 @@ def _run_contrasts(
     if settings.test == _NO_TEST:
         adjust = "none"
     analyses.run("difference", ss.difference, scores, by=by, **options, adjust=adjust, margin=settings.margin)
-    metrics = _metrics_with_decreases(scores)
+    metrics = _metrics_with_percentage_decreases(scores)
     ratio_scores = scores[scores["metric"].isin(metrics)]
     if not len(ratio_scores) or "difference" not in analyses.frames:
         return
@@ -287,7 +291,7 @@ def _run_contrasts(
     if len(ratio_scores) < len(scores):
         scores_name = f"scores[scores['metric'].isin({metrics})]"
     difference = analyses.frames["difference"]
-    decrease_call = analyses.call(ss.percent_decrease, scores_name, by=by, **options)
+    decrease_call = analyses.call_code(ss.percent_decrease, scores_name, by=by, **options)
     difference_call = assignment("difference", analyses.calls["difference"])
     analyses.attempt(
         "decrease",
@@ -296,7 +300,7 @@ def _run_contrasts(
     )
 
 
-def _metrics_with_decreases(scores: pd.DataFrame) -> list[str]:
+def _metrics_with_percentage_decreases(scores: pd.DataFrame) -> list[str]:
     """Return the metrics that have percentage decreases: a true zero, and no score below it."""
     lowest = lowest_scores(scores)
     metrics = []
@@ -377,7 +381,7 @@ def _run_patients(analyses: Analyses, scores: pd.DataFrame, settings: Settings) 
         analyses.run("patients", ss.describe_patients, scores, covariates, unit=settings.unit)
 
 
-def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Relate scores to the model's confidence, and the confidence to the truth."""
     tasks = [column for column in ("task",) if column in scores.columns]
     level = settings.level
@@ -392,8 +396,8 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
                 ("calibration_curve", ss.calibration_curve),
             ):
                 analyses.run(key, function, scores, "prob", "label", **of_predictions)
-    compared = scores_of_compared_methods(scores, settings)
-    compared_name = _compared_scores_name(settings)
+    compared = scores_without_reference(scores, settings)
+    compared_name = _name_of_scores_without_reference(settings)
     metrics = ordered_metrics(compared)
     by = ["method", *tasks]
     options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
@@ -402,7 +406,7 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         frames = [ss.correlate(compared, metric, "prob", **options) for metric in metrics]
         return ss.adjust(pd.concat(frames, ignore_index=True), procedure=settings.adjust)
 
-    calls = [analyses.call(ss.correlate, compared_name, metric, "prob", **options) for metric in metrics]
+    calls = [analyses.call_code(ss.correlate, compared_name, metric, "prob", **options) for metric in metrics]
     analyses.attempt(
         "correlation",
         f"correlations = {_concat_code(calls)}\n"
@@ -446,7 +450,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     def slopes() -> pd.DataFrame:
         # the range of a covariate is over the cases that are compared
         normalized = ss.normalize(scored, covariates)
-        terms = ss.regress(scores_of_compared_methods(normalized, settings), formulas, **options)
+        terms = ss.regress(scores_without_reference(normalized, settings), formulas, **options)
         if reference is not None:
             gaps = ss.regress(normalized, formulas, reference=reference, **options)
             terms = pd.concat([terms, gaps], ignore_index=True)[list(gaps.columns)]
@@ -456,9 +460,9 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     rows = "normalized"
     if reference is not None:
         rows = f"normalized[normalized['method'] != {reference!r}]"
-    calls = [analyses.call(ss.regress, f"{rows}, formulas", **options)]
+    calls = [analyses.call_code(ss.regress, f"{rows}, formulas", **options)]
     if reference is not None:
-        calls.append(analyses.call(ss.regress, "normalized, formulas", reference=reference, **options))
+        calls.append(analyses.call_code(ss.regress, "normalized, formulas", reference=reference, **options))
     lines = [
         f"formulas = {formulas}",
         f"normalized = {call_text(ss.normalize, SCORED, covariates)}",
@@ -475,7 +479,7 @@ def _concat_code(calls: list[str]) -> str:
     return f"pd.concat([\n{lines}], ignore_index=True)"
 
 
-def _compared_scores_name(settings: Settings) -> str:
+def _name_of_scores_without_reference(settings: Settings) -> str:
     """Return the name in calls of the scores of every method but the reference."""
     if settings.reference is None:
         return "scores"

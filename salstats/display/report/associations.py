@@ -9,7 +9,7 @@ from salstats.display.report.wording import (
     MAX_WRITTEN,
     Wording,
     name_list,
-    named_values,
+    named_values_text,
     used_procedure,
 )
 from salstats.display.text.format import counted
@@ -24,7 +24,7 @@ _CHANCE = 0.5
 
 def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
-    for rows in (slopes.subset(~is_gap_slope(slopes)), slopes.subset(is_gap_slope(slopes))):
+    for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
         yield from _slope_count_sentences(rows, wording)
     if wording.is_significant(slopes).any():
         condition = ""
@@ -41,7 +41,7 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
         yield f"{counted(n_untested, 'slope')} could not be tested."
 
 
-def is_gap_slope(slopes: Estimates) -> np.ndarray:
+def is_slope_of_gap_model(slopes: Estimates) -> np.ndarray:
     """Return, for each row, whether it is a slope of the gap to a reference; slopes of scores have none."""
     if "reference" not in slopes.frame.columns:
         return np.zeros(len(slopes), dtype=bool)
@@ -65,7 +65,7 @@ def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]
     if not n_tested:
         return
     outcome = "scores"
-    if is_gap_slope(slopes).any():
+    if is_slope_of_gap_model(slopes).any():
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
     n_significant = int(wording.is_significant(slopes).sum())
     family = ""
@@ -96,7 +96,7 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     has_tasks = len(correlations.distinct_values("task")) > 1
     names = _method_and_task_names(defined, wording, has_tasks=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
-    values = named_values(texts, names, defined.numbers("estimate"), "correlations")
+    values = named_values_text(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_WRITTEN:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
@@ -104,7 +104,7 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
         if 0 < len(significant_rows) <= MAX_WRITTEN:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]
-            sentence += f": {named_values(significant_texts, significant_names, [])}"
+            sentence += f": {named_values_text(significant_texts, significant_names, [])}"
     n_undefined = len(correlations) - len(defined)
     if n_undefined:
         sentence += f"; {counted(n_undefined, 'correlation')} could not be computed"
@@ -133,7 +133,9 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
         return
     defined = areas.subset(is_defined)
     texts = wording.estimate_texts(defined, _DECIMALS, p_values=False)
-    values = named_values(texts, tasks[is_defined], defined.numbers("estimate"), "tasks", preposition="in")
+    values = named_values_text(
+        texts, tasks[is_defined], defined.numbers("estimate"), "tasks", preposition="in"
+    )
     yield f"{subject} was {values}."
     if not is_defined.all():
         undefined_tasks = name_list(list(tasks[~is_defined]), "tasks")

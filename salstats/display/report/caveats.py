@@ -39,13 +39,13 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
         if estimates.distinct_values("verdict"):
             consequence = "; no verdict is given there"
         yield (
-            f"{_intervals_of(has_many_undefined)} leave out more than 1% of the replicates, as these were "
-            f"undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
+            f"{_n_intervals_text(has_many_undefined)} leave out more than 1% of the replicates, as these "
+            f"were undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
         )
     is_beyond = is_beyond_range(estimates.frame)
     if is_beyond.any():
         yield (
-            f"{_intervals_of(is_beyond)} hold impossible values, as this kind of interval does not "
+            f"{_n_intervals_text(is_beyond)} hold impossible values, as this kind of interval does not "
             "know the range of the scores."
         )
     has_no_width = estimates.has_estimate_and_both_limits & (
@@ -53,8 +53,8 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
     )
     if has_no_width.any():
         yield (
-            f"{_intervals_of(has_no_width)} have width 0, since nothing varies between the replicates; that "
-            "is no certainty."
+            f"{_n_intervals_text(has_no_width)} have width 0, since nothing varies between the replicates; "
+            "that is no certainty."
         )
     for caution, rows in rows_by_caution(estimates.frame).items():
         yield f"{counted(rows.sum(), 'estimate')}: {caution.note}"
@@ -92,9 +92,9 @@ def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording:
     hides_few = estimates.is_over_tasks & estimates.has_estimate_and_both_limits & ~rests_on_few
     if hides_few.any():
         consequence += ", also of averages that include them"
-    return f"{_intervals_of(rests_on_few)} rest on only {n_units}; {consequence}."
+    return f"{_n_intervals_text(rests_on_few)} rest on only {n_units}; {consequence}."
 
 
-def _intervals_of(rows: np.ndarray) -> str:
-    """Begin a sentence on the intervals of some rows."""
-    return f"Intervals of {counted(rows.sum(), 'estimate')}"
+def _n_intervals_text(row_mask: np.ndarray) -> str:
+    """Return how a sentence on the intervals of some rows begins: "Intervals of 3 estimates"."""
+    return f"Intervals of {counted(row_mask.sum(), 'estimate')}"

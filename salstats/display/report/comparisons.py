@@ -10,10 +10,10 @@ from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
 from salstats.display.report.wording import (
     MAX_WRITTEN,
     Wording,
-    decimals,
+    decimals_of_values,
     family_of_tests_text,
     name_list,
-    named_values,
+    named_values_text,
     used_procedure,
     verdict_word,
 )
@@ -176,7 +176,7 @@ def _contrast_sizes_clause(
     term = str(contrasts.frame["term"].iloc[0])
     noun = TERMS[term].noun
     nouns = TERMS[term].nouns
-    digits = decimals(contrasts.numbers("estimate"))
+    digits = decimals_of_values(contrasts.numbers("estimate"))
     is_increase = np.zeros(len(rows), dtype=bool)
     if term == "percent_decrease":
         digits = _DECIMALS_OF_PERCENT
@@ -193,11 +193,13 @@ def _contrast_sizes_clause(
         sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
         nouns_of_rows = np.where(is_increase, _INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
-        sizes_text = named_values(texts, value_names, rows.numbers("estimate"))
+        sizes_text = named_values_text(texts, value_names, rows.numbers("estimate"))
         if len(value_names) > MAX_WRITTEN:
             return f", with changes {sizes_text}"
         return f", with {sizes_text}"
-    sizes_text = named_values(wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate"))
+    sizes_text = named_values_text(
+        wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate")
+    )
     if len(value_names) > MAX_WRITTEN:
         return f", with {nouns} {sizes_text}"
     return f", with a {noun} of {sizes_text}"
@@ -222,7 +224,8 @@ def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
 
 def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     """Return the rule by which a difference is taken as shown."""
-    rule = f"A difference is taken as shown where the {wording.level}% confidence interval excludes 0"
+    interval = f"{wording.level_text_without_sign}% confidence interval"
+    rule = f"A difference is taken as shown where the {interval} excludes 0"
     if used_procedure(contrasts) is None:
         return f"{rule}; nothing is adjusted for multiple tests."
     p_name = wording.p_name(contrasts)

@@ -9,7 +9,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.coded_text import TEXT
-from salstats.display.report.analyses import Analyses, ordered_metrics, scores_of_compared_methods
+from salstats.display.report.analyses import Analyses, ordered_metrics, scores_without_reference
 from salstats.display.report.calls import assignment, call_text
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
@@ -42,9 +42,9 @@ class Contents:
     examples: Examples | None = None
 
     @cached_property
-    def compared_scores(self) -> pd.DataFrame:
+    def scores_without_reference(self) -> pd.DataFrame:
         """Scores of every method but the reference."""
-        return scores_of_compared_methods(self.scores, self.wording.settings)
+        return scores_without_reference(self.scores, self.wording.settings)
 
     @cached_property
     def ranked_means(self) -> pd.DataFrame:
@@ -76,7 +76,9 @@ class Contents:
     @cached_property
     def first_method(self) -> str:
         """First compared method, by which cases are picked."""
-        return str(self.wording.labels.order("method", self.compared_scores["method"].astype(TEXT))[0])
+        return str(
+            self.wording.labels.order("method", self.scores_without_reference["method"].astype(TEXT))[0]
+        )
 
     @cached_property
     def style_options(self) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def _descriptions(contents: Contents) -> FrameWithCall:
     unit = contents.wording.settings.unit
     return FrameWithCall(
         ss.describe(contents.scores, unit=unit),
-        contents.analyses.call(ss.describe, "scores", unit=unit),
+        contents.analyses.call_code(ss.describe, "scores", unit=unit),
     )
 
 
@@ -231,7 +233,7 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
     call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=contents.first_method, by="metric")
     return FrameWithCall(
         contents.examples.picked_cases(
-            contents.compared_scores, contents.first_method, contents.first_metric
+            contents.scores_without_reference, contents.first_method, contents.first_metric
         ),
         f"{call}  # here only of cases with a map",
     )
@@ -269,7 +271,7 @@ def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _ranking_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _ranking_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the means of methods, the best on top."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"sort": "estimate"}
@@ -278,33 +280,38 @@ def _ranking_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _contrasts_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _forest_plot_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws contrasts over tasks, with P values where there are any."""
     is_tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
     return partial(ss.plot_forest, contrasts, p_values=is_tested, width=_FOREST_MM, **contents.style_options)
 
 
-def _contrasts_by_task_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _decrease_plot_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws contrasts in single tasks, a panel for each metric."""
     n_columns = min(contrasts["metric"].nunique(), 2)
     return partial(ss.plot_decrease, contrasts, n_columns=n_columns, **contents.style_options)
 
 
-def _scores_call(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _box_plot_call(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the scores behind their descriptions."""
     wording = contents.wording
     return partial(ss.plot_box, contents.scores, reference=wording.settings.reference, labels=wording.labels)
 
 
-def _confidence_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _confidence_scatter_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws scores on the first metric against the model's confidence, with lines."""
     labels = contents.wording.labels
     return partial(
-        ss.plot_scatter, contents.compared_scores, "prob", contents.first_metric, fit=lines, labels=labels
+        ss.plot_scatter,
+        contents.scores_without_reference,
+        "prob",
+        contents.first_metric,
+        fit=lines,
+        labels=labels,
     )
 
 
-def _calibration_call(curves: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _calibration_plot_call(curves: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws calibration curves with their intercepts and slopes."""
     numbers = contents.analyses.frames.get("calibration")
     return partial(ss.plot_calibration, curves, calibration=numbers, labels=contents.wording.labels)
@@ -325,7 +332,7 @@ def _mean_table_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     return partial(ss.table_estimates, means, **options, **contents.style_options)
 
 
-def _examples_call(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _example_maps_call(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the maps of picked cases."""
     assert contents.examples is not None
     return partial(contents.examples.figure, picks, contents.scores, contents.wording.labels)
@@ -360,7 +367,7 @@ SECTION_PLANS = (
         "summary", "Summary", (),
         (
             FigurePlan(
-                "ranking", "Mean {metric} by method{over_tasks}", _ranking_call, _ranked_means,
+                "ranking", "Mean {metric} by method{over_tasks}", _ranking_plot_call, _ranked_means,
                 alt=f"Mean {{metric}} of each method with its interval, the best on top; {_FILES_NOTE}",
             ),
         ),
@@ -369,12 +376,12 @@ SECTION_PLANS = (
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             FigurePlan(
-                "contrasts", "{contrast} from {reference}{over_tasks}", _contrasts_call, _main_contrasts,
+                "contrasts", "{contrast} from {reference}{over_tasks}", _forest_plot_call, _main_contrasts,
                 alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "contrasts_by_task", "{contrast} from {reference} by task",
-                _contrasts_by_task_call, _contrasts_by_task,
+                _decrease_plot_call, _contrasts_by_task,
                 alt=f"{{contrast}} of each method from {{reference}} with intervals; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
@@ -397,7 +404,7 @@ SECTION_PLANS = (
             ),
             FigurePlan(
                 "scores", "Distribution of {metrics} over cases",
-                _scores_call, _descriptions,
+                _box_plot_call, _descriptions,
                 alt=f"Box plots of scores by method; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
@@ -447,7 +454,8 @@ SECTION_PLANS = (
                 _call_with_labels_and_style(ss.table_estimates), "auroc",
             ),
             FigurePlan(
-                "calibration_curve", "Calibration of the classifier", _calibration_call, "calibration_curve",
+                "calibration_curve", "Calibration of the classifier",
+                _calibration_plot_call, "calibration_curve",
                 alt=f"Observed rates of the finding against predicted ones; {_FILES_NOTE}",
             ),
             TablePlan(
@@ -456,7 +464,7 @@ SECTION_PLANS = (
             ),
             FigurePlan(
                 "confidence", "Scatter plots of {metric} against {prob}",
-                _confidence_call, "confidence",
+                _confidence_scatter_call, "confidence",
                 caption="Linear models with standard errors clustered by {unit} (CR2).",
                 alt="Scatter plots of {metric} against {prob} with fitted lines.",
             ),
@@ -470,7 +478,7 @@ SECTION_PLANS = (
         "examples", "Examples", (),
         (
             FigurePlan(
-                "examples", "Cases picked by the {metric} of {method}", _examples_call, _picked_cases,
+                "examples", "Cases picked by the {metric} of {method}", _example_maps_call, _picked_cases,
                 caption="The worst, the median and the best {metric} of {method} among the cases at hand.",
                 alt="Saliency maps over their images, with the outline of the truth and the score.",
             ),

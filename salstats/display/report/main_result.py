@@ -7,10 +7,10 @@ import numpy as np
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.associations import is_gap_slope, outcome_metric_of_rows
+from salstats.display.report.associations import is_slope_of_gap_model, outcome_metric_of_rows
 from salstats.display.report.comparisons import contrast_states
 from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
-from salstats.display.report.wording import Wording, decimals, decimals_of_limits, name_list
+from salstats.display.report.wording import Wording, decimals_of_limits, decimals_of_values, name_list
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
 
@@ -42,7 +42,7 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     best_method = str(ranking.frame["method"].iloc[0])
     associations = _slopes_sentence(metric, frames, wording)
     if "correlation" in frames:
-        associations += _confidence_sentence(metric, frames.estimates("correlation"), wording)
+        associations += _model_confidence_sentence(metric, frames.estimates("correlation"), wording)
     return (
         _best_method_sentence(ranked, ranking, frames, wording),
         _gap_to_reference_sentence(best_method, metric, frames, wording),
@@ -60,7 +60,7 @@ def _best_method_sentence(
     metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
     reference = wording.settings.reference
-    digits = decimals(ranked.numbers("estimate"))
+    digits = decimals_of_values(ranked.numbers("estimate"))
     over_tasks = ""
     if frames.estimates("means").is_over_tasks.any():
         over_tasks = " averaged over tasks"
@@ -256,12 +256,12 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
         return untested
     all_slopes = frames.estimates("regression")
     is_of_metric = np.array([outcome == metric for outcome in outcome_metric_of_rows(all_slopes)], dtype=bool)
-    slopes = all_slopes.subset(is_of_metric & ~is_gap_slope(all_slopes))
+    slopes = all_slopes.subset(is_of_metric & ~is_slope_of_gap_model(all_slopes))
     if np.isnan(slopes.reported_p_values).all():
         return untested
     n_methods = slopes.frame["term"].value_counts()
     clauses = []
-    for verb, is_significant in _significant_directions(slopes, wording).items():
+    for verb, is_significant in _significant_row_masks_by_verb(slopes, wording).items():
         n_significant = slopes.frame.loc[is_significant, "term"].value_counts()
         phrases = []
         for covariate in covariates:
@@ -282,14 +282,14 @@ def _share_of_methods(n_significant: int, n_methods: int) -> str:
     return f" ({n_significant} of {counted(n_methods, 'method')})"
 
 
-def _significant_directions(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
+def _significant_row_masks_by_verb(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
     """Find rows with a low P value: under "rose" those with an estimate above 0, under "fell" below 0."""
     is_significant = wording.is_significant(associations)
     estimate = associations.numbers("estimate")
     return {"rose": is_significant & (estimate > 0), "fell": is_significant & (estimate < 0)}
 
 
-def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
+def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
     """Say in how many groups scores were shown to rise or fall with the model's confidence.
 
     The sentence follows another one; it is "" where nothing was tested.
@@ -300,7 +300,7 @@ def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Word
     # the sentence before this one may be of the scores, so the metric is named again
     start = f" With {wording.column(str(correlations.frame['y'].iloc[0]))}, {wording.metric(metric)}"
     n_significant = {}
-    for verb, is_significant in _significant_directions(correlations, wording).items():
+    for verb, is_significant in _significant_row_masks_by_verb(correlations, wording).items():
         if is_significant.any():
             n_significant[verb] = int(is_significant.sum())
     if len(correlations) == 1:

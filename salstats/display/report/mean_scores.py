@@ -7,7 +7,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import caveat_sentences
-from salstats.display.report.wording import Wording, decimals, name_list, named_values
+from salstats.display.report.wording import Wording, decimals_of_values, name_list, named_values_text
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.errors import SalstatsWarning
 from salstats.stats.missing_bounds import missing_bounds
@@ -35,7 +35,7 @@ def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str
         loss = estimate - rows.numbers("bound_low")
         gain = rows.numbers("bound_high") - estimate
         if (loss > 0).any() or (gain > 0).any():
-            digits = decimals(estimate)
+            digits = decimals_of_values(estimate)
             largest_loss = fixed_text(np.nanmax(loss), digits)
             largest_gain = fixed_text(np.nanmax(gain), digits)
             changes.append(
@@ -60,8 +60,8 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
     if has_averages:
         over_tasks = f" averaged over {counted(len(task_means.distinct_values('task')), 'task')}"
     defined = rows.subset(rows.has_estimate)
-    text = named_values(
-        wording.estimate_texts(defined, decimals(means.numbers("estimate")), p_values=False),
+    text = named_values_text(
+        wording.estimate_texts(defined, decimals_of_values(means.numbers("estimate")), p_values=False),
         [wording.method(method) for method in defined.frame["method"]],
         defined.numbers("estimate"),
         "methods",

@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import (
     has_task_term,
-    is_gap_slope,
+    is_slope_of_gap_model,
     outcome_metric_of_rows,
     target_phrase,
 )
@@ -112,7 +112,7 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
     if unit == "case":
         unit_role += ", and cases were taken as independent of each other"
     return {
-        "level": wording.level,
+        "level": wording.level_text_without_sign,
         "seed": str(wording.settings.seed),
         "unit": wording.unit,
         "units": wording.units,
@@ -213,8 +213,8 @@ def _range_text(metric: Metric) -> str:
 
 def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     """Fill the slots on the slice of the scores, on how maps became masks, and on readers and seeds."""
-    slices = _distinct_texts(scores, "slice")
-    thresholds = _threshold_texts(_distinct_texts(scores, "threshold"))
+    slices = _sorted_distinct_texts(scores, "slice")
+    thresholds = _threshold_texts(_sorted_distinct_texts(scores, "threshold"))
     repeated_rows = []
     for column in ("reader", "seed"):
         if has_several_values(scores, column):
@@ -226,8 +226,8 @@ def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     slots: Slots = {
         "truth_only": _condition_slot(slices == ["true-positive"] and has_predictions),
         "thresholds": joined(thresholds) or None,
-        "cutoff": _condition_slot(_distinct_texts(scores, "cutoff")),
-        "smooth": _condition_slot(_distinct_texts(scores, "smooth")),
+        "cutoff": _condition_slot(_sorted_distinct_texts(scores, "cutoff")),
+        "smooth": _condition_slot(_sorted_distinct_texts(scores, "smooth")),
         "repeated_rows": " ".join(repeated_rows) or None,
     }
     if len(slices) == 1:
@@ -236,7 +236,7 @@ def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     return slots
 
 
-def _distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
+def _sorted_distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
     """Return the sorted values of a column as text, none where there is no such column."""
     if column not in scores.columns:
         return []
@@ -356,7 +356,9 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
         record = interval_by_name(interval)
         assert record is not None
         source = record.note.format(unit=wording.unit)
-        sentences.append(f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}.")
+        sentences.append(
+            f"The {wording.level_text_without_sign}% confidence intervals of {joined(nouns)} were {source}."
+        )
     return sentences
 
 
@@ -462,7 +464,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on models of scores, and of gaps to the reference, on covariates."""
     slopes = frames.estimates("regression")
     covariates = slopes.distinct_values("term")
-    has_gaps = bool(is_gap_slope(slopes).any())
+    has_gaps = bool(is_slope_of_gap_model(slopes).any())
     reference = wording.settings.reference
     earlier = [frames.estimates("difference")] if "difference" in frames else []
     plural_noun = "slopes of scores and gaps" if has_gaps else "slopes"

@@ -122,7 +122,7 @@ def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], cont
 def _variable_name_by_id(contents: Contents) -> dict[int, str]:
     """Return the names of frames and labels in calls, by their identity."""
     names = {id(frame): key for key, frame in contents.analyses.frames.items()}
-    names[id(contents.compared_scores)] = COMPARED
+    names[id(contents.scores_without_reference)] = COMPARED
     # without a reference these are the same frame
     names[id(contents.scores)] = "scores"
     names[id(contents.wording.labels)] = LABELS

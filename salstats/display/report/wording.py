@@ -74,7 +74,7 @@ class Wording:
         return plural(self.unit)
 
     @property
-    def level(self) -> str:
+    def level_text_without_sign(self) -> str:
         """Confidence level in percent, without its sign."""
         return level_text_without_sign(self.settings.level)
 
@@ -157,7 +157,7 @@ class Wording:
     ) -> list[str]:
         """Return each row's estimate as in running text, its P value named for what it is."""
         if digits is None:
-            digits = decimals(estimates.numbers("estimate"))
+            digits = decimals_of_values(estimates.numbers("estimate"))
         return inline_row_texts(
             estimates.frame,
             decimals_of_limits(estimates, digits),
@@ -217,7 +217,7 @@ def verdict_word(metric: str, verdict: str) -> str:
     return "better" if is_better else "worse"
 
 
-def decimals(values: Iterable[float]) -> int:
+def decimals_of_values(values: Iterable[float]) -> int:
     """Return the decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
     largest = max((abs(float(value)) for value in values if math.isfinite(value)), default=0.0)
     if largest >= 100:
@@ -247,7 +247,7 @@ def decimals_of_limits(estimates: Estimates, digits: int) -> int:
     return max(digits, min(first_decimal, digits + _MAX_EXTRA_DECIMALS))
 
 
-def named_values(
+def named_values_text(
     texts: Sequence[str],
     names: Sequence[str],
     values: Iterable[float],

@@ -7,7 +7,13 @@ import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.wording import LabelSpelling, Wording, decimals, label_in_sentence, verdict_word
+from salstats.display.report.wording import (
+    LabelSpelling,
+    Wording,
+    decimals_of_values,
+    label_in_sentence,
+    verdict_word,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, Level, Message, Setting
 from salstats.metrics.registry import METRICS
@@ -62,7 +68,7 @@ def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, 
     [([0.3, 0.9], 3), ([51.9, 2.0], 2), ([512.0], 1), ([0.0004], 6), ([0.0], 3), ([float("nan")], 3)],
 )
 def test_decimals_follow_the_size_of_the_numbers(values, digits):
-    assert decimals(values) == digits
+    assert decimals_of_values(values) == digits
 
 
 def test_each_p_value_says_what_it_is():
