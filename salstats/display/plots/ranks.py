@@ -8,6 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice, check_columns, check_frame
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, pooled_tasks_sentence, texts_with_their_rows
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
@@ -149,9 +150,10 @@ def plot_ranks(
     margin = max(0.5, (n_ranks - 1) / (2 * max(n_blobs - 1, 1)))
     blob_layers: list[Any] = []
     legend_height_mm = 0.0
+    shares: pd.DataFrame | None = None
     if frequencies is not None:
         legend_height_mm = _LEGEND_MM
-        shares = _shares_with_positions(frequencies, groups, y_of_method)
+        shares = _shares_with_positions(frequencies, frame, groups, y_of_method)
         shares["panel"] = group_titles(shares, names, groups)
         blob_layers = [
             p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
@@ -168,7 +170,7 @@ def plot_ranks(
         pooled_tasks_sentence(estimates),
         _scheme_note(estimates),
         "Marks: rank without resampling.",
-        _blobs_note(frame, frequencies),
+        _blobs_note(frame, shares),
         _lines_note(estimates),
         count_sentence(estimates),
         caution_note(data),
@@ -381,9 +383,12 @@ def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
 def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels) -> list[Any]:
     """Return compared methods in the order of the labels, else by rank, or else by their share of wins.
 
-    `frame` has a row for each ordered pair of methods; `better` is whether the first wins.
+    `frame` has a row for each ordered pair of methods; `better` is whether the first wins. Methods that are
+    second in all of their pairs have no share and are last.
     """
     win_shares = frame.groupby("method", observed=True)["better"].mean()
+    second_methods = [method for method in frame["reference"].unique() if method not in win_shares.index]
+    win_shares = win_shares.reindex([*win_shares.index, *second_methods])
     ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
     if ranks is not None:
         ranking = ranks.frame
@@ -414,14 +419,29 @@ def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowName
 
 
 def _shares_with_positions(
-    frequencies: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
+    frequencies: pd.DataFrame, ranks: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
 ) -> pd.DataFrame:
-    """Return the rows of frequencies with the position `y` of their method.
+    """Return the rows of frequencies that are of a group of ranks, with the position `y` of their method.
 
-    `groups` are the grouping columns that they need.
+    `groups` are the grouping columns of the ranks. Raises if there are none, or several of one method and
+    rank.
     """
     shares = check_frame(frequencies, "frequencies")
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
+    if groups:
+        drawn_groups = pd.MultiIndex.from_frame(ranks[groups].astype(TEXT))
+        is_drawn = pd.MultiIndex.from_frame(shares[groups].astype(TEXT)).isin(drawn_groups)
+        shares = shares[is_drawn]
+    is_repeated = shares.duplicated([*groups, "method", "rank"])
+    if shares.empty or is_repeated.any():
+        problem = "no row of a group of ranks"
+        if is_repeated.any():
+            problem = "several rows of one method and rank"
+        raise SalstatsError(
+            f"frequencies has {problem}",
+            hint="make both frames of the same scores, with the same groups",
+            option="frequencies",
+        )
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
         raise SalstatsError(
@@ -447,12 +467,12 @@ def _lines_note(ranks: Estimates) -> str:
     return f"Lines: where the rank lies in {percent} of {replicates}."
 
 
-def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
+def _blobs_note(ranks: pd.DataFrame, shares: pd.DataFrame | None) -> str:
     """Sentences on blobs, and on marks between two ranks, as far as there are such."""
     drawn_ranks = ranks["estimate"]
     notes = []
-    if frequencies is not None:
-        drawn_ranks = pd.concat([drawn_ranks, frequencies["rank"]])
+    if shares is not None:
+        drawn_ranks = pd.concat([drawn_ranks, shares["rank"]])
         notes.append("Blobs: share of replicates with that rank.")
     if (drawn_ranks % 1).any():
         notes.append("Between two ranks: methods that tie share their mean.")

@@ -81,6 +81,16 @@ def test_blobs_are_the_shares(ranks, scores):
     np.testing.assert_array_equal(blobs._data["share"], shares["share"])
 
 
+def test_blobs_of_metrics_without_ranks_are_not_drawn(ranks, scores):
+    shares = ss.rank_frequencies(scores, n_replicates=50)
+    own = ranks[ranks["metric"] == "iou"]
+    blobs = layers(ss.plot_ranks(own, frequencies=shares), "geom_point")[0]
+    assert set(blobs._data["metric"]) == {"iou"}
+    for other in (shares[shares["metric"] != "iou"], pd.concat([shares, shares])):
+        with raises(SalstatsError, option="frequencies"):
+            ss.plot_ranks(own, frequencies=other)
+
+
 def test_notes_say_what_ranks_and_lines_are(ranks, scores):
     said = caption(ss.plot_ranks(ranks))
     assert "Ranked by mean score." in said
@@ -109,6 +119,13 @@ def test_methods_of_the_map_stand_by_their_ranks(significance, ranks):
     own = significance[significance["metric"] == "assd"]
     figure = ss.plot_significance(own, ranks=ranks[ranks["metric"] == "assd"])
     assert [*shown(figure, "x").values()] == ["Integrated Gradients", "CAM", "RISE", "LRP"]
+
+
+def test_a_method_that_is_only_compared_with_has_its_column(significance):
+    own = significance[(significance["metric"] == "iou") & (significance["method"] != "lrp")]
+    figure = ss.plot_significance(own)
+    assert figure.data["across"].notna().all()
+    assert list(shown(figure, "x").values())[-1] == "LRP"
 
 
 def test_the_map_says_its_level_and_procedure(significance):
