@@ -37,8 +37,8 @@ def reproduce(
 
     Parameters
     ----------
-    key : {"lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022"}
-        The study; `salstats reproduce list` names the papers.
+    key : str
+        Name of the study, such as "saporta2022"; `salstats reproduce list` names all with their papers.
     scores : path, DataFrame, or a list of these, optional
         Existing scores: scores frames, or files of them (CSV, TSV, Parquet, XLSX) in the columns of this
         package or of the study's release.

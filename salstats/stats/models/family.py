@@ -33,7 +33,7 @@ MeanFunction = Callable[[np.ndarray], MeanDerivatives]
 class Link:
     """Link function, by its inverse: the mean of the outcome as a function of the linear predictor."""
 
-    #: `identity` or `logit`.
+    #: Its name, such as `identity` or `logit`.
     name: str
     #: The mean at values of the linear predictor (the inverse link).
     mean: Callable[[np.ndarray], np.ndarray]

@@ -8,6 +8,8 @@ from salstats.errors import ValueRangeError
 from salstats.stats.models.families import FAMILIES, family_of
 
 PREDICTORS = np.array([-2.0, -0.3, 0.0, 0.7, 3.0])
+#: The mean at these predictors, by the name of a link.
+MEANS = {"identity": PREDICTORS, "logit": 1 / (1 + np.exp(-PREDICTORS))}
 
 
 def test_families_are_found_by_the_name_on_their_record():
@@ -25,8 +27,8 @@ def test_families_are_found_by_the_name_on_their_record():
 
 
 def test_an_unknown_family_is_an_error_with_the_choices():
-    with raises(ValueRangeError, option="family", value="poisson", choices=tuple(FAMILIES)):
-        family_of("poisson")
+    with raises(ValueRangeError, option="family", value="no-family", choices=tuple(FAMILIES)):
+        family_of("no-family")
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -39,8 +41,7 @@ def test_derivatives_of_links_are_those_of_the_mean(family):
 
     np.testing.assert_allclose(link.first_derivative(PREDICTORS), slope(link.mean), atol=1e-9)
     np.testing.assert_allclose(link.second_derivative(PREDICTORS), slope(link.first_derivative), atol=1e-9)
-    expected = PREDICTORS if family.linear else 1 / (1 + np.exp(-PREDICTORS))
-    np.testing.assert_allclose(link.mean(PREDICTORS), expected, rtol=1e-14)
+    np.testing.assert_allclose(link.mean(PREDICTORS), MEANS[link.name], rtol=1e-14)
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
