@@ -33,7 +33,7 @@ from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
-_MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
+_MM_PER_UNIT = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
 #: Largest side of a figure; a page is smaller, and a size in a wrong unit is larger.
 _LARGEST_MM = 2000.0
 #: Widths by their names.
@@ -145,7 +145,7 @@ def save_figure(
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
     check_choice(journal, tuple(COLUMNS_MM), "journal")
     if isinstance(width, str):
-        width = _column_width_mm(width, journal) / _MM.get(unit, 1.0)
+        width = _column_width_mm(width, journal) / _MM_PER_UNIT.get(unit, 1.0)
     width_inches, _ = size_inches(figure, width, height, unit)
     if isinstance(figure, Figure):
         figure = figure.at(width_inches * MM_PER_INCH)
@@ -166,11 +166,11 @@ def save_figure(
         contents += _file_contents(page, [file], size, dpi, text)
     write_files(contents)
     if len(pages) > 1:
-        _warn_of_further_files([file.name for _, file in pages])
+        _warn_of_several_page_files([file.name for _, file in pages])
     return target
 
 
-def _warn_of_further_files(names: Sequence[str]) -> None:
+def _warn_of_several_page_files(names: Sequence[str]) -> None:
     """Warn that a figure has a file for each of its pages."""
     warn(
         f"the figure is higher than a page of {PAGE_HEIGHT_MM:.0f} mm and has {len(names)} files: "
@@ -181,10 +181,10 @@ def _warn_of_further_files(names: Sequence[str]) -> None:
     )
 
 
-def _column_width_mm(width: str, journal: str) -> float:
-    """Return the width in mm of one or two columns of a journal."""
-    check_choice(width, _WIDTHS, "width")
-    return COLUMNS_MM[journal][_WIDTHS.index(width)]
+def _column_width_mm(width_name: str, journal: str) -> float:
+    """Return the width in mm of one ("single") or two columns ("double") of a journal."""
+    check_choice(width_name, _WIDTHS, "width")
+    return COLUMNS_MM[journal][_WIDTHS.index(width_name)]
 
 
 def _caption_file_and_content(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
@@ -213,8 +213,8 @@ def size_inches(
         raise SalstatsError(
             f"only a plotnine figure can be written, not {type(figure).__name__}", option="figure"
         )
-    check_choice(unit, tuple(_MM), "unit")
-    units_per_inch = MM_PER_INCH / _MM[unit]
+    check_choice(unit, tuple(_MM_PER_UNIT), "unit")
+    units_per_inch = MM_PER_INCH / _MM_PER_UNIT[unit]
     width_inches, height_inches = figure.theme.getp("figure_size")
     if width is not None:
         width_inches = width / units_per_inch
@@ -255,7 +255,7 @@ def _file_contents(
             _warn_of_missing_characters(canvas_figure)
             for target in targets:
                 suffix = target.suffix.lower()
-                _scale_legends_anew(canvas_figure)
+                _reset_dpi_of_colour_bars(canvas_figure)
                 # in memory: all files are written or none, and a full disk always raises the same error
                 content = io.BytesIO()
                 with warnings.catch_warnings():
@@ -295,7 +295,10 @@ def _warn_of_missing_characters(canvas_figure: DrawnFigure) -> None:
 def _title_and_caption(figure: p9.ggplot) -> FigureText:
     """Return the title of a figure, or those of its axes such as "IoU by Confidence", and its caption."""
     labels = figure.labels
-    title = labels.title or " by ".join(text for text in (labels.y, labels.x) if text)
+    title = labels.title
+    if not title:
+        axis_titles = [text for text in (labels.y, labels.x) if text]
+        title = " by ".join(axis_titles)
     return FigureText(" ".join(title.split()), " ".join((labels.caption or "").split()))
 
 
@@ -314,7 +317,7 @@ def _svg_with_text(svg: bytes, text: FigureText) -> bytes:
     return svg[:start] + elements.encode() + svg[start:]
 
 
-def _scale_legends_anew(canvas_figure: DrawnFigure) -> None:
+def _reset_dpi_of_colour_bars(canvas_figure: DrawnFigure) -> None:
     """Let colour bars take the resolution of the next format; plotnine leaves them the first one's.
 
     plotnine has no public name for this: without it the second file of a figure has colour bars of the wrong
@@ -322,6 +325,14 @@ def _scale_legends_anew(canvas_figure: DrawnFigure) -> None:
     """
     for box in canvas_figure.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
         box.__dict__["_dpi_corrected"] = False
+
+
+class _DrawingTask(NamedTuple):
+    """A figure to draw, and the files that it is written to."""
+
+    figure: p9.ggplot
+    targets: list[Path]
+    text: FigureText
 
 
 class FigureJobs:
@@ -332,7 +343,7 @@ class FigureJobs:
     """
 
     def __init__(self, jobs: int) -> None:
-        self._tasks: list[tuple[p9.ggplot, list[Path], FigureText]] = []
+        self._tasks: list[_DrawingTask] = []
         #: Results of the tasks that the second process draws, by their number.
         self._futures: dict[int, Future[list[str]]] = {}
         self._pool = None
@@ -363,7 +374,7 @@ class FigureJobs:
         # the second process may have started in another folder
         absolute_targets = [target.absolute() for target in targets]
         number = len(self._tasks)
-        task = (figure, absolute_targets, text or _title_and_caption(figure))
+        task = _DrawingTask(figure, absolute_targets, text or _title_and_caption(figure))
         self._tasks.append(task)
         if self._pool is not None and number % 2 == 0:
             # if the process was killed meanwhile, the figure is drawn in this one
@@ -388,18 +399,18 @@ class FigureJobs:
         messages: list[str] = []
         for number in [*numbers_here, *self._futures]:
             try:
-                messages += self._warnings_of_drawing(number)
+                messages += self._draw_and_collect_warnings(number)
             except (OSError, InputFileError):
                 raise
             except Exception as error:
                 if on_error is None:
                     raise
-                on_error(self._tasks[number][1], error)
+                on_error(self._tasks[number].targets, error)
             if number in numbers_here:
                 count(1)
         return list(dict.fromkeys(messages))
 
-    def _warnings_of_drawing(self, number: int) -> list[str]:
+    def _draw_and_collect_warnings(self, number: int) -> list[str]:
         """Draw a figure, or wait until the second process has drawn it, and return its warnings."""
         if number in self._futures:
             with suppress(BrokenProcessPool):

@@ -357,8 +357,10 @@ def _escaped_latex(text: str) -> str:
 
 def _escaped_sign(sign: str) -> str:
     """Return one sign as pdfLaTeX, XeLaTeX and LuaLaTeX set it alike."""
-    if sign in _SIGNS or sign.isascii():
-        return _SIGNS.get(sign, sign)
+    if sign in _SIGNS:
+        return _SIGNS[sign]
+    if sign.isascii():
+        return sign
     # a raised or lowered sign is decomposed to "<super> 0032"
     script, _, base = unicodedata.decomposition(sign).partition(" ")
     if script in _SCRIPTS and " " not in base:

@@ -52,6 +52,8 @@ _GROUP_SPACE = 100
 _MAX_TITLE = 255
 #: A blank as wide as a digit.
 _FIGURE_SPACE = "\u2007"
+#: Word's unit of length is a twentieth of a point.
+_TWIPS_PER_POINT = 20
 #: A paragraph of four points: Word wants one after a table.
 _GAP = (
     f"<w:p {nsdecls('w')}><w:pPr><w:keepNext/>"
@@ -116,22 +118,24 @@ def _xml_blocks(rows: TableRows, parts: Sequence[tuple[TableRows, PageLayout]]) 
     """Return title, subtitle, tables and notes as XML, in the order in which they stand."""
     blocks = []
     if rows.title:
-        blocks.append(_paragraph_xml(rows.title, _TEXT_PT, space_below=4, keep="keepNext", bold=True))
+        blocks.append(_paragraph_xml(rows.title, _TEXT_PT, space_below_points=4, keep="keepNext", bold=True))
     if rows.subtitle:
-        blocks.append(_paragraph_xml(rows.subtitle, _TEXT_PT, space_below=4, keep="keepNext"))
+        blocks.append(_paragraph_xml(rows.subtitle, _TEXT_PT, space_below_points=4, keep="keepNext"))
     for part, layout in parts:
         blocks += [_table_xml(part, layout, rows.title), _GAP]
     for note in rows.notes:
-        blocks.append(_paragraph_xml(note, _NOTES_PT, space_below=2, keep="keepLines"))
+        blocks.append(_paragraph_xml(note, _NOTES_PT, space_below_points=2, keep="keepLines"))
     return blocks
 
 
-def _paragraph_xml(text: str, points: float, *, space_below: int, keep: str, bold: bool = False) -> str:
+def _paragraph_xml(
+    text: str, points: float, *, space_below_points: int, keep: str, bold: bool = False
+) -> str:
     """Return a paragraph outside the table.
 
-    `space_below` is the space below it in points; `keep` is Word's name for what it is kept on one page with.
+    `space_below_points` is the space below it; `keep` is Word's name for what it is kept on one page with.
     """
-    space = f'<w:spacing w:before="0" w:after="{20 * space_below}"/>'
+    space = f'<w:spacing w:before="0" w:after="{_TWIPS_PER_POINT * space_below_points}"/>'
     run = _run_xml([text], points, bold=bold)
     return f"<w:p {nsdecls('w')}><w:pPr><w:{keep}/>{space}</w:pPr>{run}</w:p>"
 
@@ -154,19 +158,20 @@ def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
     Its width is a share of the line, and those of its columns are preferred ones: Word makes a column wider
     whose numbers need more in the font that it has.
     """
-    widths = [_width_twips(layout, column) for column in range(len(layout.column_widths_em))]
-    grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
+    widths_twips = [_width_twips(layout, column) for column in range(len(layout.column_widths_em))]
+    grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths_twips)
     caption = ""
     if title:
         caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>"
-    pad = round(20 * _PAD)
+    line_share = _fiftieths_of_percent_of_line(sum(widths_twips), layout)
+    pad_twips = round(_TWIPS_PER_POINT * _PAD)
     lines = [*_head_rows_xml(rows, layout), *_body_rows_xml(rows, layout)]
     return (
         f"<w:tbl {nsdecls('w')}><w:tblPr>"
-        f'<w:tblW w:w="{_line_share(sum(widths), layout)}" w:type="pct"/><w:jc w:val="left"/>'
+        f'<w:tblW w:w="{line_share}" w:type="pct"/><w:jc w:val="left"/>'
         '<w:tblLayout w:type="autofit"/>'
-        f'<w:tblCellMar><w:left w:w="{pad}" w:type="dxa"/>'
-        f'<w:right w:w="{pad}" w:type="dxa"/></w:tblCellMar>{caption}'
+        f'<w:tblCellMar><w:left w:w="{pad_twips}" w:type="dxa"/>'
+        f'<w:right w:w="{pad_twips}" w:type="dxa"/></w:tblCellMar>{caption}'
         f"</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(lines)}</w:tbl>"
     )
 
@@ -176,15 +181,19 @@ def _head_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
     lines = []
     last = len(rows.head) - 1
     for level, cells in enumerate(rows.head):
-        top = 0
-        bottom = 0
+        top_rule = 0
+        bottom_rule = 0
         heading: Heading = "spanner"
         if level == 0:
-            top = _HEAVY_RULE
+            top_rule = _HEAVY_RULE
         if level == last:
             heading = "column"
-            bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
-        lines.append(_row_xml(BodyRow(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
+            bottom_rule = _LIGHT_RULE if rows.body else _HEAVY_RULE
+        lines.append(
+            _row_xml(
+                BodyRow(cells), layout, top_rule=top_rule, bottom_rule=bottom_rule, keep=True, heading=heading
+            )
+        )
     return lines
 
 
@@ -193,37 +202,39 @@ def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
     lines = []
     last = len(rows.body) - 1
     for index, row in enumerate(rows.body):
-        top = 0
-        bottom = 0
+        top_rule = 0
+        bottom_rule = 0
         space = _SPACE
         if row.rule_above:
-            top = _LIGHT_RULE
+            top_rule = _LIGHT_RULE
         if index == last:
-            bottom = _HEAVY_RULE
+            bottom_rule = _HEAVY_RULE
         if row.is_group and index > 0:
             space = _GROUP_SPACE
         keep = row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER
-        lines.append(_row_xml(row, layout, top=top, bottom=bottom, keep=keep, space=space))
+        lines.append(
+            _row_xml(row, layout, top_rule=top_rule, bottom_rule=bottom_rule, keep=keep, space=space)
+        )
     return lines
 
 
 def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
     """Return the width of columns side by side with the space at their sides, in twentieths of a point."""
     columns = range(start, start + n_columns)
-    return sum(int(20 * (layout.width_points(column) + 2 * _PAD)) for column in columns)
+    return sum(int(_TWIPS_PER_POINT * (layout.width_points(column) + 2 * _PAD)) for column in columns)
 
 
-def _line_share(width_twips: int, layout: PageLayout) -> int:
+def _fiftieths_of_percent_of_line(width_twips: int, layout: PageLayout) -> int:
     """Return a width as a share of the line, in fiftieths of a percent."""
-    return round(_WHOLE_LINE * width_twips / (20 * layout.line_width_points))
+    return round(_WHOLE_LINE * width_twips / (_TWIPS_PER_POINT * layout.line_width_points))
 
 
 def _row_xml(
     row: BodyRow,
     layout: PageLayout,
     *,
-    top: int,
-    bottom: int,
+    top_rule: int,
+    bottom_rule: int,
     keep: bool,
     space: int = _SPACE,
     heading: Heading | None = None,
@@ -236,7 +247,7 @@ def _row_xml(
         The cells.
     layout : PageLayout
         Sizes of type and columns.
-    top, bottom : int
+    top_rule, bottom_rule : int
         Thickness of the rules above and below in eighths of a point, 0 for none.
     keep : bool
         Whether the row stays on the page of the next one.
@@ -246,10 +257,10 @@ def _row_xml(
         Kind of headings in a row of the head.
     """
     rules = ""
-    if top:
-        rules += _rule_xml("top", top)
-    if bottom:
-        rules += _rule_xml("bottom", bottom)
+    if top_rule:
+        rules += _rule_xml("top", top_rule)
+    if bottom_rule:
+        rules += _rule_xml("bottom", bottom_rule)
     cells = []
     for column, cell in cells_by_column(row.cells):
         properties = [f'<w:tcW w:w="{_width_twips(layout, column, cell.n_columns)}" w:type="dxa"/>']
@@ -283,7 +294,7 @@ def _cell_paragraph_xml(cell: Cell, layout: PageLayout, *, keep: bool, space: in
         properties.append(f"<w:pBdr>{_rule_xml('bottom', _LIGHT_RULE)}</w:pBdr>")
     properties.append(f'<w:spacing w:before="{space}" w:after="{_SPACE}"/>')
     if cell.indent:
-        properties.append(f'<w:ind w:left="{round(20 * layout.points * INDENT)}"/>')
+        properties.append(f'<w:ind w:left="{round(_TWIPS_PER_POINT * layout.points * INDENT)}"/>')
     properties.append(f'<w:jc w:val="{cell.align}"/>')
     text = ""
     if cell.n_rows:
@@ -300,9 +311,9 @@ def _cell_runs_xml(cell: Cell, layout: PageLayout) -> str:
     return pad + text
 
 
-def _rule_xml(side: str, size: int) -> str:
-    """Return a rule at one side of a cell or paragraph, its size in eighths of a point."""
-    return f'<w:{side} w:val="single" w:sz="{size}" w:space="1" w:color="000000"/>'
+def _rule_xml(side: str, eighths_of_point: int) -> str:
+    """Return a rule at one side of a cell or paragraph, its thickness in eighths of a point."""
+    return f'<w:{side} w:val="single" w:sz="{eighths_of_point}" w:space="1" w:color="000000"/>'
 
 
 def _file_content(document: Any) -> bytes:
