@@ -285,6 +285,7 @@ def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
                 column=column,
                 rows=[row],
             )
+    _check_no_name_is_empty_text(coded, name)
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = first_repeat(codes)
@@ -326,6 +327,7 @@ def checked_table_codes(table: pd.DataFrame, columns: Sequence[str], name: str =
     """
     coded = ColumnCodes(table)
     _check_names(coded, name)
+    _check_no_name_is_empty_text(coded, name)
     if {"metric", "score"} <= set(table.columns):
         check_numeric(table, "score", name)
         warn_of_doubtful_scores(coded, name=name)
@@ -341,6 +343,22 @@ def _check_names(coded: ColumnCodes, name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
     for names in coded.names():
         check_names(names, name)
+
+
+def _check_no_name_is_empty_text(coded: ColumnCodes, name: str) -> None:
+    """Raise ColumnError where a name is an empty text, which counts as a name of its own, unlike NaN.
+
+    Patients of empty text are unknown, as some other texts are (see `resampling_units`).
+    """
+    for column in KEY_COLUMNS:
+        if column in coded.frame.columns and coded.column(column).blank:
+            row = int(np.flatnonzero(coded.frame[column].eq(""))[0])
+            raise ColumnError(
+                f"column {column!r} of {name} is an empty text in row {row}, which is not a missing name",
+                hint=f"make it missing with {name}.replace({{{column!r}: {{'': None}}}})",
+                column=column,
+                rows=[row],
+            )
 
 
 def _warn_of_names(coded: ColumnCodes, row_name: RowName, name: str) -> None:

@@ -64,6 +64,13 @@ def test_an_infinite_score_is_refused_with_its_case(scores, value):
         check_scores(scores)
 
 
+def test_an_empty_text_is_no_missing_name(scores):
+    readers = ["", *["r1"] * (len(scores) - 1)]
+    for check in (check_scores, lambda frame: ss.correlate(frame, "iou", "size")):
+        with raises(ColumnError, column="reader", rows=(0,)):
+            check(scores.assign(reader=readers, size=1.0))
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [

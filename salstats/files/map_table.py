@@ -210,7 +210,8 @@ def read_header_and_rows(file: Path, *, resume: bool = False) -> tuple[list[str]
                 rows=[number - 2],
                 path=file,
             )
-        row = dict(zip(header, cells, strict=True))
+        # a cell of blanks only is empty, as in other tables
+        row = {name: "" if cell.isspace() else cell for name, cell in zip(header, cells, strict=True)}
         model = None if row.get("model", "") in UNKNOWN else row["model"]
         seed = None if row.get("seed", "") in UNKNOWN else row["seed"]
         try:

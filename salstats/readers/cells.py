@@ -227,7 +227,7 @@ def have_decimal_commas(cells: pd.Series) -> bool:
 
 
 def identifier_of_cell(value: Any) -> str | None:
-    """Return one cell as an identifier: "" where it is empty, None where it cannot be one."""
+    """Return one cell as an identifier: "" where it is empty or blank, None where it cannot be one."""
     if pd.isna(value):
         return ""
     if is_date(value):
@@ -237,7 +237,8 @@ def identifier_of_cell(value: Any) -> str | None:
             return None
         if float(value).is_integer():
             return str(int(value))
-    return str(value)
+    text = str(value)
+    return "" if text.isspace() else text
 
 
 def is_date(value: object) -> bool:

@@ -103,7 +103,7 @@ def read_scores(
         Encoding of a text file.
     na : list of str
         What stands for a missing number or covariate. Never applied to identifiers: a task called
-        "NA" stays one. An empty cell is always missing.
+        "NA" stays one. A cell that is empty or of blanks only is always missing, also of a name.
     sheet : str, optional
         Sheet of a workbook with several.
 

@@ -175,13 +175,12 @@ class FileTable:
             )
 
     def text(self, column: str) -> pd.Series:
-        """Return a column of names, cell by cell as it stands, "" where one is missing.
+        """Return a column of names, cell by cell as it stands, "" where one is missing or of blanks only.
 
         The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, but that the seed
-        "7.0" is "7" (see `frames.seed_name`). Raises ColumnError
-        for a date of a workbook (a spreadsheet turns an id such as 1-2 into one), for a number too large to
-        be exact (or written like 1.2E+16, with its digits lost), for blanks around a name and for invisible
-        characters.
+        "7.0" is "7" (see `frames.seed_name`). Raises ColumnError for a date of a workbook (a spreadsheet
+        turns an id such as 1-2 into one), for a number too large to be exact (or written like 1.2E+16, with
+        its digits lost), for blanks around a name and for invisible characters.
         """
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
@@ -190,6 +189,9 @@ class FileTable:
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
             doubtful = _doubtful_names(names)
+            if any(name.isspace() for name in doubtful):
+                names = names.mask(names.str.strip() == "", "")
+                doubtful = _doubtful_names(names)
         else:
             names = pd.Series([identifier_of_cell(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
@@ -208,8 +210,8 @@ class FileTable:
             cells = self.text(column)
         names = coded_text(cells)
         if _doubtful_names(sorted_distinct_values(names)):
-            text = plain_text(names)
-            self._check_names(column, text, _doubtful_names(text))
+            # cells of blanks only are missing
+            names = coded_text(self.text(column))
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ def test_a_row_holds_names_numbers_and_the_file(folder):
     ]
 
 
-@pytest.mark.parametrize("unknown", ["", "NA", "NaN", "nan"])
+@pytest.mark.parametrize("unknown", ["", " ", "NA", "NaN", "nan"])
 def test_an_unknown_cell_is_no_number_no_size_and_no_patient(folder, unknown):
     cells = dict.fromkeys(("prob", "label", "height", "width", "patient"), unknown)
     (row,) = rows_of(folder, cells)

@@ -418,6 +418,22 @@ def test_utf_32_is_read_when_asked_for(tmp_path):
     assert one_row(ss.read_scores(file, encoding="utf-32")) == EXPECTED
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_a_cell_of_blanks_is_an_empty_cell(tmp_path, suffix):
+    file = tmp_path / f"table{suffix}"
+    rows = {"case": ["a", "b"], "method": "g", "metric": "iou", "score": ["0.5", " "]}
+    optional = {"reader": ["r", "  "], "site": ["x", " "], "size": ["1", " "]}
+    frame = pd.DataFrame(rows | optional)
+    write = {".csv": frame.to_csv, ".xlsx": frame.to_excel, ".parquet": frame.to_parquet}[suffix]
+    write(file, index=False)
+    scores = ss.read_scores(file)
+    assert scores.loc[1, ["score", *optional]].isna().all()
+    assert scores.loc[0, ["score", *optional]].tolist() == [0.5, "r", "x", 1.0]
+    frame.assign(case=["a", " "]).pipe(lambda f: f.to_csv(tmp_path / "case.csv", index=False))
+    with raises(ColumnError, column="case", rows=(1,), match="empty"):
+        ss.read_scores(tmp_path / "case.csv")
+
+
 def test_a_method_of_blanks_is_refused(text_file):
     with raises(ColumnError, option="method", value=" "):
         ss.read_scores(text_file("case,metric,score\na,iou,0.5\n"), method=" ")
