@@ -15,6 +15,12 @@ from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, names_of_dotted_columns
 from salstats.stats.adjust import check_procedure
+from salstats.stats.average_kinds import (
+    AverageKind,
+    average_decrease_kind,
+    is_average_over_column,
+    members_of_averages,
+)
 from salstats.study import HUMAN
 
 #: The first of these columns ends the grouping columns of an estimates frame.
@@ -170,6 +176,23 @@ class Estimates:
         """True for each row that is an average of others or all of them pooled."""
         grouping = self.frame[self.existing(self.keys)]
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
+
+    @cached_property
+    def average_decrease_kinds(self) -> tuple[AverageKind | None, ...]:
+        """Kind of each row that is an average of percentage decreases, None for the other rows."""
+        frame = self.frame
+        kinds: list[AverageKind | None] = [None] * len(frame)
+        if not {"method_mean", "reference_mean"} <= set(frame.columns):
+            return tuple(kinds)
+        members = {}
+        # scores that are weighted do not count alike in their average
+        if {"n", "term"} <= set(frame.columns) and not self.distinct_values("weights"):
+            members = members_of_averages(frame, self.keys)
+        is_average = is_average_over_column(frame, self.keys).any(axis=1)
+        for row, term in enumerate(self.row_values("term")):
+            if is_average[row] and term == "percent_decrease":
+                kinds[row] = average_decrease_kind(frame, row, members.get(row, ()))
+        return tuple(kinds)
 
     @cached_property
     def only_term(self) -> str | None:

@@ -11,20 +11,20 @@ from salstats.coded_text import TEXT
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
+from salstats.stats.average_kinds import (
+    AverageKind,
+    average_decrease_kind,
+    is_average_over_column,
+    members_of_averages,
+)
 from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
-from salstats.stats.engine.grouping import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.score_reasons import absent_pair_mask, count_missing_without_absent
 
 #: Smallest and largest score.
 Range = tuple[float, float]
 _TERMS = ("mean", "difference", "percent_decrease")
-#: Relative difference between an average decrease and one of its two definitions that floating-point
-#: arithmetic explains.
-_DECREASE_TOLERANCE = 1e-9
-#: A definition of an average decrease is excluded where its difference from the estimate is this many times
-#: that of the other definition, which shows how far the numbers of a frame are rounded.
-_EXCLUDING_RATIO = 10
 
 
 def missing_bounds(
@@ -147,12 +147,13 @@ def missing_bounds(
     if reference is not None:
         means["reference_low"] = reference.mean(lowest_score)
         means["reference_high"] = reference.mean(highest_score)
-    members_of_averages = _members_of_averages(frame, keys)
-    for row, members in members_of_averages.items():
+    averages = members_of_averages(frame, keys)
+    _warn_of_incomplete_averages(frame, averages)
+    for row, members in averages.items():
         means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan
         n_undefined[row] = n_undefined[members].sum() if members else np.nan
     bounds = _bounds_of_estimates(frame, means)
-    for row, members in members_of_averages.items():
+    for row, members in averages.items():
         if frame["term"].iloc[row] == "percent_decrease":
             bounds.loc[row] = _bounds_of_average_decrease(frame, row, members, bounds)
     # Where every score is defined the bounds are the estimate, without rounding errors.
@@ -161,6 +162,19 @@ def missing_bounds(
         bound_low=bounds["low"].mask(all_defined, frame["estimate"]),
         bound_high=bounds["high"].mask(all_defined, frame["estimate"]),
     )
+
+
+def _warn_of_incomplete_averages(frame: pd.DataFrame, averages: Mapping[int, list[int]]) -> None:
+    """Warn of averages, by row with their members, of which the frame lacks some members."""
+    n_incomplete = 0
+    for row, members in averages.items():
+        n_incomplete += int(frame["n"].iloc[members].sum() != frame["n"].iloc[row])
+    if n_incomplete:
+        warn(
+            f"{n_incomplete} averages have no bounds: the estimates lack rows that they are of",
+            option="estimates",
+            value=n_incomplete,
+        )
 
 
 class _ScoreTotals(NamedTuple):
@@ -244,7 +258,7 @@ def _method_and_reference_totals(
         sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
     row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
-    is_single = ~_is_average_over_column(frame, keys).any(axis=1)
+    is_single = ~is_average_over_column(frame, keys).any(axis=1)
     # a group whose pairs all lack the finding has none here
     row_sums[is_single] = row_sums[is_single].fillna(0)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
@@ -268,46 +282,6 @@ def _method_and_reference_totals(
     return method, reference
 
 
-def _is_average_over_column(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Mask (n_rows, n_keys) of the grouping columns that a row is an average over."""
-    return frame[keys].astype("object") == AVERAGE
-
-
-def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list[int]]:
-    """Return for each row that is an average the rows that it averages: its members.
-
-    Their numbers of scores add up to that of the average. Where they do not, the frame lacks some of them: a
-    warning says so, and the average has no members.
-    """
-    averages = _is_average_over_column(frame, keys)
-    is_average_row = averages.any(axis=1)
-    has_means = frame[_mean_columns(frame)].notna().all(axis=1)
-    members_of_averages = {}
-    n_incomplete = 0
-    for row in np.flatnonzero(is_average_row):
-        averaged_column = str(averages.columns[int(averages.loc[row].to_numpy().argmax())])
-        is_overall = frame[averaged_column].astype("object") == OVERALL
-        is_member = ~is_average_row & ~is_overall & has_means
-        for column in [*keys, "term"]:
-            if column != averaged_column:
-                is_member &= frame[column] == frame[column].iloc[row]
-        n_of_average = frame["n"].iloc[row]
-        if frame.loc[is_member, "n"].sum() != n_of_average:
-            # a mean of decreases leaves out those from a reference of 0, which are undefined
-            is_member &= frame["estimate"].notna()
-        if frame.loc[is_member, "n"].sum() != n_of_average:
-            is_member[:] = False
-            n_incomplete += 1
-        members_of_averages[int(row)] = [int(member) for member in np.flatnonzero(is_member)]
-    if n_incomplete:
-        warn(
-            f"{n_incomplete} averages have no bounds: the estimates lack rows that they are of",
-            option="estimates",
-            value=n_incomplete,
-        )
-    return members_of_averages
-
-
 def _mean_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns of mean scores."""
     if "n_pairs" in frame.columns:
@@ -325,21 +299,12 @@ def _bounds_of_average_decrease(
     """
     bounds_of_means = bounds.iloc[row]
     bounds_of_decreases = bounds.iloc[members].mean(axis=0, skipna=False)
-    estimate = float(frame["estimate"].iloc[row])
-    method_mean = float(frame["method_mean"].iloc[row])
-    reference_mean = float(frame["reference_mean"].iloc[row])
-    if np.isnan(estimate) or reference_mean == 0:
+    kind = AverageKind.OF_MEANS
+    if members:
+        kind = average_decrease_kind(frame, row, members)
+    if kind == AverageKind.OF_MEANS:
         return bounds_of_means
-    decrease_of_means = 100 * (1 - method_mean / reference_mean)
-    mean_of_decreases = float(frame["estimate"].iloc[members].mean(skipna=False))
-    error_of_means = abs(decrease_of_means - estimate)
-    error_of_decreases = abs(mean_of_decreases - estimate)
-    tolerance = _DECREASE_TOLERANCE * max(100.0, abs(estimate))
-    may_be_of_means = error_of_means <= max(tolerance, _EXCLUDING_RATIO * error_of_decreases)
-    may_be_of_decreases = error_of_decreases <= max(tolerance, _EXCLUDING_RATIO * error_of_means)
-    if not may_be_of_decreases:
-        return bounds_of_means
-    if not may_be_of_means:
+    if kind == AverageKind.OF_DECREASES:
         return bounds_of_decreases
     both = pd.DataFrame([bounds_of_means, bounds_of_decreases])
     return pd.Series({"low": both["low"].min(skipna=False), "high": both["high"].max(skipna=False)})

@@ -32,6 +32,7 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, method_label_in_sentence
 from salstats.metrics.registry import METRICS
+from salstats.stats.average_kinds import AverageKind
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.engine.weighting import MEMBERS
@@ -76,36 +77,34 @@ def summary_rows_note(estimates: Estimates) -> str:
         if OVERALL in values:
             sentences.append(f"{OVERALL}: all {plural(key)} pooled.")
         if AVERAGE in values:
-            averages = estimates.subset(estimates.frame[key] == AVERAGE)
-            sentences.append(f"{AVERAGE}: {_average_text(averages)} over {plural(key)}.")
+            rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
+            weights = estimates.take(rows).only_value("weights")
+            kinds = {estimates.average_decrease_kinds[row] for row in rows}
+            text = _average_text(str(weights or ""), kinds)
+            sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
     return " ".join(sentences)
 
 
-def _average_text(averages: Estimates) -> str:
-    """Return the kind of average: "unweighted mean".
+def _average_text(weights: str, kinds: set[AverageKind | None]) -> str:
+    """Return the name of an average: "unweighted mean".
 
-    A percentage decrease can be that of averaged means, or an average of decreases.
+    `weights` are those of the frame, and `kinds` those of average decreases, None for other estimates.
     """
-    weights = str(averages.only_value("weights") or "")
     _, _, shares = weights.partition(MEMBERS)
-    kind = "unweighted"
+    weighting = "unweighted"
     shares_text = ""
     if shares:
-        kind = "weighted"
+        weighting = "weighted"
         shares_text = f" (weights {shares})"
-    if averages.only_term != "percent_decrease" or not averages.distinct_values("reference_mean"):
-        return f"{kind} mean{shares_text}"
-    reference = averages.numbers("reference_mean")
-    method = averages.numbers("method_mean")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        decrease_of_means = 100 * (reference - method) / reference
-    # the tolerance admits decreases that a study printed with three digits
-    is_decrease_of_means = np.isclose(
-        decrease_of_means, averages.numbers("estimate"), rtol=1e-9, atol=5e-4, equal_nan=True
-    )
-    if is_decrease_of_means.all():
-        return f"decrease of the {kind} means{shares_text}"
-    return f"{kind} mean{shares_text} of the decreases"
+    # rows whose numbers agree with both kinds are of the kind of the other rows
+    certain_kinds = kinds - {AverageKind.EITHER}
+    if certain_kinds == {AverageKind.OF_MEANS}:
+        return f"decrease of the {weighting} means{shares_text}"
+    if certain_kinds == {AverageKind.OF_DECREASES}:
+        return f"{weighting} mean{shares_text} of the decreases"
+    if kinds == {None}:
+        return f"{weighting} mean{shares_text}"
+    return f"{weighting} average{shares_text}"
 
 
 def best_note(

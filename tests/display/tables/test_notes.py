@@ -85,6 +85,8 @@ def test_average_rows_say_what_is_averaged():
     assert of_means == "Average: decrease of the unweighted means over tasks."
     of_decreases = notes.summary_rows_note(averages(0.8, 0.6, 30.0))
     assert of_decreases == "Average: unweighted mean of the decreases over tasks."
+    # 0.8 and 0.6 may be 0.7996 and 0.6004, of which the decrease is 24.9
+    assert notes.summary_rows_note(averages(0.8, 0.6, 24.9)) == "Average: unweighted average over tasks."
     weighted = notes.summary_rows_note(averages(0.8, 0.6, 25.0, weights="task: Edema 0.5"))
     assert "weighted means" in weighted
     assert "Edema 0.5" in weighted

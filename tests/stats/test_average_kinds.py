@@ -1,0 +1,53 @@
+"""What an average percentage decrease is of, told from the numbers of its frame."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.stats.average_kinds import AverageKind, average_decrease_kind, members_of_averages
+
+KEYS = ["metric", "task"]
+
+
+def decreases(average):
+    """Decreases of two tasks, 10 and 75 %, and their average: of the means 50 %, of the decreases 42.5 %."""
+    return pd.DataFrame(
+        {
+            "metric": "iou",
+            "task": ["Edema", "Mass", "Average"],
+            "term": "percent_decrease",
+            "estimate": [10.0, 75.0, average],
+            "n": [4, 5, 9],
+            "reference_mean": [0.5, 0.8, 0.65],
+            "method_mean": [0.45, 0.2, 0.325],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("average", "kind"), [(50.0, AverageKind.OF_MEANS), (42.5, AverageKind.OF_DECREASES)]
+)
+def test_the_kind_is_that_whose_number_the_average_is(average, kind):
+    # as computed, and with an average that was printed with two decimals
+    for frame in (decreases(average), decreases(average + 0.005)):
+        members = members_of_averages(frame, KEYS)
+        assert members == {2: [0, 1]}
+        assert average_decrease_kind(frame, 2, members[2]) == kind
+    # without the rows that are averaged
+    assert average_decrease_kind(decreases(average), 2, []) == kind
+
+
+def test_numbers_that_agree_with_both_kinds_are_of_either():
+    same_reference = decreases(50.0).assign(reference_mean=0.5, method_mean=[0.45, 0.05, 0.25])
+    same_reference["estimate"] = [10.0, 90.0, 50.0]
+    assert average_decrease_kind(same_reference, 2, [0, 1]) == AverageKind.EITHER
+    # 0.325 and 0.65 may be 0.3254 and 0.6496, of which the decrease is 49.9
+    rounded = decreases(49.9)
+    assert average_decrease_kind(rounded, 2, []) == AverageKind.EITHER
+    assert average_decrease_kind(rounded, 2, [0, 1]) == AverageKind.OF_MEANS
+
+
+def test_an_average_without_all_of_its_rows_has_no_members():
+    assert members_of_averages(decreases(50.0).drop(index=1).reset_index(drop=True), KEYS) == {1: []}
+    undefined = decreases(np.nan)
+    assert average_decrease_kind(undefined, 2, [0, 1]) == AverageKind.OF_MEANS
