@@ -259,7 +259,9 @@ def _tile_texts(drawing: EstimateDrawing, style: str) -> _TileTexts:
     rows = zip(estimates.numbers("conf_low"), estimates.numbers("conf_high"), digits, strict=True)
     for low, high, row_digits in rows:
         text = limits_text(low, high, row_digits, style)
-        limits.append("" if text == MISSING else text)
+        if text == MISSING:
+            text = ""
+        limits.append(text)
     return _TileTexts(
         estimates=[fixed_text(value, n) for value, n in zip(values, digits, strict=True)], limits=limits
     )

@@ -38,7 +38,7 @@ from salstats.display.plots.layout.text_fit import (
     crossed_labels,
     names_below,
     short_labels,
-    text_width_mm,
+    widest_word_mm,
     wrapped_texts,
 )
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE
@@ -582,7 +582,8 @@ def _line_layer(ends: pd.DataFrame, line: str, drawing: PairsData, *, pale: bool
     alpha = np.clip(_OPAQUE_LINES / lines["n_lines"], *_LINE_ALPHAS)
     alpha = np.where(lines["binary"], _BINARY_ALPHA, alpha)
     if pale:
-        alpha = alpha * (_PALE_COLOUR_SHARE if drawing.unit_labels else _PALE_SHARE)
+        pale_share = _PALE_COLOUR_SHARE if drawing.unit_labels else _PALE_SHARE
+        alpha = alpha * pale_share
     lines = lines.assign(size=_LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share, alpha=alpha)
     segment = p9.aes("place", "score", xend="next_place", yend="next_score", size="size", alpha="alpha")
     style: dict[str, Any] = {"lineend": "round", "raster": len(lines) > RASTER_POINTS, "show_legend": False}
@@ -724,9 +725,8 @@ def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> Pan
         width = COLUMN_MM if len(score_panels) <= _COLUMN_GROUPS else PAGE_MM
     least_mm = max(PANEL_MM, len(drawing.methods) * _PLACE_MM)
     if drawing.has_differences_beside:
-        word_widths = [text_width_mm(word, bold=True) for title in score_panels for word in title.split()]
         # between both panels stand the numbers of the second one's axis
-        least_mm = 2 * max(PANEL_MM, *word_widths) + GAP_MM + LEFT_MM
+        least_mm = 2 * max(PANEL_MM, widest_word_mm(score_panels, bold=True)) + GAP_MM + LEFT_MM
     groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
     n_side_by_side = groups.n_columns
     if drawing.has_differences_beside:

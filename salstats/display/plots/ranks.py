@@ -58,7 +58,8 @@ _LEGEND_WIDTH_MM = 48.0
 #: Size in points of the numbers in tiles, and the smallest size at which they are written.
 _NUMBER_PT = TEXT_PT - 0.5
 _MIN_NUMBER_PT = 6.0
-#: Most methods whose tiles fit a journal's column.
+#: Most panels of ranks in a journal's column by default, and most methods whose tiles fit it.
+_COLUMN_PANELS = 2
 _COLUMN_METHODS = 6
 #: Share of a tile's width that its number may fill.
 _FILLED_SHARE = 0.92
@@ -140,7 +141,8 @@ def plot_ranks(
     data["shape"] = np.where(is_reference, REFERENCE_SHAPE, SHAPES[0])
     titles = list(data["panel"].cat.categories)
     n_ranks = int(data.groupby("panel", observed=True).size().max())
-    width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
+    if width is None:
+        width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
     wrapped_names, row_mm = _row_names(names, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm

@@ -105,6 +105,9 @@ def plot_roc(
     lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=bands)
     n_written = _n_fitting_lines(grid.panel_width, height, text_width=min_width)
     are_written = auroc is not None and len(groups.texts) <= n_written
+    area_layers: list[Any] = []
+    if are_written:
+        area_layers = _area_text_layers(areas, grid, height)
     notes = [
         scope_note(rows, names, columns),
         prediction_sentence(points, names, "as a test of"),
@@ -116,7 +119,7 @@ def plot_roc(
         Figure(rows, p9.aes("false_positive_rate", "estimate", color="method_label"))
         + diagonal_layer()
         + lines.layers
-        + (_area_text_layers(areas, grid, height) if are_written else [])
+        + area_layers
         + rate_axes(grid.panel_width, height)
         + grid.elements(
             height, x="False positive rate", y="True positive rate", notes=notes, legend=lines.legend

@@ -20,7 +20,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     lay_out,
     lines_height_mm,
 )
-from salstats.display.plots.layout.text_fit import chars_in, text_width_mm, wrapped
+from salstats.display.plots.layout.text_fit import chars_in, widest_word_mm, wrapped
 from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 from salstats.display.text.packing import packed_slices
 
@@ -119,7 +119,10 @@ class GalleryLayout:
                 heights.append(band_height * len(block))
         stacks = []
         for stack_blocks in packed_slices(heights, available_mm):
-            stacks.append([band for block in blocks[stack_blocks] for band in block])
+            stack: list[Band] = []
+            for block in blocks[stack_blocks]:
+                stack += block
+            stacks.append(stack)
         return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 
 
@@ -150,9 +153,11 @@ def gallery_layout(
     if len(row_names) == 1 and len(column_titles) == 1:
         # the caption names a single picture
         column_titles = dict.fromkeys(column_titles, "")
-    # stacks of the smallest pictures, each with the gap at its right
-    min_stack_mm = names_mm + len(column_titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
-    max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
+    # a stack of the smallest pictures
+    min_stack_mm = names_mm + len(column_titles) * (LEAST_MM + GAP_MM) - GAP_MM
+    # the last stack has no gap at its right
+    width_with_gap_mm = width - 2 * EDGE_MM + STACK_GAP_MM
+    max_stacks = max(int(width_with_gap_mm // (min_stack_mm + STACK_GAP_MM)), 1)
     candidates = []
     for n_stacks in range(1, min(max_stacks, len(row_names)) + 1):
         candidates += _layouts_of_sizes(row_texts, column_titles, width, names_mm, n_stacks)
@@ -183,8 +188,9 @@ def _layouts_of_sizes(
     `row_texts` and `column_titles` are the names of rows and the titles of columns by their keys, `names_mm`
     is the width of the room for names.
     """
-    # width of a stack without the names of rows
-    stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - names_mm
+    gaps_mm = (n_stacks - 1) * STACK_GAP_MM
+    stack_with_names_mm = (width - 2 * EDGE_MM - gaps_mm) / n_stacks
+    stack_mm = stack_with_names_mm - names_mm
     # the tolerance keeps a rounding error from costing a column that just fits
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
     keys = list(column_titles)
@@ -215,8 +221,7 @@ def _layouts_of_sizes(
 
 def _row_names_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     """Return the room in mm for the names of rows: that of the longest word, within limits."""
-    word_widths = [text_width_mm(word) for name in names.values() for text in name for word in text.split()]
-    widest_word = max(word_widths, default=0.0)
+    widest_word = max(widest_word_mm(name_parts) for name_parts in names.values())
     max_side_mm = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
     return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
 

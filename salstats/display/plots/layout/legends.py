@@ -142,7 +142,9 @@ def method_labels(
 ) -> dict[Any, str]:
     """Return the text of each method in a legend, references first."""
     texts = short_labels(labels, "method", methods, line_chars=_TEXT_CHARS, max_lines=_TEXT_LINES)
-    return {method: texts[method] for method in sorted(texts, key=lambda method: method not in references)}
+    drawn_references = [method for method in texts if method in references]
+    others = [method for method in texts if method not in references]
+    return {method: texts[method] for method in [*drawn_references, *others]}
 
 
 def group_scales(
@@ -203,11 +205,9 @@ def group_scales(
     for aesthetic in aesthetics:
         scales.append(scale_of[aesthetic](values[aesthetic], limits=limits, name=""))
         # plotnine merges the legends of all aesthetics, and the style of the first one is enough
-        is_first = aesthetic == aesthetics[0]
+        style = key_style if aesthetic == aesthetics[0] else {}
         # scales that share one guide object would show the keys of the last scale only
-        guides[aesthetic] = p9.guide_legend(
-            title="", ncol=n_columns, byrow=True, override_aes=key_style if is_first else {}
-        )
+        guides[aesthetic] = p9.guide_legend(title="", ncol=n_columns, byrow=True, override_aes=style)
     return [*scales, p9.guides(**guides)]
 
 

@@ -26,6 +26,7 @@ from salstats.display.plots.layout.text_fit import (
     chars_in,
     crossed_labels,
     text_width_mm,
+    widest_word_mm,
     wrapped,
     wrapped_texts,
 )
@@ -314,9 +315,7 @@ def panel_grid(
     if free_axes:
         # each panel has the numbers of its vertical axis, but only the first of a row has the axis title
         gap_mm += left_mm - _TITLE_MM
-    word_widths = [text_width_mm(word, bold=True) for title in titles for word in title.split()]
-    widest_word = max(word_widths, default=0.0)
-    min_width = max(min_width, min(widest_word, available_mm))
+    min_width = max(min_width, min(widest_word_mm(titles, bold=True), available_mm))
     n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)
     if n_columns is None:
         # a title of many lines would be higher than its panel

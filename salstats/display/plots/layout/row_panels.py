@@ -39,6 +39,7 @@ from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
     chars_in,
     text_width_mm,
+    widest_word_mm,
     wrapped,
     wrapped_texts,
 )
@@ -450,8 +451,7 @@ def row_panels(
     n_columns = min(n_columns, len(panels))
     width = width or figure_width(n_columns, panels)
     columns_mm = text_columns_width_mm(columns)
-    word_widths = [text_width_mm(word, bold=True) for title in panels for word in title.split()]
-    widest_word = max(word_widths, default=0.0)
+    widest_word = widest_word_mm(panels, bold=True)
     # a title may extend over the columns of text
     min_width = max(_MIN_SIDE_BY_SIDE_MM, widest_word + COLUMN_GAP_MM - EDGE_MM - columns_mm)
     while n_columns > 1 and _panel_width(rows, width, columns_mm, n_columns) < min_width:

@@ -54,6 +54,15 @@ def text_width_mm(text: str, size_pt: float = TEXT_PT, *, bold: bool = False) ->
     return max(line_ems) * _weight_factor(bold) * size_pt * MM_PER_PT
 
 
+def widest_word_mm(texts: Iterable[str], *, bold: bool = False) -> float:
+    """Return the width in mm of the widest word of some texts, 0 without words."""
+    widest = 0.0
+    for text in texts:
+        for word in text.split():
+            widest = max(widest, text_width_mm(word, bold=bold))
+    return widest
+
+
 def _weight_factor(bold: bool) -> float:
     """Return the width of text over that of regular text."""
     return _BOLD_FACTOR if bold else 1.0
@@ -90,8 +99,10 @@ def _face_with(character: str, faces: tuple[str, ...]) -> FT2Font | None:
 
 def characters_without_face(texts: Iterable[str], faces: tuple[str, ...]) -> str:
     """Return the visible characters of texts that none of some faces has, each once."""
-    characters = dict.fromkeys(character for text in texts for character in text if character.isprintable())
-    return "".join(character for character in characters if _face_with(character, faces) is None)
+    # each character once, in order
+    characters = dict.fromkeys("".join(texts))
+    visible = [character for character in characters if character.isprintable()]
+    return "".join(character for character in visible if _face_with(character, faces) is None)
 
 
 def chars_in(width_mm: float, size_pt: float = TEXT_PT, *, bold: bool = False) -> float:
@@ -276,10 +287,9 @@ def names_below(names: Sequence[str], tile_width_mm: float, *, slant: bool) -> T
 
     `slant` is whether there is room for slanted names, which begin further left and below the panel.
     """
-    horizontal = [wrapped(name, chars_in(tile_width_mm - _TILE_PAD_MM), 3) for name in names]
-    words_fit = all(
-        text_width_mm(word) <= tile_width_mm - _TILE_PAD_MM for name in names for word in name.split()
-    )
+    name_room_mm = tile_width_mm - _TILE_PAD_MM
+    horizontal = [wrapped(name, chars_in(name_room_mm), LABEL_LINES) for name in names]
+    words_fit = widest_word_mm(names) <= name_room_mm
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
         return TileNames(
@@ -295,10 +305,11 @@ def names_below(names: Sequence[str], tile_width_mm: float, *, slant: bool) -> T
     texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
     widest = max(map(text_width_mm, texts))
     if slant and n_lines:
-        # a slanted name ends below the middle of its tile
         overhangs = []
         for index, text in enumerate(texts):
-            overhangs.append(_SLANT * text_width_mm(text) - (index + 0.5) * tile_width_mm + 1)
+            # a slanted name ends below the middle of its tile
+            name_end_mm = (index + 0.5) * tile_width_mm - 1
+            overhangs.append(_SLANT * text_width_mm(text) - name_end_mm)
         return TileNames(
             texts,
             {"rotation": 45, "ha": "right"},
