@@ -146,7 +146,7 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, names, ("method", "task")),
-                *_notes(drawn.with_frame(frame), points, is_linked=is_linked),
+                *_caption_sentences(drawn.with_frame(frame), points, is_linked=is_linked),
                 not_drawn_sentence(missing, names, groups),
             ],
         )
@@ -156,7 +156,7 @@ def plot_agreement(
 
 
 def _pair_texts(frame: pd.DataFrame, names: Labels) -> dict[Any, str]:
-    """Text of each pair of raters: "Reader 1 − Reader 2"."""
+    """Return the text of each pair of raters: "Reader 1 − Reader 2"."""
     rater_column = str(frame["over"].iloc[0])
     texts = {}
     for pair, rows in frame.groupby("pair", sort=False):
@@ -169,7 +169,7 @@ def _pair_texts(frame: pd.DataFrame, names: Labels) -> dict[Any, str]:
 def _with_pair_and_panel(
     rows: pd.DataFrame, names: Labels, pair_texts: dict[Any, str], title_columns: list[str]
 ) -> pd.DataFrame:
-    """Rows with the text of their `pair` and the title of their `panel`."""
+    """Return rows with the text of their `pair` and the title of their `panel`."""
     pair = pd.Categorical(rows["pair"].map(pair_texts), list(pair_texts.values()), ordered=True)
     rows = rows.assign(pair=pair)
     return rows.assign(panel=group_titles(rows, names, title_columns))
@@ -205,7 +205,7 @@ def _distinct_points(
 
 
 def _band_layers(frame: pd.DataFrame) -> list[Any]:
-    """Layers of bands for the intervals of the bias and the limits of agreement."""
+    """Return layers of bands for the intervals of the bias and the limits of agreement."""
     band = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
     layers = []
     for term, style in _LINES.items():
@@ -216,7 +216,7 @@ def _band_layers(frame: pd.DataFrame) -> list[Any]:
 
 
 def _line_layers(frame: pd.DataFrame) -> list[Any]:
-    """Layers of the lines of the bias and the limits of agreement."""
+    """Return layers of the lines of the bias and the limits of agreement."""
     line = p9.aes(yintercept="estimate")
     layers = []
     for term, style in _LINES.items():
@@ -227,7 +227,7 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
 
 
 def _number_layers(frame: pd.DataFrame) -> list[Any]:
-    """Layers of the numbers of the lines, at the right, limits' on the side of the bias."""
+    """Return layers of the numbers of the lines, at the right, limits' on the side of the bias."""
     texts = frame.groupby("panel", observed=True)["estimate"].transform(
         lambda estimates: column_texts(estimates, _NUMBER_DIGITS)
     )
@@ -267,7 +267,7 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
     return [p9.geom_point(p9.aes(size="n"), **style), p9.scale_size(range=_MARK_SIZES)]
 
 
-def _notes(limits: Estimates, points: pd.DataFrame, *, is_linked: bool) -> list[str]:
+def _caption_sentences(limits: Estimates, points: pd.DataFrame, *, is_linked: bool) -> list[str]:
     """Return the sentences of the caption on the difference, lines, marks and bands."""
     notes = []
     pair = limits.only_value("pair")

@@ -382,7 +382,7 @@ def _boxes_note(
     points: pd.DataFrame,
     outliers: pd.DataFrame,
 ) -> str:
-    """Sentence on the parts of a distribution, "" where all are bars."""
+    """Return a sentence on the parts of a distribution, "" where all are bars."""
     if defined_boxes["bar"].all():
         return ""
     reach = "furthest score within 1.5 interquartile ranges"
@@ -408,7 +408,7 @@ def _boxes_note(
 
 
 def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:
-    """Sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
+    """Return a sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
     if not defined_boxes["bar"].any():
         return ""
     subject = "Scores"

@@ -228,7 +228,7 @@ def _histogram_bars(rows: pd.DataFrame, panel_width: float, height: float) -> pd
 
 
 def _bins_note(rows: pd.DataFrame) -> str:
-    """Sentence on the points, and on the bars of the bins."""
+    """Return a sentence on the points, and on the bars of the bins."""
     n_bins = rows.groupby("panel", observed=True)["bin"].nunique()
     return (
         f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean. Grey bars "
@@ -237,7 +237,7 @@ def _bins_note(rows: pd.DataFrame) -> str:
 
 
 def _calibration_note(calibration: pd.DataFrame | None, *, have_limits: bool) -> str:
-    """Sentence on the numbers in the panels, "" if there are none."""
+    """Return a sentence on the numbers in the panels, "" if there are none."""
     if calibration is None:
         return ""
     names = "calibration intercept, calibration slope and Brier score"

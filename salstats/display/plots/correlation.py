@@ -249,7 +249,7 @@ def plot_correlation(
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
                 covariates_note(estimates, names),
-                *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
+                *_caption_sentences(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
             indent_mm=max(column_names.left_overhang - names_mm, 0.0),
@@ -273,7 +273,7 @@ def plot_correlation(
 
 
 def _wrapped_row_names(labels: list[str]) -> list[str]:
-    """Names at the left of the rows, wrapped to fewer lines where there are very many rows."""
+    """Return the names at the left of the rows, wrapped to fewer lines where there are very many rows."""
     row_mm = _MAX_PANEL_MM / len(labels)
     n_lines = min(_NAME_LINES, max(int(row_mm / LINE_MM), 1))
     return list(wrapped_texts(labels, NAME_CHARS, n_lines).values())
@@ -293,7 +293,7 @@ def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_ro
 
 
 def _tile_height_mm(tile_width: float, row_names: list[str]) -> float:
-    """Height of a tile in mm, at least that of the names of rows."""
+    """Return the height of a tile in mm, at least that of the name of its row."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
     largest = min(_HEIGHT_SHARE * tile_width, _MAX_TILE_HEIGHT_MM, _MAX_PANEL_MM / len(row_names))
     return max(largest, n_lines * LINE_MM + 0.3)
@@ -332,7 +332,7 @@ def _read_correlations(correlations: object) -> _Correlations:
 
 
 def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
-    """Row, column and panel of each correlation, by its pair of variables and its group."""
+    """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _kinds_of_variables(frame)
@@ -470,7 +470,7 @@ def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def _scales(title: str, column_names: list[str], row_names: list[str], tile_height: float) -> list[Any]:
-    """Colour scale, and axes with the names of columns and rows; rows are in mm from 0 down."""
+    """Return the colour scale, and axes with the names of columns and rows; rows are in mm from 0 down."""
     n_columns = len(column_names)
     n_rows = len(row_names)
     options: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
@@ -545,10 +545,10 @@ def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
     ]
 
 
-def _notes(
+def _caption_sentences(
     correlations: Estimates, tiles: pd.DataFrame, alpha: float | None, *, has_numbers: bool
 ) -> list[str]:
-    """Sentences of the caption on weak coefficients, P values, undefined ones and the number of pairs."""
+    """Return caption sentences on weak and undefined coefficients, P values and the number of pairs."""
     notes = []
     if alpha is not None:
         weak_text = f"P ≥ {alpha:.10g}"

@@ -137,7 +137,7 @@ def plot_coverage(
             height,
             x="Units",
             y="Coverage of 95% intervals (%)",
-            notes=_notes(rows),
+            notes=_caption_sentences(rows),
             legend=legend,
         )
         + p9.scale_color_manual([style.colour for style in styles.values()], limits=legend, name="")
@@ -200,8 +200,8 @@ def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
     return texts
 
 
-def _notes(rows: pd.DataFrame) -> list[str]:
-    """Sentences of the caption."""
+def _caption_sentences(rows: pd.DataFrame) -> list[str]:
+    """Return the sentences of the caption."""
     notes = [
         f"Points: {count_range(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
         "Grey: 94 to 96%.",

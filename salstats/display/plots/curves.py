@@ -119,7 +119,7 @@ def plot_curves(
             y=_y_title(names),
             notes=[
                 scope_note(rows, names, unnamed_columns),
-                *_notes(points, has_bands=lines.has_bands),
+                *_caption_sentences(points, has_bands=lines.has_bands),
                 not_drawn_sentence(points, names, groups),
             ],
             legend=lines.legend,
@@ -165,7 +165,7 @@ def _rows_with_panels(
 
 
 def _x_title(rows: pd.DataFrame, names: Labels) -> str:
-    """Title of the horizontal axis: the user's label, else the operation of each metric."""
+    """Return the title of the horizontal axis: the user's label, else the operation of each metric."""
     label = names.column("fraction")
     if label != Labels().column("fraction"):
         return label
@@ -176,14 +176,14 @@ def _x_title(rows: pd.DataFrame, names: Labels) -> str:
 
 
 def _y_title(names: Labels) -> str:
-    """Title of the vertical axis: the user's label, else "Mean probability"."""
+    """Return the title of the vertical axis: the user's label, else "Mean probability"."""
     label = names.column("prob")
     has_own_label = label != Labels().column("prob")
     return label if has_own_label else "Mean probability"
 
 
-def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
-    """Sentences of the caption on better curves, bands, the number of cases and the baseline."""
+def _caption_sentences(points: Estimates, *, has_bands: bool) -> list[str]:
+    """Return the sentences of the caption on better curves, bands, the number of cases and the baseline."""
     notes = [_direction_note(points)]
     if has_bands:
         notes.append(interval_caption(points, mark="Bands at each step"))
@@ -193,7 +193,7 @@ def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
 
 
 def _direction_note(points: Estimates) -> str:
-    """Sentence such as "Insertion: higher is better; deletion: lower is better."."""
+    """Return a sentence such as "Insertion: higher is better; deletion: lower is better."."""
     texts = []
     for metric in points.distinct_values("metric"):
         if direction(metric) > 0:
@@ -207,7 +207,7 @@ def _direction_note(points: Estimates) -> str:
 
 
 def _baseline_note(points: Estimates) -> str:
-    """Sentence on the baseline that replaces pixels, by metric where there are several; "" without one."""
+    """Return a sentence on the baselines that replace pixels, by metric if several, "" without any."""
     baselines = points.distinct_values("baseline")
     if not baselines:
         return ""

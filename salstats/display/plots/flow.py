@@ -100,7 +100,7 @@ class _Diagram:
 
     @property
     def bottom(self) -> float:
-        """Lower edge of the lowest box."""
+        """Return the lower edge of the lowest box."""
         return min(box.ymin for box in self.boxes)
 
 
@@ -407,7 +407,7 @@ def _has_cases_with_several_scores(flow: pd.DataFrame) -> bool:
 
 
 def _unit_noun(unit: str, names: Labels) -> str:
-    """Name of a unit within a sentence."""
+    """Return the name of a unit within a sentence."""
     return names.column(unit).lower()
 
 

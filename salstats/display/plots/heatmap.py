@@ -215,7 +215,9 @@ def plot_heatmap(
         )
         + grid.elements(
             height,
-            notes=_notes(drawing, len(tiles) + int(blank_tiles["is_absent"].sum()), has_limits=has_limits),
+            notes=_caption_sentences(
+                drawing, len(tiles) + int(blank_tiles["is_absent"].sum()), has_limits=has_limits
+            ),
             # the caption begins below the names of rows
             indent_mm=max(column_names.left_overhang - names_mm, 0.0),
             further_mm=further_mm,
@@ -430,7 +432,7 @@ def _bar_labels(drawing: EstimateDrawing) -> list[str]:
     return ["worst or smallest", "best or largest"]
 
 
-def _notes(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[str]:
+def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[str]:
     """Return the sentences of the caption of a figure of some number of tiles."""
     scale = "from the worst to the best of each panel"
     if (_better_signs(drawing) == 0).any():

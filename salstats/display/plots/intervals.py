@@ -306,7 +306,7 @@ def _shared_row_column(drawing: EstimateDrawing, further_estimates: Estimates, s
 
 
 def _axis_title(drawing: EstimateDrawing) -> str:
-    """Title of the horizontal axis: the quantity with its metric, unless panels name the metric."""
+    """Return the title of the horizontal axis: the quantity with its metric, unless panels name this."""
     estimates = drawing.estimates
     labels = drawing.labels
     if drawing.term in CONTRASTS:
@@ -317,7 +317,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
 
 
 def _n_columns(drawing: EstimateDrawing) -> int:
-    """Number of panels side by side: the metrics, or the values of the further column."""
+    """Return the number of panels side by side: the metrics, or the values of the further column."""
     n_metrics = len(drawing.estimates.distinct_values("metric"))
     is_single_factor = drawing.facet_column is None or n_metrics == 1
     if is_single_factor and drawing.n_panels in (2, 4):

@@ -165,13 +165,13 @@ def _share_text(percent: float) -> str:
 
 
 def _box_colours(n: int) -> list[str]:
-    """Colours of `n` boxes, the innermost first."""
+    """Return the colours of `n` boxes, the innermost first."""
     colour_map = LinearSegmentedColormap.from_list("middle", [_INNER_COLOUR, _OUTER_COLOUR])
     return [to_hex(colour_map(position)) for position in np.linspace(0, 1, n)]
 
 
 def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
-    """Sentence on the line, boxes and dots, as far as there are such."""
+    """Return a sentence on the line, boxes and dots, as far as there are such."""
     marks = ["Line: median"]
     if len(boxes):
         marks.append("boxes: the middle share of the cases")

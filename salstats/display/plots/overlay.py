@@ -344,7 +344,7 @@ def _threshold_list_text(texts: Mapping[tuple[str, Series], str], names: Labels)
 
 
 def _threshold_range_text(pictures: Sequence[Picture]) -> str:
-    """Range of the numeric thresholds, and the named ones: "0.2 to 0.6 or Otsu's level"."""
+    """Return the range of the numeric thresholds, and the named ones: "0.2 to 0.6 or Otsu's level"."""
     numbers = []
     rules = []
     for picture in pictures:
@@ -366,14 +366,14 @@ def _range_text(low: str, high: str) -> str:
 
 
 def _threshold_text(picture: Picture) -> str:
-    """Threshold of a picture's map: a number, or the name of the rule that gives the level."""
+    """Return the threshold of a picture's map: a number, or the name of the rule that gives the level."""
     if isinstance(picture.threshold, str):
         return f"{threshold_label(picture.threshold)} level"
     return f"{picture.threshold:g}"
 
 
 def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
-    """Sentence that names the findings that are absent in the truth, "" if there are none."""
+    """Return a sentence that names the findings that are absent in the truth, "" if there are none."""
     findings: list[str] = []
     for picture in pictures:
         finding = f"{names.value('task', picture.task)} of {names.value('case', picture.case)}"
@@ -387,7 +387,7 @@ def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
 
 
 def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
-    """Sentence on the number of readers whose outlines pictures have, "" where none has several."""
+    """Return a sentence on the number of readers whose outlines pictures have, "" where none has several."""
     n_readers = [picture.n_readers for picture in pictures if "human" in picture.outlines]
     if max(n_readers, default=1) == 1:
         return ""
@@ -403,7 +403,7 @@ def mask_legend_texts(pictures: Sequence[Picture]) -> dict[str, str]:
 
 
 def missing_images_note(pictures: Sequence[Picture]) -> str:
-    """Sentence that names the cases without an image, "" if there are none."""
+    """Return a sentence that names the cases without an image, "" if there are none."""
     without_image = [picture for picture in pictures if picture.grey is None]
     cases = list(dict.fromkeys(picture.case for picture in without_image))
     if not cases:

@@ -147,7 +147,7 @@ class PairsData:
 
     @property
     def cloud_mask(self) -> pd.Series:
-        """Mask of the pairs whose differences have a cloud: neither few, nor all equal, nor of 0/1 scores."""
+        """Return the mask of pairs whose differences have a cloud: not few, all equal or of 0/1 scores."""
         differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
         is_varied = differences.transform("nunique") > 1
         return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _CLOUD_PAIRS)
@@ -269,7 +269,7 @@ def plot_pairs(
             y=y_title,
             notes=[
                 scope_note(drawn.frame, names, ("metric", "task")),
-                *_notes(drawing, names),
+                *_caption_sentences(drawing, names),
                 *margin_notes(drawn, names, "nature", has_marks=False),
                 not_drawn_sentence(missing, names, missing.keys),
             ],
@@ -685,7 +685,7 @@ def _density_outlines(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
     return outlines
 
 
-def _notes(drawing: PairsData, names: Labels) -> list[str]:
+def _caption_sentences(drawing: PairsData, names: Labels) -> list[str]:
     """Return the sentences of the caption on the difference, its marks and the number of pairs."""
     differences = drawing.differences
     reference = names.value("method", drawing.reference)

@@ -347,14 +347,14 @@ def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
 
 
 def _x_title(names: Labels) -> str:
-    """Title of the horizontal axis: the user's label, else "Cases"."""
+    """Return the title of the horizontal axis: the user's label, else "Cases"."""
     label = names.column("n_cases")
     has_own_label = label != Labels().column("n_cases")
     return label if has_own_label else "Cases"
 
 
 def _y_title(frame: pd.DataFrame, show: str) -> str:
-    """Title of the vertical axis."""
+    """Return the title of the vertical axis."""
     first = frame.iloc[0]
     interval = f"{level_text_without_sign(first['level'])}% interval"
     if show == "width":
@@ -365,7 +365,7 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
 
 
 def _effect_note(frame: pd.DataFrame) -> str:
-    """Sentence on a single effect that is planned for; "" for several effects or a plan for a width."""
+    """Return a sentence on the only effect that is planned for, "" for several or a plan for a width."""
     first = frame.iloc[0]
     effects = distinct_values(frame, "effect")
     if len(effects) != 1 or first["goal"] == "width":
@@ -403,7 +403,7 @@ def _sample_size_note(
 
 
 def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
-    """Sentences on the simulated studies and the intervals of simulated power, or on the formula."""
+    """Return sentences on the simulated studies and the intervals of simulated power, or on the formula."""
     first = frame.iloc[0]
     if first["approach"] != "simulation":
         return ["By formula."]
@@ -417,7 +417,7 @@ def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bo
 
 
 def _planned_width_note(frame: pd.DataFrame) -> str:
-    """Sentence on the dashed line of a plan for a width, "" for other plans."""
+    """Return a sentence on the dashed line of a plan for a width, "" for other plans."""
     first = frame.iloc[0]
     if first["goal"] != "width":
         return ""

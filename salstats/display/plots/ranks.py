@@ -377,7 +377,7 @@ def _significance_diagram(
 
 
 def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
-    """Methods in the order of the labels, else by their mean estimate over the panels."""
+    """Return the methods in the order of the labels, else by their mean estimate over the panels."""
     means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
     return labels.order("method", pd.Categorical(means.index, means.index))
 
@@ -455,7 +455,7 @@ def _shares_with_positions(
 
 
 def _lines_note(ranks: Estimates) -> str:
-    """Sentence on the lines, "" where there are none."""
+    """Return a sentence on the lines, "" where there are none."""
     level = ranks.only_value("conf_level")
     if level is None or not ranks.has_limits.any():
         return ""
@@ -470,7 +470,7 @@ def _lines_note(ranks: Estimates) -> str:
 
 
 def _blobs_note(ranks: pd.DataFrame, shares: pd.DataFrame | None) -> str:
-    """Sentences on blobs, and on marks between two ranks, as far as there are such."""
+    """Return sentences on blobs, and on marks between two ranks, as far as there are such."""
     drawn_ranks = ranks["estimate"]
     notes = []
     if shares is not None:
@@ -482,7 +482,7 @@ def _blobs_note(ranks: pd.DataFrame, shares: pd.DataFrame | None) -> str:
 
 
 def _scheme_note(ranks: Estimates) -> str:
-    """Sentence on the scheme by which methods are ranked, "" if it is not known."""
+    """Return a sentence on the scheme by which methods are ranked, "" if it is not known."""
     record = RECORDS.get(str(ranks.only_value("scheme")))
     if record is None:
         return ""
@@ -490,7 +490,7 @@ def _scheme_note(ranks: Estimates) -> str:
 
 
 def _dark_tiles_note(comparisons: Estimates, labels: Labels) -> str:
-    """Sentences on dark tiles, with the tests, and on pairs without a P value."""
+    """Return sentences on dark tiles, with the tests, and on pairs without a P value."""
     sentence = (
         f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons, labels)})."
     )
@@ -500,7 +500,7 @@ def _dark_tiles_note(comparisons: Estimates, labels: Labels) -> str:
 
 
 def _bars_note(comparisons: Estimates, labels: Labels) -> str:
-    """Sentences on the bars of a diagram, with the tests, and on pairs without a P value."""
+    """Return sentences on the bars of a diagram, with the tests, and on pairs without a P value."""
     sentence = f"Bars join methods of which none is better than another ({_tests_text(comparisons, labels)})."
     if comparisons.frame["p_adjusted"].isna().any():
         sentence += " No bar joins methods without a P value."

@@ -388,7 +388,7 @@ def _n_columns(drawing: EstimateDrawing) -> int:
 
 
 def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
-    """Title of the horizontal axis: the effect, its term if no row names it, and a single outcome."""
+    """Return the title of the horizontal axis: the effect, its term if no row names it, the only outcome."""
     title = effect_text(drawing.estimates, ratio)
     if drawing.term and drawing.row_column != "term":
         title += f" of {drawing.term}"
@@ -399,7 +399,7 @@ def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
 
 
 def _gap_note(coefficients: Estimates, labels: Labels) -> str:
-    """Sentence that explains gaps to a reference, "" where there are none."""
+    """Return a sentence that explains gaps to a reference, "" where there are none."""
     if not coefficients.distinct_values("reference"):
         return ""
     subject = "Outcome"

@@ -181,7 +181,7 @@ def plot_residuals(
     notes = [
         _model_note(frame, names),
         scope_note(frame, names, unnamed_columns),
-        *_notes(rows, ringed, is_linear),
+        *_caption_sentences(rows, ringed, is_linear),
         perfect_note,
     ]
     segment = p9.aes("across", "up", xend="end", yend="up_end")
@@ -312,7 +312,7 @@ def _has_at_most_two_outcomes(rows: pd.DataFrame) -> bool:
 
 
 def _panel_points(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.DataFrame:
-    """Points of a panel, none of them ringed."""
+    """Return the points of a panel, none of them ringed."""
     return pd.DataFrame(
         {
             "panel": title,
@@ -326,13 +326,13 @@ def _panel_points(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.Da
 
 
 def _panel_curve(title: str, across: Any, up: Any, *, robust: bool) -> pd.DataFrame:
-    """Smooth curve through the points of a panel."""
+    """Return a smooth curve through the points of a panel."""
     x, y = smooth_curve(np.asarray(across), np.asarray(up), robust=robust)
     return pd.DataFrame({"panel": title, "across": x, "up": y})
 
 
 def _panel_line(title: str, across: Any, intercept: float, slope: float) -> pd.DataFrame:
-    """Straight line from the smallest to the largest horizontal position of a panel's points."""
+    """Return a straight line from the smallest to the largest horizontal position of a panel's points."""
     start = np.min(across)
     end = np.max(across)
     return pd.DataFrame(
@@ -347,21 +347,21 @@ def _panel_line(title: str, across: Any, intercept: float, slope: float) -> pd.D
 
 
 def _concat_panels(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.DataFrame:
-    """Frames of all models below each other, with the titles as ordered categories of `panel`."""
+    """Return the frames of all models below each other, with the titles as ordered categories of `panel`."""
     frame = pd.concat(frames, ignore_index=True)
     return frame.assign(panel=pd.Categorical(frame["panel"], titles, ordered=True))
 
 
 def _point_layer(points: pd.DataFrame) -> Any:
-    """Layer of points, smaller and more transparent the more there are."""
+    """Return a layer of points, smaller and more transparent the more there are."""
     n_points = points["panel"].value_counts().max()
     style = next(style for style in _POINT_STYLES if n_points <= style.max_points)
     raster = len(points) > RASTER_POINTS
     return p9.geom_point(color=PALETTE[0], stroke=0, size=style.size, alpha=style.alpha, raster=raster)
 
 
-def _notes(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:
-    """Sentences of the caption on curves, rings and residuals."""
+def _caption_sentences(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:
+    """Return the sentences of the caption on curves, rings and residuals."""
     # names of the ringed rows of each model, the largest distance first
     names_of_models = ringed.sort_values("up", ascending=False).groupby("group", observed=True)["name"]
     ring_texts = []

@@ -151,7 +151,7 @@ def _area_text_layers(areas: pd.DataFrame, grid: PanelGrid, height: float) -> li
 
 
 def _band_note(points: Estimates, *, has_bands: bool) -> str:
-    """Sentence on the bands, "" if none are drawn."""
+    """Return a sentence on the bands, "" if none are drawn."""
     if not has_bands:
         return ""
     banded = points.subset(points.has_estimate_and_both_limits)
@@ -159,7 +159,7 @@ def _band_note(points: Estimates, *, has_bands: bool) -> str:
 
 
 def _area_note(auroc: pd.DataFrame | None, *, are_written: bool, n_written: int) -> str:
-    """Sentence on the areas in the panels, "" if there are none to write."""
+    """Return a sentence on the areas in the panels, "" if there are none to write."""
     if auroc is None:
         return ""
     if not are_written:

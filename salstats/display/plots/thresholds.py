@@ -209,7 +209,7 @@ def _sorted_rows_with_panels(estimates: Estimates, names: Labels, n_panels: int 
 
 
 def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
-    """Number of panels that the tasks of a method share."""
+    """Return the number of panels that the tasks of a method share."""
     if n_panels is not None:
         return min(check_count(n_panels, "n_panels"), n_tasks)
     if n_tasks <= _SINGLE_PANEL_TASKS:
@@ -248,7 +248,7 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
 
 
 def _best_note(estimates: Estimates, larger_is_better: bool) -> str:
-    """Sentence on the large marks."""
+    """Return a sentence on the large marks."""
     extreme = "largest" if larger_is_better else "smallest"
     marks = "Large marks"
     if len(estimates.distinct_values("method")) <= 1:

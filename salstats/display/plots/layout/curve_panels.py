@@ -246,7 +246,7 @@ def _limits_in_brackets(low: float, high: float) -> str:
 
 
 def prediction_sentence(points: Estimates, labels: Labels, relation: str) -> str:
-    """Sentence such as "Model confidence as a test of Finding present.", "" if the columns are not known."""
+    """Return a sentence like "Model confidence as a test of Finding present.", "" without its columns."""
     predictor = points.only_value("predictor")
     response = points.only_value("response")
     if predictor is None or response is None:

@@ -79,7 +79,7 @@ def mark_rows(picture_table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> p
 def _points_on_sheet(
     picture_table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any
 ) -> pd.DataFrame:
-    """Positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""
+    """Return the positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""
     picture = picture_table.iloc[number]
     rows, cols = points.T
     return pd.DataFrame(
@@ -92,7 +92,7 @@ def _points_on_sheet(
 
 
 def _concat_kinds(frames: list[pd.DataFrame], kind_order: list[str]) -> pd.DataFrame | None:
-    """Frames below each other, with the kinds that occur as ordered categories of `kind`."""
+    """Return the frames below each other, with the kinds that occur as ordered categories of `kind`."""
     if not frames:
         return None
     frame = pd.concat(frames, ignore_index=True)
@@ -240,7 +240,7 @@ def _scale_bar_note(bars: pd.DataFrame, labels: Labels) -> str:
 
 
 def sheet_text_layers(texts: pd.DataFrame) -> list[Any]:
-    """Layers of names of rows, titles of columns and tags, all outside the pictures."""
+    """Return layers of names of rows, titles of columns and tags, all outside the pictures."""
     styles: dict[str, dict[str, Any]] = {
         "name": {"size": TEXT_PT, "va": "top"},
         "title": {"size": TEXT_PT, "va": "bottom", "fontweight": "bold"},
@@ -258,7 +258,7 @@ def sheet_text_layers(texts: pd.DataFrame) -> list[Any]:
 
 
 def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
-    """Layer of white text on dark boxes, which is legible on any image."""
+    """Return a layer of white text on dark boxes, which is legible on any image."""
     return p9.geom_label(
         mapping,
         rows,
