@@ -108,7 +108,7 @@ def plot_agreement(
             option="limits",
             column="term",
         )
-    names = Labels(labels, frame)
+    frame_labels = Labels(labels, frame)
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
     check_drawable(estimates)
@@ -117,13 +117,13 @@ def plot_agreement(
     frame = drawn.frame
     is_linked = _has_linked_readings(drawn)
     points = _distinct_points(scores, frame, groups, is_linked=is_linked)
-    pair_texts = _pair_texts(estimates.frame, names)
+    pair_texts = _pair_texts(estimates.frame, frame_labels)
     undefined = estimates.frame[~is_drawn]
     missing = estimates.with_frame(undefined.assign(pair=undefined["pair"].map(pair_texts)))
     # a single panel is named by its pair
     title_columns = [column for column in groups if len(drawn.distinct_values(column)) > 1] or ["pair"]
-    frame = _with_pair_and_panel(frame, names, pair_texts, title_columns)
-    points = _with_pair_and_panel(points, names, pair_texts, title_columns)
+    frame = _with_pair_and_panel(frame, frame_labels, pair_texts, title_columns)
+    points = _with_pair_and_panel(points, frame_labels, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
     metrics = drawn.distinct_values("metric")
@@ -131,7 +131,7 @@ def plot_agreement(
     height = grid.panel_height(_HEIGHT_SHARE)
     score = "score"
     if len(metrics) == 1:
-        score = names.value("metric", metrics[0])
+        score = frame_labels.value("metric", metrics[0])
     figure = (
         Figure(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
@@ -145,9 +145,9 @@ def plot_agreement(
             x=f"Mean {score}",
             y=f"Difference in {score}",
             notes=[
-                scope_note(frame, names, ("method", "task")),
+                scope_note(frame, frame_labels, ("method", "task")),
                 *_caption_sentences(drawn.with_frame(frame), points, is_linked=is_linked),
-                not_drawn_sentence(missing, names, groups),
+                not_drawn_sentence(missing, frame_labels, groups),
             ],
         )
         + p9.theme(legend_position="none")
@@ -155,24 +155,24 @@ def plot_agreement(
     return grid.pages(figure, height)
 
 
-def _pair_texts(frame: pd.DataFrame, names: Labels) -> dict[Any, str]:
+def _pair_texts(frame: pd.DataFrame, labels: Labels) -> dict[Any, str]:
     """Return the text of each pair of raters: "Reader 1 − Reader 2"."""
     rater_column = str(frame["over"].iloc[0])
     texts = {}
     for pair, rows in frame.groupby("pair", sort=False):
-        first = names.value(rater_column, rows["first"].iloc[0])
-        second = names.value(rater_column, rows["second"].iloc[0])
+        first = labels.value(rater_column, rows["first"].iloc[0])
+        second = labels.value(rater_column, rows["second"].iloc[0])
         texts[pair] = f"{first} \N{MINUS SIGN} {second}"
     return texts
 
 
 def _with_pair_and_panel(
-    rows: pd.DataFrame, names: Labels, pair_texts: dict[Any, str], title_columns: list[str]
+    rows: pd.DataFrame, labels: Labels, pair_texts: dict[Any, str], title_columns: list[str]
 ) -> pd.DataFrame:
     """Return rows with the text of their `pair` and the title of their `panel`."""
     pair = pd.Categorical(rows["pair"].map(pair_texts), list(pair_texts.values()), ordered=True)
     rows = rows.assign(pair=pair)
-    return rows.assign(panel=group_titles(rows, names, title_columns))
+    return rows.assign(panel=group_titles(rows, labels, title_columns))
 
 
 def _has_linked_readings(limits: Estimates) -> bool:

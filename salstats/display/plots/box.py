@@ -172,7 +172,7 @@ def plot_box(
     """
     check_choice(form, tuple(_FORMS), "form")
     boxes, outliers = box_values(scores, by)
-    names = Labels(labels, scores)
+    frame_labels = Labels(labels, scores)
     if reference is not None:
         check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
     # the grouping columns stand before those of the box
@@ -185,12 +185,12 @@ def plot_box(
     references = [reference or HUMAN]
     row_columns = [column for column in groups if column not in ("metric", "method")]
     # label of each value, by column
-    row_texts = {column: short_labels(names, column, drawn_boxes[column]) for column in row_columns}
+    row_texts = {column: short_labels(frame_labels, column, drawn_boxes[column]) for column in row_columns}
     # text of each method in the legend
     methods: dict[Any, str] = {"": ""}
     mark: pd.Series | str = ""
     if "method" in groups:
-        methods = method_labels(names, drawn_boxes["method"], references)
+        methods = method_labels(frame_labels, drawn_boxes["method"], references)
         mark = drawn_boxes["method"].map(methods)
         if not row_columns:
             # each method has a row, whose label names it
@@ -206,7 +206,7 @@ def plot_box(
     rows = row_layout(list(row.categories), list(row.categories), n_marks=n_marks)
     drawn_boxes["mark"] = mark
     drawn_boxes["mark"] = pd.Categorical(drawn_boxes["mark"], list(methods.values()), ordered=True)
-    drawn_boxes["panel"] = crossed_labels(drawn_boxes, metric_title_texts(drawn_boxes, names))
+    drawn_boxes["panel"] = crossed_labels(drawn_boxes, metric_title_texts(drawn_boxes, frame_labels))
     drawn_boxes["y"] = rows.centres_mm_of(row)
     legend_note = ""
     if legend:
@@ -230,12 +230,12 @@ def plot_box(
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
     unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
     notes = [
-        scope_note(scores, names, unnamed_columns),
+        scope_note(scores, frame_labels, unnamed_columns),
         _boxes_note(defined_boxes, places, clouds, points, outliers),
-        _proportions_note(defined_boxes, names),
+        _proportions_note(defined_boxes, frame_labels),
         legend_note,
         _counts_note(boxes),
-        groups_without_value_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
+        groups_without_value_note(boxes[boxes["n"] == 0], groups, "a defined score", frame_labels),
         caution_note(boxes),
     ]
     panels, axis_title, n_columns = panel_titles(defined_boxes["panel"], n_columns)
@@ -249,7 +249,9 @@ def plot_box(
         + _point_layers(points, outliers, places)
         + _mean_layers(defined_boxes, places)
         + grid.elements(axis_title, notes, legend)
-        + group_scales(methods, references, ("color", "fill"), grid.width, labels=names, light=True)
+        + group_scales(
+            methods, references, ("color", "fill"), grid.width, labels=frame_labels, has_light_fills=True
+        )
         + p9.theme(legend_key_size=8)
     )
     return grid.pages(figure)
@@ -276,11 +278,11 @@ def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return is_binary.to_numpy(dtype=bool)
 
 
-def _with_box_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
+def _with_box_positions(scores: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
     """Return scores with the position, the panel and the number of scores of their box."""
     if not groups:
-        return rows.merge(positions, how="cross")
-    return rows.merge(positions, on=groups)
+        return scores.merge(positions, how="cross")
+    return scores.merge(positions, on=groups)
 
 
 def _drawn_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
@@ -407,14 +409,14 @@ def _boxes_note(
     return capitalized(f"{'; '.join(parts)}.")
 
 
-def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:
+def _proportions_note(defined_boxes: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
     if not defined_boxes["bar"].any():
         return ""
     subject = "Scores"
     metrics = distinct_values(defined_boxes[defined_boxes["bar"]], "metric")
     if metrics:
-        subject = f"{joined([names.value('metric', metric) for metric in metrics])}: scores"
+        subject = f"{joined([labels.value('metric', metric) for metric in metrics])}: scores"
     return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."
 
 

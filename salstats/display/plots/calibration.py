@@ -13,7 +13,7 @@ from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
     diagonal_layer,
     estimate_texts_of_curves,
-    first_points,
+    first_point_of_curves,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
@@ -100,23 +100,23 @@ def plot_calibration(
     required = ("bin", "predicted", "estimate", "n", "bin_low", "bin_high")
     call = Call("calibration_curve", ("scores", "prob", "label"))
     points, columns, groups = read_curves(curves, labels, required, ("bin",), call)
-    names = groups.labels
+    frame_labels = groups.labels
     rows = groups.with_line_and_panel(points.frame, own_panels=True)
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width, min_width=_MIN_PANEL_MM)
     height = min(grid.panel_width, MAX_HEIGHT_MM)
-    lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=False, line_size=0.4)
+    lines = lines_with_bands(rows, groups.texts, frame_labels, grid.width, has_bands=False, line_size=0.4)
     text_layers: list[Any] = []
     have_limits = False
     if calibration is not None:
-        texts = _calibration_texts(calibration, first_points(points, columns), columns)
+        texts = _calibration_texts(calibration, first_point_of_curves(points, columns), columns)
         have_limits = _widest_text_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
         if have_limits:
             texts["text"] = texts["full_text"]
         texts = groups.with_line_and_panel(texts, own_panels=True)
         text_layers = _text_layers(texts, rows, grid.panel_width, height)
     notes = [
-        scope_note(rows, names, columns),
-        prediction_sentence(points, names, "as a prediction of"),
+        scope_note(rows, frame_labels, columns),
+        prediction_sentence(points, frame_labels, "as a prediction of"),
         _bins_note(rows),
         interval_caption(points.subset(points.has_estimate_and_both_limits)),
         _calibration_note(calibration, have_limits=have_limits),
@@ -143,7 +143,9 @@ def plot_calibration(
     return grid.pages(figure, height + _BARS_MM)
 
 
-def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: list[str]) -> pd.DataFrame:
+def _calibration_texts(
+    calibration: pd.DataFrame, curves: Estimates, curve_columns: list[str]
+) -> pd.DataFrame:
     """Return a row for each curve with its three estimates as `text`, and with their limits as `full_text`.
 
     `curves` has one point of each curve. Raises where a curve has no estimate of a term, or two.
@@ -154,7 +156,7 @@ def _calibration_texts(calibration: pd.DataFrame, curves: Estimates, columns: li
     full_lines = []
     for term, name in _WRITTEN_TERMS.items():
         texts = estimate_texts_of_curves(
-            estimates.subset(estimates.frame["term"] == term), curves, columns, hint
+            estimates.subset(estimates.frame["term"] == term), curves, curve_columns, hint
         )
         line = f"{name} " + texts["text"]
         lines.append(line)

@@ -180,7 +180,7 @@ def plot_correlation(
     1   iou  elongation  −0.26
     2  prob  elongation  −0.14
     """
-    names = Labels(labels, correlations)
+    frame_labels = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
     estimates, groups, term = _read_correlations(correlations)
@@ -192,7 +192,7 @@ def plot_correlation(
             column="p_value",
         )
     varying_groups = [column for column in groups if frame[column].nunique(dropna=False) > 1]
-    placed = _tile_frame(frame, varying_groups, names)
+    placed = _tile_frame(frame, varying_groups, frame_labels)
     titles = list(placed.frame["panel"].cat.categories)
     column_labels = list(placed.frame["column"].cat.categories)
     row_names = _wrapped_row_names(list(placed.frame["row"].cat.categories))
@@ -243,12 +243,14 @@ def plot_correlation(
         Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
         + number_layers
-        + _scales(legend_title, column_names.texts, row_names, tile_height)
+        + _colour_and_axis_scales(legend_title, column_names.texts, row_names, tile_height)
         + grid.elements(
             height,
             notes=[
-                scope_note(frame, names, [column for column in groups if column not in varying_groups]),
-                covariates_note(estimates, names),
+                scope_note(
+                    frame, frame_labels, [column for column in groups if column not in varying_groups]
+                ),
+                covariates_note(estimates, frame_labels),
                 *_caption_sentences(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
@@ -331,10 +333,10 @@ def _read_correlations(correlations: object) -> _Correlations:
     return _Correlations(estimates, groups, estimates.only_term or "Correlation")
 
 
-def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
+def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _TileFrame:
     """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
-    variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
+    variables = labels.texts("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _kinds_of_variables(frame)
     # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
     # labels name first
@@ -354,7 +356,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
         "second": {value: text for value, text in variables.items() if value in set(seconds)},
     }
     for column in groups:
-        texts[column] = names.texts(column, frame[column])
+        texts[column] = labels.texts(column, frame[column])
     if "method" in texts:
         # human readers are the first method
         methods = sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN)
@@ -469,7 +471,9 @@ def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
     return kinds
 
 
-def _scales(title: str, column_names: list[str], row_names: list[str], tile_height: float) -> list[Any]:
+def _colour_and_axis_scales(
+    title: str, column_names: list[str], row_names: list[str], tile_height: float
+) -> list[Any]:
     """Return the colour scale, and axes with the names of columns and rows; rows are in mm from 0 down."""
     n_columns = len(column_names)
     n_rows = len(row_names)

@@ -12,7 +12,7 @@ from salstats.checks import check_columns, check_frame
 from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINETYPES, PALETTE, LineStyle
@@ -96,7 +96,7 @@ def plot_coverage(
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
     legend = list(styles)
-    n_keys = legend_columns(legend, grid.width)
+    n_keys = n_legend_columns(legend, grid.width)
     if n_keys < len(legend):
         # a row of keys for each role
         n_keys = min(n_keys, rows["cluster"].nunique())
@@ -160,13 +160,13 @@ def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
     return styles
 
 
-def _with_panel_line_and_percent(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.DataFrame:
+def _with_panel_line_and_percent(rows: pd.DataFrame, labels: Labels, lines: list[str]) -> pd.DataFrame:
     """Return rows with their `panel`, their `line` (text in the legend) and the coverage in `percent`.
 
     `lines` are the texts of all lines, in order.
     """
     titles = {}
-    for statistic, label in names.texts("statistic", rows["statistic"]).items():
+    for statistic, label in labels.texts("statistic", rows["statistic"]).items():
         titles[statistic] = label[:1].upper() + label[1:]
     panel = pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True)
     roles = rows["role"].map(_ROLES).astype(TEXT)

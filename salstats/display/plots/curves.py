@@ -12,7 +12,7 @@ from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import lines_with_bands
-from salstats.display.plots.layout.estimate_drawing import drawn_rows, only_varying_column
+from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -82,15 +82,15 @@ def plot_curves(
     'Fraction of pixels inserted'
     """
     points = _read_mean_curves(curves)
-    names = Labels(labels, curves)
+    frame_labels = Labels(labels, curves)
     columns = list(points.frame.columns)
     # the grouping columns stand before the fraction
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet_column = only_varying_column(points, further_groups, used_columns="metric and method")
-    methods = method_labels(names, points.distinct_values("method") or [""], [HUMAN])
-    rows = _rows_with_panels(points, names, facet_column, methods)
+    methods = method_labels(frame_labels, points.distinct_values("method") or [""], [HUMAN])
+    rows = _rows_with_panels(points, frame_labels, facet_column, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:
         width = PAGE_MM
@@ -100,7 +100,7 @@ def plot_curves(
     grid = panel_grid(panels, n_columns, width)
     if bands is None:
         bands = len(methods) <= _MAX_BANDS
-    lines = lines_with_bands(rows, methods, names, grid.width, has_bands=bands)
+    lines = lines_with_bands(rows, methods, frame_labels, grid.width, has_bands=bands)
     height = grid.panel_height(_HEIGHT_SHARE)
     unnamed_columns = []
     if len(methods) == 1:
@@ -115,12 +115,12 @@ def plot_curves(
         + number_axes(grid.panel_width, height)
         + grid.elements(
             height,
-            x=_x_title(rows, names),
-            y=_y_title(names),
+            x=_x_title(rows, frame_labels),
+            y=_y_title(frame_labels),
             notes=[
-                scope_note(rows, names, unnamed_columns),
+                scope_note(rows, frame_labels, unnamed_columns),
                 *_caption_sentences(points, has_bands=lines.has_bands),
-                not_drawn_sentence(points, names, groups),
+                not_drawn_sentence(points, frame_labels, groups),
             ],
             legend=lines.legend,
         )
@@ -140,18 +140,18 @@ def _read_mean_curves(curves: object) -> Estimates:
 
 
 def _rows_with_panels(
-    points: Estimates, names: Labels, facet_column: str | None, methods: Mapping[Any, str]
+    points: Estimates, labels: Labels, facet_column: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Return the drawn rows with their `panel` and the `method_label` of their line, in the order of both.
 
     The rows of a line are in the order of the fraction. `facet_column` is the further column of the panels,
     and `methods` has the text of each method in the legend.
     """
-    rows = drawn_rows(points)
-    metrics = names.texts("metric", rows["metric"])
+    rows = rows_with_estimate(points)
+    metrics = labels.texts("metric", rows["metric"])
     title_texts = {}
     if facet_column:
-        title_texts[facet_column] = names.texts(facet_column, rows[facet_column])
+        title_texts[facet_column] = labels.texts(facet_column, rows[facet_column])
     if len(metrics) > 1 or not facet_column:
         # these are curves, not the areas under them
         curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
@@ -164,20 +164,20 @@ def _rows_with_panels(
     return rows.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
 
 
-def _x_title(rows: pd.DataFrame, names: Labels) -> str:
+def _x_title(rows: pd.DataFrame, labels: Labels) -> str:
     """Return the title of the horizontal axis: the user's label, else the operation of each metric."""
-    label = names.column("fraction")
+    label = labels.column("fraction")
     if label != Labels().column("fraction"):
         return label
     operations = [
-        _OPERATIONS.get(str(metric), str(metric)) for metric in names.order("metric", rows["metric"])
+        _OPERATIONS.get(str(metric), str(metric)) for metric in labels.order("metric", rows["metric"])
     ]
     return f"Fraction of pixels {' or '.join(operations)}"
 
 
-def _y_title(names: Labels) -> str:
+def _y_title(labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else "Mean probability"."""
-    label = names.column("prob")
+    label = labels.column("prob")
     has_own_label = label != Labels().column("prob")
     return label if has_own_label else "Mean probability"
 

@@ -30,7 +30,7 @@ from salstats.display.plots.layout.estimate_drawing import (
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
-from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
+from salstats.display.plots.layout.row_panels import default_figure_width, fitting_rows, row_figure
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -138,8 +138,8 @@ def plot_decrease(  # noqa: C901
     check_choice(scale, SCALES, "scale")
     check_choice(style, tuple(STYLES), "style")
     contrasts = read_contrasts(decrease)
-    names = Labels(labels, contrasts.frame)
-    drawing = prepared_drawing(pairs_as_methods(contrasts, names), names)
+    frame_labels = Labels(labels, contrasts.frame)
+    drawing = prepared_drawing(pairs_as_methods(contrasts, frame_labels), frame_labels)
     row_column = drawing.row_column
     sort_method = None
     if row_column != "method":
@@ -182,7 +182,7 @@ def plot_decrease(  # noqa: C901
         n_columns = 1 if text else drawing.n_panels
     check_count(n_columns, "n_columns")
     panels = list(drawing.frame["panel"].cat.categories)
-    width = width or figure_width(n_columns, panels)
+    width = width or default_figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, sort_values, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     frame["conclusive"] = significant_side_texts(drawing.panel_estimates).to_numpy() != _INCONCLUSIVE
@@ -229,7 +229,7 @@ def plot_decrease(  # noqa: C901
         columns=fitted_columns,
         n_columns=n_columns,
         width=width,
-        log=are_ratios,
+        is_log=are_ratios,
     )
 
 

@@ -161,8 +161,8 @@ def plot_flow(
             column="stage",
         )
     file = file_rows.iloc[0]
-    names = Labels(labels, flow)
-    groups = _titled_branches(flow[flow["stage"] != FILE], names)
+    frame_labels = Labels(labels, flow)
+    groups = _titled_branches(flow[flow["stage"] != FILE], frame_labels)
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
@@ -174,9 +174,9 @@ def plot_flow(
         )
     # chains side by side, each about as wide as a journal's column
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
-    file_box = _file_box(file, flow, names)
-    chains = [_with_title(_stage_boxes(branches, file, names), title) for title, branches in groups]
-    note = _counting_note(flow, str(file["unit"]), names)
+    file_box = _file_box(file, flow, frame_labels)
+    chains = [_with_title(_stage_boxes(branches, file, frame_labels), title) for title, branches in groups]
+    note = _counting_note(flow, str(file["unit"]), frame_labels)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
@@ -186,15 +186,15 @@ def plot_flow(
     for number, page_chains in enumerate(chains_of_pages, 1):
         diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
         page_note = caption([note, page_sentence(number, len(chains_of_pages))], chars)
-        pages.append(_figure(diagram, width, page_note))
+        pages.append(_figure_of_diagram(diagram, width, page_note))
     return paged_figure(pages)
 
 
-def _counting_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
+def _counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
     """Return a sentence on how cases and units are counted, "" where each case has one score."""
     if not _has_cases_with_several_scores(flow):
         return ""
-    units = plural(_unit_noun(unit, names))
+    units = plural(_unit_noun(unit, labels))
     subject = "Cases"
     if units != "cases":
         subject += f" and {units}"
@@ -228,7 +228,7 @@ def _chain_height(boxes: list[_FlowBox], width: float) -> float:
     return -float(diagram.bottom)
 
 
-def _titled_branches(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
+def _titled_branches(branches: pd.DataFrame, labels: Labels) -> list[tuple[str, pd.DataFrame]]:
     """Return the title and the branches of each group; groups with equal numbers are one with a common title.
 
     Grouping columns are those between `stage` and `reason`, except for the method and the reference.
@@ -241,7 +241,7 @@ def _titled_branches(branches: pd.DataFrame, names: Labels) -> list[tuple[str, p
         return []
     if not groupings:
         return [("", branches)]
-    orders = [names.order(column, branches[column]) for column in groupings]
+    orders = [labels.order(column, branches[column]) for column in groupings]
     branches_of_group = dict(list(branches.groupby(groupings, sort=False, dropna=False)))
 
     def value_positions(group: tuple[Any, ...]) -> list[int]:
@@ -253,8 +253,8 @@ def _titled_branches(branches: pd.DataFrame, names: Labels) -> list[tuple[str, p
     titles_of_branches: list[list[str]] = []
     for group in sorted(branches_of_group, key=value_positions):
         group_branches = branches_of_group[group].drop(columns=groupings).reset_index(drop=True)
-        labels = [names.value(column, value) for column, value in zip(groupings, group, strict=True)]
-        title = ", ".join(labels)
+        value_labels = [labels.value(column, value) for column, value in zip(groupings, group, strict=True)]
+        title = ", ".join(value_labels)
         is_equal = [earlier.equals(group_branches) for earlier in distinct_branches]
         if any(is_equal):
             titles_of_branches[is_equal.index(True)].append(title)
@@ -275,12 +275,12 @@ def _joined_title(titles: list[str]) -> str:
     return f"{text} (each)"
 
 
-def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
+def _file_box(file: pd.Series, flow: pd.DataFrame, labels: Labels) -> _FlowBox:
     """Return the box with the numbers of cases, tasks, methods, metrics and scores in the file.
 
     `file` is the row of `flow` for the file.
     """
-    counts = [_amount_text(file[column], noun) for column, noun in _counted_columns(file, names).items()]
+    counts = [_amount_text(file[column], noun) for column, noun in _counted_columns(file, labels).items()]
     if "n_tasks" in flow.columns:
         counts.append(_amount_text(file["n_tasks"], "task"))
     for column in ("task", "method", "metric"):
@@ -289,7 +289,7 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
     return _FlowBox("In the file", [f"{joined(counts)}; {_amount_text(file['n_rows'], 'score')}"])
 
 
-def _stage_boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_FlowBox]:
+def _stage_boxes(branches: pd.DataFrame, file: pd.Series, labels: Labels) -> list[_FlowBox]:
     """Return the boxes of the branches of a group from the top down: exclusions, then the stage.
 
     `file` is the row of the flow for the file.
@@ -300,13 +300,13 @@ def _stage_boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list
     counted_columns = {}
     if _has_cases_with_several_scores(branches):
         counted_columns["n_rows"] = "score"
-    counted_columns |= _counted_columns(file, names)
+    counted_columns |= _counted_columns(file, labels)
     if "n_tasks" in branches.columns and (included["n_tasks"] != file["n_tasks"]).any():
         counted_columns["n_tasks"] = "task"
     reference = None
     if "reference" in branches.columns:
         reference = next(iter(branches["reference"].dropna()), None)
-    reference_label = names.value("method", reference)
+    reference_label = labels.value("method", reference)
     # headings of the box of a stage and of the box of its exclusions
     headings = {
         ROWS: ("With a row in the file", "Excluded: no row in the file"),
@@ -319,15 +319,15 @@ def _stage_boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list
         if rows.empty:
             continue
         # the reference is the first method
-        methods = sorted(names.order("method", rows["method"]), key=lambda method: method != reference)
-        exclusions = _exclusion_line_texts(excluded[excluded["stage"] == stage], methods, names)
+        methods = sorted(labels.order("method", rows["method"]), key=lambda method: method != reference)
+        exclusions = _exclusion_line_texts(excluded[excluded["stage"] == stage], methods, labels)
         if exclusions:
             boxes.append(_FlowBox(exclusion_heading, exclusions, is_exclusion=True))
-        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, counted_columns, names)))
+        boxes.append(_FlowBox(heading, _method_line_texts(rows, methods, counted_columns, labels)))
     return boxes
 
 
-def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
+def _counted_columns(file: pd.Series, labels: Labels) -> dict[str, str]:
     """Return the columns of counts with their nouns: cases, and units where these are not the cases.
 
     `file` is the row of the flow for the file.
@@ -335,12 +335,12 @@ def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
     columns = {"n_cases": "case"}
     unit = str(file["unit"])
     if unit != "case":
-        columns["n_units"] = _unit_noun(unit, names)
+        columns["n_units"] = _unit_noun(unit, labels)
     return columns
 
 
 def _method_line_texts(
-    rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
+    rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], labels: Labels
 ) -> list[str]:
     """Return the lines of the box of a stage: one for each method, or for all if their numbers are equal.
 
@@ -353,10 +353,10 @@ def _method_line_texts(
         texts.append(", ".join(amounts))
     if len(texts) > 1 and len(set(texts)) == 1:
         return [f"Each of {_amount_text(len(texts), 'method')}: {texts[0]}"]
-    return [f"{names.value('method', method)}: {text}" for method, text in zip(methods, texts, strict=True)]
+    return [f"{labels.value('method', method)}: {text}" for method, text in zip(methods, texts, strict=True)]
 
 
-def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
+def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], labels: Labels) -> list[str]:
     """Return the lines of the box of exclusions before a stage, one for each reason."""
     lines = []
     for reason in dict.fromkeys(excluded["reason"]):
@@ -372,11 +372,11 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], names
                 text += " each"
         else:
             # a non-breaking space keeps a number with its method
-            texts = [f"{names.value('method', method)},\u00a0{amount}" for method, amount in amounts.items()]
+            texts = [f"{labels.value('method', method)},\u00a0{amount}" for method, amount in amounts.items()]
             text = "; ".join(texts)
         if reason != NO_ROW:
             # the heading of the box names the other reason
-            text = f"{_reason_text(reason, names)}: {text}"
+            text = f"{_reason_text(reason, labels)}: {text}"
         lines.append(text)
     return lines
 
@@ -390,11 +390,11 @@ def _excluded_amount_text(row: pd.Series) -> str:
     return _amount_text(row["n_tasks"], "task")
 
 
-def _reason_text(reason: str, names: Labels) -> str:
+def _reason_text(reason: str, labels: Labels) -> str:
     """Return the label of a reason with a capital at its beginning."""
     # reasons of missing pairs name the reference, which the heading of the box has
     reason = reason.removeprefix(OF_REFERENCE)
-    text = names.value("reason", reason)
+    text = labels.value("reason", reason)
     if text == reason:
         text = _REASONS.get(reason, text)
     return text[:1].upper() + text[1:]
@@ -406,14 +406,14 @@ def _has_cases_with_several_scores(flow: pd.DataFrame) -> bool:
     return bool((branches["n_rows"] != branches["n_cases"]).any())
 
 
-def _unit_noun(unit: str, names: Labels) -> str:
+def _unit_noun(unit: str, labels: Labels) -> str:
     """Return the name of a unit within a sentence."""
-    return names.column(unit).lower()
+    return labels.column(unit).lower()
 
 
-def _amount_text(n: Any, noun: str) -> str:
+def _amount_text(count: Any, noun: str) -> str:
     """Return a number with its noun and a non-breaking space: "1 case", "194 cases"."""
-    return counted(n, noun).replace(" ", "\u00a0", 1)
+    return counted(count, noun).replace(" ", "\u00a0", 1)
 
 
 def _with_title(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
@@ -463,7 +463,7 @@ def _page_diagram(
     return _Diagram(boxes, arrows)
 
 
-def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
+def _figure_of_diagram(diagram: _Diagram, width: float, note: str) -> Figure:
     """Return the figure of a diagram, whose axes are in mm, with a width in mm and a caption."""
     boxes = pd.DataFrame(diagram.boxes, columns=list(_PlacedFlowBox._fields))
     arrows = pd.DataFrame(diagram.arrows, columns=list(_Arrow._fields))

@@ -185,13 +185,14 @@ def plot_forest(  # noqa: C901
     """
     check_choice(style, tuple(STYLES), "style")
     differences = read_estimates(estimates).subset_of_mrmc_term("difference")
-    names = Labels(labels, differences.frame)
+    frame_labels = Labels(labels, differences.frame)
     if has_coefficients(differences):
         if not intercept:
             differences = without_intercepts(differences)
         differences = per_covariate_units(differences)
     labelled = _with_term_labels(
-        pairs_as_methods(variances_as_standard_deviations(differences, names), names), names
+        pairs_as_methods(variances_as_standard_deviations(differences, frame_labels), frame_labels),
+        frame_labels,
     )
     prepared = labelled.estimates
     row_columns = _row_columns(prepared)
@@ -211,7 +212,7 @@ def plot_forest(  # noqa: C901
     term = None
     if "term" not in row_columns:
         term = defined_estimates.only_term
-    texts_of_panels = _panel_texts(defined_estimates, names, row_columns, term)
+    texts_of_panels = _panel_texts(defined_estimates, frame_labels, row_columns, term)
     is_in_panel = are_in_drawn_panels(with_references, list(texts_of_panels))
     in_panels = with_references.subset(is_in_panel)
     is_reference = labelled.is_reference[is_in_panel]
@@ -220,13 +221,13 @@ def plot_forest(  # noqa: C901
     references = references_of(prepared)
     if "method" in row_columns:
         # methods have the marks and colours that they have in other figures
-        methods = method_labels(names, frame["method"], references)
+        methods = method_labels(frame_labels, frame["method"], references)
         texts = frame["method"].map(methods)
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
     if is_reference.any():
         frame["fill"] = np.where(is_reference, "white", PALETTE[0])
     decimals = _n_decimals(digits, term, ratio)
-    heading = _estimate_heading(defined_estimates, names, term, ratio)
+    heading = _estimate_heading(defined_estimates, frame_labels, term, ratio)
     columns = _text_columns(
         in_panels,
         heading=heading,
@@ -235,10 +236,10 @@ def plot_forest(  # noqa: C901
         style=style,
     )
     columns = _with_reference_texts(columns, heading, is_reference)
-    frame, rows, fitted_columns = _fitted_rows(frame, names, row_columns, columns, heading, width)
+    frame, rows, fitted_columns = _fitted_rows(frame, frame_labels, row_columns, columns, heading, width)
     p_value_note = ""
     if p_values:
-        p_value_note = p_value_sentence(prepared, names)
+        p_value_note = p_value_sentence(prepared, frame_labels)
     ends = axis_limits(frame, limits, term, log=ratio)
     null_line = _null_position(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
@@ -252,24 +253,24 @@ def plot_forest(  # noqa: C901
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,
-        x_title=_axis_title(defined_estimates, names, term, ratio),
+        x_title=_axis_title(defined_estimates, frame_labels, term, ratio),
         notes=[
-            scope_note(frame, names, unnamed_columns),
-            interval_caption(prepared, labels=names),
+            scope_note(frame, frame_labels, unnamed_columns),
+            interval_caption(prepared, labels=frame_labels),
             arrows_note(frame, ends, decimals, style, named=False),
-            _models_note(prepared, names),
+            _models_note(prepared, frame_labels),
             labelled.reference_note,
             _direction_note(row_columns),
-            interaction_note(differences, names),
+            interaction_note(differences, frame_labels),
             _count_note(
                 prepared,
                 in_panels.subset(~is_reference),
                 n_is_left_out="n" in columns and "n" not in fitted_columns,
             ),
             p_value_note,
-            *margin_notes(prepared, names, style, has_marks=True),
+            *margin_notes(prepared, frame_labels, style, has_marks=True),
             cut_note,
-            undefined_note(prepared, is_in_panel[~labelled.is_reference], names, key_columns),
+            undefined_note(prepared, is_in_panel[~labelled.is_reference], frame_labels, key_columns),
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
@@ -277,17 +278,17 @@ def plot_forest(  # noqa: C901
         limits=ends,
         methods=methods,
         references=references,
-        labels=names,
+        labels=frame_labels,
         legend=False,
         columns=fitted_columns,
         width=width,
-        log=ratio,
+        is_log=ratio,
         striped=not has_headings,
     )
     label_style: dict[str, Any] = {}
     if has_headings:
         label_style = {"ha": "left", "ma": "left"}
-    entries = _row_entries(_row_keys(frame, row_columns), names, row_columns, LABEL_CHARS)
+    entries = _row_entries(_row_keys(frame, row_columns), frame_labels, row_columns, LABEL_CHARS)
     weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
     pages = []
     for page in figure.pages:

@@ -14,7 +14,7 @@ from salstats.display.plots.layout.figure import Figure, page_sentence, paged_fi
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import scale_bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, lay_out
+from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, sheet_tables
 from salstats.display.plots.layout.picture_layer import MapStyle
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
@@ -131,7 +131,7 @@ def gallery(  # noqa: C901
         ]
 
     single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]
-    all_pictures = lay_out(placed, layout.sheet([single_stack])).pictures
+    all_pictures = sheet_tables(placed, layout.sheet([single_stack])).pictures
     _, bar_note = scale_bar_layers(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*caption_sentences(placed), bar_note, "Page 10 of 10."]
@@ -299,7 +299,7 @@ class GalleryRow:
         return f"{picks}: {', '.join(names)}"
 
 
-def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[GalleryRow]:
+def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], labels: Labels) -> list[GalleryRow]:
     """Return the rows of a gallery of picked cases, a row for each case and task.
 
     Rows are in the order of the frame; where each method has its own picks, those of a task stand together.
@@ -328,9 +328,9 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
         picks = []
         if not methods_have_picks:
             picks = picks_of[case, task]
-        parts = [joined(picks).capitalize(), names.value("case", case)]
+        parts = [joined(picks).capitalize(), labels.value("case", case)]
         if len(tasks) > 1:
-            parts.append(names.value("task", task))
+            parts.append(labels.value("task", task))
         rows.append(GalleryRow(case, task, tuple(text for text in parts if text), picked=bool(picks)))
     return rows
 
@@ -343,16 +343,18 @@ def picks_differ_by_method(cases: pd.DataFrame) -> bool:
     return len(cases[columns].drop_duplicates()) > 1
 
 
-def _picked_note(cases: pd.DataFrame, names: Labels) -> str:
+def _picked_note(cases: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence on the method and metric by which cases were picked, "" without their columns."""
     if not {"pick", "method", "metric"} <= set(cases.columns):
         return ""
-    methods = joined([names.value("method", method) for method in cases["method"].unique()])
-    metrics = joined([names.value("metric", metric) for metric in cases["metric"].unique()])
+    methods = joined([labels.value("method", method) for method in cases["method"].unique()])
+    metrics = joined([labels.value("metric", metric) for metric in cases["metric"].unique()])
     return f"Picked by {metrics} of {methods}."
 
 
-def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tuple[dict[str, str], list[str]]:
+def series_titles(
+    columns: Mapping[str, Sequence[Series]], labels: Labels
+) -> tuple[dict[str, str], list[str]]:
     """Return the title of each column by its key, and sentences on the model and seed that all columns share.
 
     `columns` has the series of each column by its key; human readers have neither model nor seed.
@@ -365,8 +367,10 @@ def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tup
         values = {getattr(series, column) for series in machine_series}
         if len(values) == 1 and values != {None}:
             shared[column] = values.pop()
-    titles = {key: method_label(names, series, omitted_columns=shared) for key, series in columns.items()}
-    sentences = [f"{names.column(column)}: {names.value(column, value)}." for column, value in shared.items()]
+    titles = {key: method_label(labels, series, omitted_columns=shared) for key, series in columns.items()}
+    sentences = [
+        f"{labels.column(column)}: {labels.value(column, value)}." for column, value in shared.items()
+    ]
     return titles, sentences
 
 

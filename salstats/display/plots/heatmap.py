@@ -177,7 +177,7 @@ def plot_heatmap(
     has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
-    bar_title = _bar_title(drawing)
+    bar_title = _colour_bar_title(drawing)
     further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
     legend_title = p9.element_blank()
     if bar_title:
@@ -193,7 +193,7 @@ def plot_heatmap(
             _SHADES,
             limits=(0, 1),
             breaks=[0, 1],
-            labels=_bar_labels(drawing),
+            labels=_colour_bar_texts(drawing),
             name=bar_title,
             na_value="white",
             guide=stepped_colour_bar(),
@@ -408,21 +408,21 @@ def _text_layers(tiles: pd.DataFrame, tile_mm: float, estimate_pt: float | None)
     return layers
 
 
-def _quantity(drawing: EstimateDrawing) -> str:
+def _quantity_text(drawing: EstimateDrawing) -> str:
     """Return the name of the estimates: "Mean IoU", or "Mean" where panels have different metrics."""
     if drawing.term in CONTRASTS:
         return contrast_title(drawing.estimates, drawing.labels, str(drawing.term))
     return quantity_label(drawing.estimates.only_value("metric"), drawing.term, drawing.labels)
 
 
-def _bar_title(drawing: EstimateDrawing) -> str:
+def _colour_bar_title(drawing: EstimateDrawing) -> str:
     """Return the title of the colour bar: the estimates in a figure of one panel, which has no title."""
     if drawing.n_panels > 1:
         return ""
-    return _quantity(drawing)
+    return _quantity_text(drawing)
 
 
-def _bar_labels(drawing: EstimateDrawing) -> list[str]:
+def _colour_bar_texts(drawing: EstimateDrawing) -> list[str]:
     """Return the texts at the ends of the colour bar."""
     is_known = _better_signs(drawing) != 0
     if is_known.all():
@@ -446,7 +446,7 @@ def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bo
     if is_cut.any():
         notes.append("Estimates far from the others of their panel do not stretch its shades.")
     if drawing.n_panels > 1 and drawing.term not in (None, "mean"):
-        notes.append(f"Numbers: {_quantity(drawing)}.")
+        notes.append(f"Numbers: {_quantity_text(drawing)}.")
     limited = estimates.subset(estimates.has_limits)
     if has_limits:
         notes.append(bars_sentence(limited, mark="Below estimates", labels=drawing.labels))

@@ -135,8 +135,8 @@ def plot_intervals(
     means = read_estimates(estimates).subset_of_mrmc_term("mean")
     if reference is None and contrasts is not None:
         reference = _reference_among_methods(contrasts, means)
-    names = Labels(labels, means.frame)
-    drawing = prepared_drawing(pairs_as_methods(means, names), names, reference)
+    frame_labels = Labels(labels, means.frame)
+    drawing = prepared_drawing(pairs_as_methods(means, frame_labels), frame_labels, reference)
     sort_values = None
     sort_note = ""
     if sort == "estimate":

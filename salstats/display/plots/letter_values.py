@@ -12,7 +12,7 @@ from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.captions import groups_without_value_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import row_layout
-from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
@@ -81,16 +81,18 @@ def plot_letter_values(
     'Figure'
     """
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
-    names = Labels(labels, values)
+    frame_labels = Labels(labels, values)
     # the grouping columns stand before the covariate
     groups = list(values.columns[: values.columns.get_loc("covariate")])
     has_values = values["n"] > 0
     if not has_values.any():
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group", column="n")
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
-    covariates = names.order("term", values.loc[has_values, "covariate"])
-    titles = names.texts("covariate", covariates)
-    row = crossed_labels(values, {column: short_labels(names, column, values[column]) for column in groups})
+    covariates = frame_labels.order("term", values.loc[has_values, "covariate"])
+    titles = frame_labels.texts("covariate", covariates)
+    row = crossed_labels(
+        values, {column: short_labels(frame_labels, column, values[column]) for column in groups}
+    )
     rows = row_layout(list(row.categories), list(row.categories))
     panel = pd.Categorical(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
@@ -106,7 +108,7 @@ def plot_letter_values(
     notes = [
         _marks_note(boxes, outside),
         f"n = {count_range(defined_values['n'])}.",
-        groups_without_value_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names),
+        groups_without_value_note(values[values["n"] == 0], [*groups, "covariate"], "a value", frame_labels),
     ]
     panels, axis_title, n_columns = panel_titles(defined_values["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
@@ -119,7 +121,7 @@ def plot_letter_values(
         + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
         + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)
         + p9.scale_fill_manual(_box_colours(len(legend)), limits=legend, name="Middle")
-        + p9.guides(fill=p9.guide_legend(ncol=legend_columns(legend, _LEGEND_MM), byrow=True))
+        + p9.guides(fill=p9.guide_legend(ncol=n_legend_columns(legend, _LEGEND_MM), byrow=True))
         + grid.elements(axis_title, notes, legend)
         + p9.theme(
             legend_key_size=8,
@@ -164,10 +166,10 @@ def _share_text(percent: float) -> str:
     return percent_text(percent, digits)
 
 
-def _box_colours(n: int) -> list[str]:
-    """Return the colours of `n` boxes, the innermost first."""
+def _box_colours(n_boxes: int) -> list[str]:
+    """Return the colours of `n_boxes` boxes, the innermost first."""
     colour_map = LinearSegmentedColormap.from_list("middle", [_INNER_COLOUR, _OUTER_COLOUR])
-    return [to_hex(colour_map(position)) for position in np.linspace(0, 1, n)]
+    return [to_hex(colour_map(position)) for position in np.linspace(0, 1, n_boxes)]
 
 
 def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:

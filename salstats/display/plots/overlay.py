@@ -10,7 +10,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.legends import legend_columns, legend_width
+from salstats.display.plots.layout.legends import legend_width, n_legend_columns
 from salstats.display.plots.layout.overlay_layers import (
     colour_scale_layers,
     mark_layers,
@@ -28,7 +28,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     Band,
     PictureSheet,
     PlacedPicture,
-    lay_out,
+    sheet_tables,
 )
 from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, geom_picture
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
@@ -156,8 +156,8 @@ def outside_pictures_mm(notes: Iterable[str], width: float) -> float:
 def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: float) -> _LegendSize:
     """Return the size of the legends with texts for outlines and for marks in a width in mm."""
     texts = [*outlines, *marks]
-    n_outline_rows = math.ceil(len(outlines) / legend_columns(outlines, inner_width))
-    n_mark_rows = math.ceil(len(marks) / legend_columns(marks, inner_width))
+    n_outline_rows = math.ceil(len(outlines) / n_legend_columns(outlines, inner_width))
+    n_mark_rows = math.ceil(len(marks) / n_legend_columns(marks, inner_width))
     if not texts or legend_width(texts, len(texts)) <= inner_width:
         return _LegendSize(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
     return _LegendSize(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
@@ -195,7 +195,7 @@ def overlay_figure(
     map_style : MapStyle
         Colours of the maps.
     """
-    tables = lay_out(placed, sheet)
+    tables = sheet_tables(placed, sheet)
     table = tables.pictures
     inner_width = sheet.width - 2 * EDGE_MM
     style = _SINGLE_STYLE if len(placed) == 1 else _SMALL_STYLE
@@ -224,7 +224,7 @@ def overlay_figure(
     if has_colours:
         elements += colour_scale_layers(table, map_style)
     if outlines is not None:
-        n_columns = legend_columns(outline_texts, inner_width)
+        n_columns = n_legend_columns(outline_texts, inner_width)
         elements += outline_layers(outlines, texts, style.line_size, n_columns)
     if marks is not None:
         elements += mark_layers(marks, texts, style.mark_size)
@@ -281,13 +281,13 @@ def _tinted(picture: Picture, style: MapStyle) -> np.ndarray:
     return style.tinted(grey, style.scaled(picture.saliency))
 
 
-def method_label(names: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:
+def method_label(labels: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:
     """Return the label of a method with model, seed and reader of its series: "Grad-CAM, ResNet".
 
     The columns in `omitted_columns` are not named. Several series of one method have only its label.
     """
     first = series[0]
-    texts = [names.value("method", first.method)]
+    texts = [labels.value("method", first.method)]
     if len(series) == 1:
         values = {"model": first.model, "seed": first.seed, "reader": first.reader}
         for column, value in values.items():
@@ -296,7 +296,7 @@ def method_label(names: Labels, series: Sequence[Series], omitted_columns: Colle
     return ", ".join(texts)
 
 
-def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
+def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     """Return a sentence on the thresholds of the maps, their smoothing, colours and cut-off.
 
     It is "" where all masks are stored ones, which have no threshold.
@@ -316,7 +316,7 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     elif len(texts) > _MAX_THRESHOLDS:
         note = f"Threshold: {_threshold_range_text(masks)}, by task and method"
     else:
-        note = f"Threshold: {_threshold_list_text(texts, names)}"
+        note = f"Threshold: {_threshold_list_text(texts, labels)}"
     # sides in pixels of the squares over which maps were averaged
     sizes = sorted({int(mask.smooth) for mask in masks if mask.smooth})
     if sizes:
@@ -328,7 +328,7 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     return f"{note}."
 
 
-def _threshold_list_text(texts: Mapping[tuple[str, Series], str], names: Labels) -> str:
+def _threshold_list_text(texts: Mapping[tuple[str, Series], str], labels: Labels) -> str:
     """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)".
 
     `texts` is the text of the threshold of each task and series.
@@ -336,9 +336,9 @@ def _threshold_list_text(texts: Mapping[tuple[str, Series], str], names: Labels)
     has_several_series = len({series for _, series in texts}) > 1
     listed = []
     for (task, series), text in texts.items():
-        group = names.value("task", task)
+        group = labels.value("task", task)
         if has_several_series:
-            group += f", {method_label(names, [series])}"
+            group += f", {method_label(labels, [series])}"
         listed.append(f"{text} ({group})")
     return joined(listed)
 
@@ -372,11 +372,11 @@ def _threshold_text(picture: Picture) -> str:
     return f"{picture.threshold:g}"
 
 
-def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
+def absent_findings_note(pictures: Sequence[Picture], labels: Labels) -> str:
     """Return a sentence that names the findings that are absent in the truth, "" if there are none."""
     findings: list[str] = []
     for picture in pictures:
-        finding = f"{names.value('task', picture.task)} of {names.value('case', picture.case)}"
+        finding = f"{labels.value('task', picture.task)} of {labels.value('case', picture.case)}"
         if "truth" not in picture.outlines and finding not in findings:
             findings.append(finding)
     if not findings:

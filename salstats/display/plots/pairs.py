@@ -226,21 +226,21 @@ def plot_pairs(
         Message(_DIFFERENCE_CALL, " makes the frame"),
     )
     reference = _only_reference(estimates)
-    names = Labels(labels, scores)
-    drawing = _pairs_data(scores, estimates, reference, names)
+    frame_labels = Labels(labels, scores)
+    drawing = _pairs_data(scores, estimates, reference, frame_labels)
     drawn = drawing.differences
     n_places = len(drawing.methods)
     if drawing.has_differences_beside:
         n_places = 2
     axes = _axis_ends(drawing)
-    grid = _grid(drawing, n_columns, width)
+    grid = _grid_of_pairs(drawing, n_columns, width)
     share = _BESIDE_SHARE if drawing.has_differences_beside else _BELOW_SHARE
     height = grid.panel_height(share)
     place_names = _method_names_below(drawing, grid.panel_width / n_places)
     metrics = drawn.distinct_values("metric")
     y_title = "Score"
     if len(metrics) == 1:
-        y_title = with_smaller_is_better(names.value("metric", metrics[0]), metrics[0])
+        y_title = with_smaller_is_better(frame_labels.value("metric", metrics[0]), metrics[0])
     block_height = height
     if not drawing.has_differences_beside:
         block_height += grid.panel_row_mm(height)
@@ -263,15 +263,15 @@ def plot_pairs(
         )
         + p9.scale_size_identity()
         + p9.scale_alpha_identity()
-        + _colour_scales(drawing, names, grid.width)
+        + _method_and_unit_scales(drawing, frame_labels, grid.width)
         + grid.elements(
             block_height,
             y=y_title,
             notes=[
-                scope_note(drawn.frame, names, ("metric", "task")),
-                *_caption_sentences(drawing, names),
-                *margin_notes(drawn, names, "nature", has_marks=False),
-                not_drawn_sentence(missing, names, missing.keys),
+                scope_note(drawn.frame, frame_labels, ("metric", "task")),
+                *_caption_sentences(drawing, frame_labels),
+                *margin_notes(drawn, frame_labels, "nature", has_marks=False),
+                not_drawn_sentence(missing, frame_labels, missing.keys),
             ],
             legend=drawing.unit_labels,
             further_mm=place_names.height - BOTTOM_MM + LINE_MM,
@@ -289,15 +289,17 @@ def plot_pairs(
     )
 
 
-def _colour_scales(drawing: PairsData, names: Labels, width: float) -> list[Any]:
+def _method_and_unit_scales(drawing: PairsData, labels: Labels, width: float) -> list[Any]:
     """Return the scales of colours, fills and shapes: methods have them all, unless colours are of units."""
     if not drawing.unit_labels:
         aesthetics = ("color", "fill", "shape")
-        return group_scales(drawing.methods, [drawing.reference], aesthetics, width, labels=names, solid=True)
+        return group_scales(
+            drawing.methods, [drawing.reference], aesthetics, width, labels=labels, has_opaque_keys=True
+        )
     unit_texts = {label: label for label in drawing.unit_labels}
     return [
-        *group_scales(drawing.methods, [drawing.reference], ("shape",), width, labels=names),
-        *group_scales(unit_texts, (), ("color",), width, solid=True),
+        *group_scales(drawing.methods, [drawing.reference], ("shape",), width, labels=labels),
+        *group_scales(unit_texts, (), ("color",), width, has_opaque_keys=True),
         # names below the panels tell methods
         p9.guides(shape="none"),
     ]
@@ -362,7 +364,7 @@ def _only_reference(estimates: Estimates) -> str:
     return str(references[0])
 
 
-def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, names: Labels) -> PairsData:
+def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labels: Labels) -> PairsData:
     """Return the pairs of the groups and methods of differences; raise unless these are their means."""
     groups = [key for key in estimates.keys if key not in ("method", "reference")]
     key_columns = [*groups, "method"]
@@ -379,8 +381,8 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, name
         rows[key_columns] = rows[key_columns].astype(TEXT)
     pairs = pairs.merge(frame[key_columns], on=key_columns)
     _check_means(pairs, frame, key_columns)
-    methods = method_labels(names, [reference, *frame["method"]], [reference])
-    frame = _with_places(frame, names, groups, methods)
+    methods = method_labels(labels, [reference, *frame["method"]], [reference])
+    frame = _with_places(frame, labels, groups, methods)
     pairs = pairs.merge(frame[[*key_columns, "score_panel", "panel", "mark", "place"]], on=key_columns)
     line_columns = [column for column in KEY_COLUMNS if column in pairs.columns and column != "method"]
     pairs["line"] = pairs.groupby(line_columns, dropna=False, sort=False).ngroup()
@@ -397,7 +399,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, name
     n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
     has_repeated_units = bool(n_lines.max() > 1)
     if has_repeated_units and pairs[unit].nunique() <= _MAX_COLOURED_UNITS:
-        texts = short_labels(names, str(unit), pairs[unit], line_chars=_UNIT_CHARS, max_lines=1)
+        texts = short_labels(labels, str(unit), pairs[unit], line_chars=_UNIT_CHARS, max_lines=1)
         unit_labels = list(texts.values())
         # equal lines of 0/1 scores are one line, which is of no unit
         pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")
@@ -431,16 +433,16 @@ def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: li
         )
 
 
-def _texts_of_groups(frame: pd.DataFrame, names: Labels, columns: list[str]) -> dict[str, dict[Any, str]]:
+def _texts_of_groups(frame: pd.DataFrame, labels: Labels, columns: list[str]) -> dict[str, dict[Any, str]]:
     """Return the label of each value of some grouping columns, metrics with their direction."""
-    texts = {column: names.texts(column, frame[column]) for column in columns}
+    texts = {column: labels.texts(column, frame[column]) for column in columns}
     if "metric" in columns:
-        texts |= metric_title_texts(frame, names)
+        texts |= metric_title_texts(frame, labels)
     return texts
 
 
 def _with_places(
-    frame: pd.DataFrame, names: Labels, groups: list[str], methods: Mapping[Any, str]
+    frame: pd.DataFrame, labels: Labels, groups: list[str], methods: Mapping[Any, str]
 ) -> pd.DataFrame:
     """Return differences with the text and place of their method, and their panels.
 
@@ -449,7 +451,7 @@ def _with_places(
     varying = [column for column in groups if frame[column].nunique() > 1]
     # panels fill one column after the other, so that those of a metric stand in a row
     varying.sort(key=lambda column: column == "metric")
-    titles = crossed_labels(frame, _texts_of_groups(frame, names, varying))
+    titles = crossed_labels(frame, _texts_of_groups(frame, labels, varying))
     titles = titles.rename_categories({"": _SINGLE_TITLE})
     panels = []
     for title in titles.categories:
@@ -668,16 +670,16 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     ]
 
 
-def _density_outlines(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
+def _density_outlines(pairs: pd.DataFrame, place_width: float) -> pd.DataFrame:
     """Return the outlines of the densities of differences, in order: columns `x`, `value`, `panel`, `mark`.
 
-    They begin at the right of the place of a method, whose width is `room`.
+    They begin at the right of the place of a method, whose width is `place_width`.
     """
     curves = density_curves(pairs, "difference", ["panel", "mark", "place"])
     # clouds of a panel have the same area
     densest = curves.groupby("panel", observed=True)["density"].transform("max")
-    base = curves["place"] + room * _CLOUD_START
-    curves = curves.assign(base=base, x=base + room * _CLOUD_WIDTH * curves["density"] / densest)
+    base = curves["place"] + place_width * _CLOUD_START
+    curves = curves.assign(base=base, x=base + place_width * _CLOUD_WIDTH * curves["density"] / densest)
     back = curves.iloc[::-1].assign(x=curves["base"].iloc[::-1])
     outlines = pd.concat([curves, back], ignore_index=True)
     for column in ("panel", "mark"):
@@ -685,13 +687,13 @@ def _density_outlines(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
     return outlines
 
 
-def _caption_sentences(drawing: PairsData, names: Labels) -> list[str]:
+def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     """Return the sentences of the caption on the difference, its marks and the number of pairs."""
     differences = drawing.differences
-    reference = names.value("method", drawing.reference)
+    reference = labels.value("method", drawing.reference)
     method = "method"
     if drawing.has_differences_beside:
-        method = names.value("method", differences.distinct_values("method")[0])
+        method = labels.value("method", differences.distinct_values("method")[0])
     unit = noun(str(differences.only_value("unit") or "case"))
     lines = "Lines: pairs"
     if drawing.has_repeated_units:
@@ -708,12 +710,12 @@ def _caption_sentences(drawing: PairsData, names: Labels) -> list[str]:
         # lines of 0/1 scores are never means of units
         lines = "lines: pairs; " if drawing.has_repeated_units else ""
         notes.append(f"Of scores that are 0 or 1, {lines}width of lines and area of dots: number of pairs.")
-    notes.append(interval_caption(differences, mark="Black dots: mean differences; bars", labels=names))
+    notes.append(interval_caption(differences, mark="Black dots: mean differences; bars", labels=labels))
     notes.append(count_sentence(differences, "pair", "incomplete"))
     return notes
 
 
-def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> PanelGrid:
+def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | None) -> PanelGrid:
     """Return the grid of the panels.
 
     A row of the grid is a row of panels of scores together with those of their differences, also where these

@@ -111,8 +111,8 @@ def plot_power(  # noqa: C901, PLR0912
     """
     check_choice(show, _QUANTITIES, "show")
     frame = checked_plan(plan)
-    names = Labels(labels, frame)
-    curves = _curves_of_plan(frame, names, show)
+    frame_labels = Labels(labels, frame)
+    curves = _curves_of_plan(frame, frame_labels, show)
     grid = panel_grid(list(curves.rows["panel"].cat.categories), n_columns, width)
     curves = _with_wrapped_texts(curves, grid.width)
     rows = curves.rows
@@ -165,7 +165,7 @@ def plot_power(  # noqa: C901, PLR0912
         # a single number of cases would give the axis no length
         layers.append(p9.expand_limits(x=[0]))
     notes = [
-        scope_note(frame, names, ("metric", "method", "reference", "task")),
+        scope_note(frame, frame_labels, ("metric", "method", "reference", "task")),
         _effect_note(frame),
     ]
     if show == "power":
@@ -185,19 +185,19 @@ def plot_power(  # noqa: C901, PLR0912
         + number_axes(grid.panel_width, height)
         + grid.elements(
             height,
-            x=_x_title(names),
+            x=_x_title(frame_labels),
             y=_y_title(frame, show),
             notes=notes,
             legend=legend,
         )
-        + group_scales(curves.texts, (), aesthetics, grid.width, labels=names)
+        + group_scales(curves.texts, (), aesthetics, grid.width, labels=frame_labels)
     )
     if not legend:
         figure = figure + p9.theme(legend_position="none")
     return grid.pages(figure, height)
 
 
-def _curves_of_plan(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
+def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     """Return the curves of a plan, which show "power" or "width"."""
     varying = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]
@@ -206,7 +206,7 @@ def _curves_of_plan(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     frame = frame.assign(
         shown=quantity,
         n_cases=frame["n_cases"].astype("float64"),
-        panel=crossed_labels(frame, {column: names.texts(column, frame[column]) for column in varying}),
+        panel=crossed_labels(frame, {column: labels.texts(column, frame[column]) for column in varying}),
     )
     has_panels = frame["panel"].nunique() > 1
     texts: dict[str, str] = {}
@@ -346,9 +346,9 @@ def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
     return [p9.geom_hline(yintercept=float(target), color=GUIDE, size=0.4, linetype="dashed")]
 
 
-def _x_title(names: Labels) -> str:
+def _x_title(labels: Labels) -> str:
     """Return the title of the horizontal axis: the user's label, else "Cases"."""
-    label = names.column("n_cases")
+    label = labels.column("n_cases")
     has_own_label = label != Labels().column("n_cases")
     return label if has_own_label else "Cases"
 

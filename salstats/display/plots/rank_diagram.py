@@ -101,7 +101,7 @@ def rank_diagram(
     name_chars = chars_in(_NAME_SHARE * grid.panel_width)
     names = short_labels(labels, "method", points["method"], name_chars, _NAME_LINES)
     points = points.assign(name=points["method"].map(names).astype(TEXT))
-    axis = _axis(points, grid.panel_width)
+    axis = _rank_axis(points, grid.panel_width)
     row_mm = max(name.count("\n") + 1 for name in names.values()) * LINE_MM + _NAME_PAD_MM
     n_levels = bars["level"].nunique()
     names_top_mm = _AXIS_MM + _BAR_STEP_MM * (n_levels + 1)
@@ -244,7 +244,7 @@ def _ranked_methods(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) 
     return ranked.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _axis(points: pd.DataFrame, panel_width: float) -> _Axis:
+def _rank_axis(points: pd.DataFrame, panel_width: float) -> _Axis:
     """Return the axis between the names at the left and those at the right of a panel of a width in mm."""
     name_widths = points["name"].map(text_width_mm)
     left_mm = name_widths[points["is_left"]].max()

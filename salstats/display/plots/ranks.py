@@ -126,15 +126,15 @@ def plot_ranks(
     1      human       1.0  0.0
     2  occlusion       3.0 -2.0
     """
-    names = Labels(labels, ranks)
+    frame_labels = Labels(labels, ranks)
     estimates = read_estimates(ranks, "ranks", ("estimate", "method"))
     frame = estimates.frame
     groups = [key for key in estimates.keys if key != "method"]
     check_distinct(estimates, [*groups, "method"])
-    order = _method_order(frame, names)
+    order = _method_order(frame, frame_labels)
     y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
     data = frame.assign(
-        panel=group_titles(frame, names, groups), y=frame["method"].map(y_of_method).astype(float)
+        panel=group_titles(frame, frame_labels, groups), y=frame["method"].map(y_of_method).astype(float)
     )
     is_reference = data["method"] == HUMAN
     data["colour"] = np.where(is_reference, REFERENCE, _BLUE)
@@ -143,7 +143,7 @@ def plot_ranks(
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     if width is None:
         width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
-    wrapped_names, row_mm = _row_names(names, order, width)
+    wrapped_names, row_mm = _row_names(frame_labels, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
     # beyond the first and the last rank the axis has room for half a blob, which is as high as a row: half a
@@ -156,7 +156,7 @@ def plot_ranks(
     if frequencies is not None:
         legend_height_mm = _LEGEND_MM
         shares = _shares_with_positions(frequencies, frame, groups, y_of_method)
-        shares["panel"] = group_titles(shares, names, groups)
+        shares["panel"] = group_titles(shares, frame_labels, groups)
         blob_layers = [
             p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
             p9.scale_size_area(
@@ -168,7 +168,7 @@ def plot_ranks(
             ),
         ]
     notes = [
-        scope_note(data, names, ("metric", "task")),
+        scope_note(data, frame_labels, ("metric", "task")),
         pooled_tasks_sentence(estimates),
         _scheme_note(estimates),
         "Marks: rank without resampling.",
@@ -259,7 +259,7 @@ def plot_significance(
     1  gradcam  occlusion   False  0.23
     """
     check_choice(form, _FORMS, "form")
-    names = Labels(labels, significance)
+    frame_labels = Labels(labels, significance)
     comparisons = read_estimates(
         significance, "significance", ("method", "reference", "better", "p_adjusted")
     )
@@ -271,12 +271,12 @@ def plot_significance(
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")
     if form == "diagram":
-        return _significance_diagram(comparisons.with_frame(frame), ranking, names, n_columns, width)
-    order = _compared_order(frame, ranking, names)
+        return _significance_diagram(comparisons.with_frame(frame), ranking, frame_labels, n_columns, width)
+    order = _compared_order(frame, ranking, frame_labels)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
     tiles = frame.assign(
-        panel=group_titles(frame, names, groups),
+        panel=group_titles(frame, frame_labels, groups),
         across=frame["reference"].map(position).astype(float),
         up=0.0 - frame["method"].map(position),
         text=[_p_value_text(row) for row in frame.to_dict("records")],
@@ -286,7 +286,7 @@ def plot_significance(
     if width is None:
         fits_column = len(titles) == 1 and n <= _COLUMN_METHODS
         width = COLUMN_MM if fits_column else PAGE_MM
-    wrapped_names, row_mm = _row_names(names, order, width)
+    wrapped_names, row_mm = _row_names(frame_labels, order, width)
     # width of a panel whose numbers have a size of one point
     widest_number_mm = max(text_width_mm(text, 1.0) for text in tiles["text"])
     panel_mm_per_pt = n * widest_number_mm / _FILLED_SHARE
@@ -296,7 +296,7 @@ def plot_significance(
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
-    column_labels = [names.value("method", method) for method in order]
+    column_labels = [frame_labels.value("method", method) for method in order]
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
     if column_names.left_overhang > names_mm:
         grid = panel_grid(
@@ -333,9 +333,9 @@ def plot_significance(
         + grid.elements(
             height,
             notes=[
-                scope_note(frame, names, ("metric", "task")),
+                scope_note(frame, frame_labels, ("metric", "task")),
                 pooled_tasks_sentence(comparisons),
-                _dark_tiles_note(comparisons, names),
+                _dark_tiles_note(comparisons, frame_labels),
                 number_note,
                 caution_note(frame),
             ],

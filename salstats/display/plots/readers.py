@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import drawn_rows, only_varying_column
+from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_width_mm
@@ -83,25 +83,25 @@ def plot_readers(
         ("estimate", "method", "reader"),
         Message(Call("mrmc_readers"), " makes the frame"),
     )
-    names = Labels(labels, estimates.frame)
+    frame_labels = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
     further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
     facet_column = only_varying_column(estimates, further_groups, used_columns="metric")
-    rows = drawn_rows(estimates)
-    methods = names.order("method", rows["method"])
+    rows = rows_with_estimate(estimates)
+    methods = frame_labels.order("method", rows["method"])
     # labels of which titles of panels consist, by column and value
     titles = {}
     if facet_column:
-        titles[facet_column] = names.texts(facet_column, rows[facet_column])
+        titles[facet_column] = frame_labels.texts(facet_column, rows[facet_column])
     has_metrics = len(estimates.distinct_values("metric")) > 1
     if has_metrics:
-        titles["metric"] = names.texts("metric", rows["metric"])
+        titles["metric"] = frame_labels.texts("metric", rows["metric"])
     rows = _with_panel_and_place(rows, titles, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(panels) <= 4 else PAGE_MM
     chars = label_chars(width, _NAME_CHARS)
-    method_names = list(short_labels(names, "method", methods, chars, _NAME_LINES).values())
+    method_names = list(short_labels(frame_labels, "method", methods, chars, _NAME_LINES).values())
     names_mm = max(map(text_width_mm, method_names)) + _NAME_GAP_MM
     if n_columns is None and has_metrics:
         # panels of metrics have own axes, so that the names of methods stand at the left of each
@@ -137,12 +137,12 @@ def plot_readers(
         + x_axis
         + grid.elements(
             height,
-            x=_x_title(estimates, names),
+            x=_x_title(estimates, frame_labels),
             notes=[
-                scope_note(rows, names, unnamed_columns),
+                scope_note(rows, frame_labels, unnamed_columns),
                 "Grey: each reader.",
                 *mean_notes,
-                not_drawn_sentence(estimates, names, estimates.keys),
+                not_drawn_sentence(estimates, frame_labels, estimates.keys),
             ],
         )
         + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
@@ -208,11 +208,11 @@ def _are_areas(readers: Estimates) -> bool:
     return readers.only_value("figure") == "auc"
 
 
-def _x_title(readers: Estimates, names: Labels) -> str:
+def _x_title(readers: Estimates, labels: Labels) -> str:
     """Return the title of the horizontal axis."""
     if _are_areas(readers):
         return "Area under the ROC curve"
     metric = readers.only_value("metric")
     if metric is None:
         return "Mean score"
-    return f"Mean {names.value('metric', metric)}"
+    return f"Mean {labels.value('metric', metric)}"

@@ -19,7 +19,11 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, drawn_rows, only_varying_column
+from salstats.display.plots.layout.estimate_drawing import (
+    EstimateDrawing,
+    only_varying_column,
+    rows_with_estimate,
+)
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
@@ -140,8 +144,8 @@ def plot_regression(
     cut_note = ""
     if ratio:
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
-    names = Labels(labels, coefficients.frame)
-    drawing = _prepare(coefficients, names)
+    frame_labels = Labels(labels, coefficients.frame)
+    drawing = _prepared_coefficients(coefficients, frame_labels)
     terms_are_rows = drawing.row_column == "term"
     has_factors = False
     reference_note = ""
@@ -151,7 +155,7 @@ def plot_regression(
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
         names_of_terms = term_names(
-            drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], names
+            drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], frame_labels
         )
         reference_note = names_of_terms.reference_note
     no_effect = 1.0 if ratio else 0.0
@@ -164,14 +168,14 @@ def plot_regression(
         rows,
         x_title=_axis_title(drawing, ratio),
         notes=[
-            scope_note(frame, names, unnamed_columns),
-            model_note(drawing.estimates, names),
+            scope_note(frame, frame_labels, unnamed_columns),
+            model_note(drawing.estimates, frame_labels),
             interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_covariates_note(drawing.estimates, names),
-            _gap_note(drawing.estimates, names),
+            normalized_covariates_note(drawing.estimates, frame_labels),
+            _gap_note(drawing.estimates, frame_labels),
             reference_note,
-            interaction_note(coefficients, names),
+            interaction_note(coefficients, frame_labels),
             cut_note,
             drawing.missing_note,
         ],
@@ -181,7 +185,7 @@ def plot_regression(
         labels=drawing.labels,
         n_columns=_n_columns(drawing),
         width=width,
-        log=ratio,
+        is_log=ratio,
         # panels of one outcome are compared with each other
         common_axis=drawing.facet_column is not None and frame["outcome"].nunique() == 1,
     )
@@ -224,7 +228,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.is_level for entry in entries))
 
 
-def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
+def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     """Prepare coefficients for a figure whose marks are models and whose panels are outcomes.
 
     Models differ in the method, else in the column `model`, else in their formula.
@@ -248,7 +252,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
-    defined_rows = drawn_rows(estimates)
+    defined_rows = rows_with_estimate(estimates)
     names_of_terms = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
     term_texts = {}
     for term, (variable, level) in names_of_terms.variable_and_level.items():
@@ -258,7 +262,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
         defined_rows, labels, facet_column, term_texts
     )
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
-    models = _models(defined_rows, labels, model_column, differ_by_formula)
+    models = _models_of_rows(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
@@ -339,20 +343,20 @@ def _has_scores_and_gaps(coefficients: Estimates) -> bool:
     return bool(references) and bool(coefficients.frame["reference"].isna().any())
 
 
-def _models(
+def _models_of_rows(
     frame: pd.DataFrame, labels: Labels, model_column: str | None, differ_by_formula: bool
 ) -> _Models:
     """Return the models by the values of a column, and by right sides of formulas if `differ_by_formula`."""
-    names = [""] * len(frame)
+    model_names = [""] * len(frame)
     if model_column is not None:
-        names = [str(value) for value in frame[model_column]]
+        model_names = [str(value) for value in frame[model_column]]
     if differ_by_formula:
-        return _models_by_formula(frame, labels, model_column, names)
+        return _models_by_formula(frame, labels, model_column, model_names)
     if model_column is None:
-        return _Models(names, {})
+        return _Models(model_names, {})
     if model_column == "method":
-        return _Models(names, method_labels(labels, names, [HUMAN]))
-    return _Models(names, short_labels(labels, model_column, names, _LEGEND_CHARS, _LEGEND_LINES))
+        return _Models(model_names, method_labels(labels, model_names, [HUMAN]))
+    return _Models(model_names, short_labels(labels, model_column, model_names, _LEGEND_CHARS, _LEGEND_LINES))
 
 
 def _models_by_formula(

@@ -133,9 +133,9 @@ def plot_residuals(
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
-    names = Labels(labels, frame)
-    numbers["group"] = group_titles(frame, names, groups)
-    numbers["name"] = _row_names(frame, groups, names)
+    frame_labels = Labels(labels, frame)
+    numbers["group"] = group_titles(frame, frame_labels, groups)
+    numbers["name"] = _row_names(frame, groups, frame_labels)
     rows, perfect_note = _without_perfect_fits(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
@@ -179,8 +179,8 @@ def plot_residuals(
     height = grid.panel_height(_HEIGHT_SHARE)
     unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
-        _model_note(frame, names),
-        scope_note(frame, names, unnamed_columns),
+        _model_note(frame, frame_labels),
+        scope_note(frame, frame_labels, unnamed_columns),
         *_caption_sentences(rows, ringed, is_linear),
         perfect_note,
     ]

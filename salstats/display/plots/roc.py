@@ -13,7 +13,7 @@ from salstats.display.plots.layout.curve_panels import (
     MAX_HEIGHT_MM,
     diagonal_layer,
     estimate_texts_of_curves,
-    first_points,
+    first_point_of_curves,
     lines_with_bands,
     prediction_sentence,
     rate_axes,
@@ -86,7 +86,7 @@ def plot_roc(
     positions = ("threshold", "false_positive_rate")
     call = Call("roc_curve", ("scores", "score", "label"))
     points, columns, groups = read_curves(curves, labels, (*positions, "estimate"), positions, call)
-    names = groups.labels
+    frame_labels = groups.labels
     rows = groups.with_line_and_panel(points.frame)
     panels = list(rows["panel"].cat.categories)
     areas = pd.DataFrame()
@@ -95,25 +95,25 @@ def plot_roc(
         call = Call("auroc", ("scores", "score", "label"))
         hint = Message("take ", call, " of the same rows")
         estimates = read_estimates(auroc, "auroc")
-        texts = estimate_texts_of_curves(estimates, first_points(points, columns), columns, hint)
+        texts = estimate_texts_of_curves(estimates, first_point_of_curves(points, columns), columns, hint)
         areas = groups.with_line_and_panel(texts.assign(text=texts["text"] + texts["limits"]))
         min_width = max(text_width_mm(text, _AREA_PT) for text in areas["text"]) + 2 * _AREA_MARGIN_MM
     grid = panel_grid(panels, n_columns, width, min_width=max(min_width, 25.0))
     height = min(grid.panel_width, MAX_HEIGHT_MM)
     if bands is None:
         bands = len(groups.texts) <= _MAX_BANDS
-    lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=bands)
+    lines = lines_with_bands(rows, groups.texts, frame_labels, grid.width, has_bands=bands)
     n_written = _n_fitting_lines(grid.panel_width, height, text_width=min_width)
     are_written = auroc is not None and len(groups.texts) <= n_written
     area_layers: list[Any] = []
     if are_written:
         area_layers = _area_text_layers(areas, grid, height)
     notes = [
-        scope_note(rows, names, columns),
-        prediction_sentence(points, names, "as a test of"),
+        scope_note(rows, frame_labels, columns),
+        prediction_sentence(points, frame_labels, "as a test of"),
         _band_note(points, has_bands=lines.has_bands),
         _area_note(auroc, are_written=are_written, n_written=n_written),
-        count_sentence(first_points(points, columns), "row", "missing"),
+        count_sentence(first_point_of_curves(points, columns), "row", "missing"),
     ]
     figure = (
         Figure(rows, p9.aes("false_positive_rate", "estimate", color="method_label"))

@@ -203,8 +203,8 @@ def plot_scatter(
     >>> figure.labels.x
     'Probability'
     """
-    names = Labels(labels, check_frame(data, "data"))
-    scatter = scatter_data(data, x, y, by, colour, names)
+    frame_labels = Labels(labels, check_frame(data, "data"))
+    scatter = scatter_data(data, x, y, by, colour, frame_labels)
     lines = None
     if fit is not None:
         fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
@@ -238,7 +238,9 @@ def plot_scatter(
         layers += _text_layers(stacked, show_legend=not has_mark_keys)
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
-    scales = group_scales(scatter.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
+    scales = group_scales(
+        scatter.texts, [HUMAN], aesthetics, grid.width, labels=frame_labels, has_opaque_keys=True
+    )
     groups = list(scatter.points["group"].cat.categories)
     legend = []
     if scatter.n_groups_in_panel > 1:
@@ -250,8 +252,8 @@ def plot_scatter(
     if "alpha" in mapped:
         # the counts of cells take as much room as one more key
         legend.append("cells")
-    x_title = _axis_title(data, x, names)
-    y_title = _axis_title(data, y, names)
+    x_title = _axis_title(data, x, frame_labels)
+    y_title = _axis_title(data, y, frame_labels)
     figure = (
         Figure(scatter.points)
         + layers
@@ -261,8 +263,8 @@ def plot_scatter(
             x=x_title,
             y=y_title,
             notes=[
-                scope_note(data, names, _columns_named_in_caption(scatter)),
-                *scatter_notes(scatter, [x_title, y_title], lines, drawn_correlations, names),
+                scope_note(data, frame_labels, _columns_named_in_caption(scatter)),
+                *scatter_notes(scatter, [x_title, y_title], lines, drawn_correlations, frame_labels),
             ],
             legend=legend,
         )
@@ -840,13 +842,13 @@ def _columns_named_in_caption(scatter: ScatterData) -> list[str]:
     return [column for column in ("method", "task") if column not in named_columns]
 
 
-def _axis_title(data: pd.DataFrame, column: str, names: Labels) -> str:
+def _axis_title(data: pd.DataFrame, column: str, labels: Labels) -> str:
     """Return the title of an axis: the label of its column, or of the only metric of a column of scores."""
-    title = names.column(column)
+    title = labels.column(column)
     metric = column
     metrics = distinct_values(data, "metric")
     if column == "score" and len(metrics) == 1:
         metric = metrics[0]
-        title = names.value("metric", metric)
+        title = labels.value("metric", metric)
     # a unit stands in brackets: "Area (px)"
     return with_smaller_is_better(re.sub(r" (px|mm)$", r" (\1)", title), metric)

@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, quantity_label
+from salstats.display.plots.layout.estimate_drawing import barred_rows, quantity_label, rows_with_estimate
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -87,13 +87,13 @@ def plot_thresholds(
     1  Atelectasis        0.4
     3        Edema        0.2
     """
-    names = Labels(labels, check_frame(sweep, "sweep"))
-    estimates, missing_note = _read_sweep(sweep, names)
+    frame_labels = Labels(labels, check_frame(sweep, "sweep"))
+    estimates, missing_note = _read_sweep(sweep, frame_labels)
     metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
-    rows = _sorted_rows_with_panels(estimates, names, n_panels)
+    rows = _sorted_rows_with_panels(estimates, frame_labels, n_panels)
     rows["best"] = _is_best_of_line(rows, larger_is_better)
-    texts = _task_legend_texts(estimates, rows, names)
+    texts = _task_legend_texts(estimates, rows, frame_labels)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     panels = list(rows["panel"].cat.categories)
     if width is None:
@@ -111,7 +111,7 @@ def plot_thresholds(
     if len(barred):
         interval_note = interval_caption(estimates)
     notes = [
-        scope_note(rows, names, ["method"]),
+        scope_note(rows, frame_labels, ["method"]),
         _best_note(estimates, larger_is_better),
         interval_note,
         missing_note,
@@ -124,12 +124,12 @@ def plot_thresholds(
         + p9.geom_line(p9.aes(linetype="name"), rows[n_points > 1], size=0.5)
         + p9.geom_point(p9.aes(fill="name"), size=1.2, stroke=0)
         + p9.geom_point(p9.aes(fill="name"), rows[rows["best"]], show_legend=False, **best_mark)
-        + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=names)
+        + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=frame_labels)
         + number_axes(grid.panel_width, height)
         + grid.elements(
             height,
-            x=names.column("threshold"),
-            y=_y_title(estimates, names),
+            x=frame_labels.column("threshold"),
+            y=_y_title(estimates, frame_labels),
             notes=notes,
             legend=list(texts.values()),
         )
@@ -137,7 +137,7 @@ def plot_thresholds(
     return grid.pages(figure, height)
 
 
-def _read_sweep(sweep: pd.DataFrame, names: Labels) -> _Sweep:
+def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _Sweep:
     """Read a sweep; raise for several metrics, an empty cell of a key, or two rows of one place."""
     estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
     frame = estimates.frame
@@ -166,8 +166,8 @@ def _read_sweep(sweep: pd.DataFrame, names: Labels) -> _Sweep:
     is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
     with_texts = estimates.with_frame(frame.assign(at=threshold_texts))
-    note = not_drawn_sentence(with_texts, names, [*named_columns, "at"])
-    return _Sweep(estimates.with_frame(drawn_rows(estimates)), missing_note=note)
+    note = not_drawn_sentence(with_texts, labels, [*named_columns, "at"])
+    return _Sweep(estimates.with_frame(rows_with_estimate(estimates)), missing_note=note)
 
 
 def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
@@ -177,7 +177,7 @@ def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
     return rows.index.isin(best_rows)
 
 
-def _sorted_rows_with_panels(estimates: Estimates, names: Labels, n_panels: int | None) -> pd.DataFrame:
+def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int | None) -> pd.DataFrame:
     """Return the rows of estimates with their `panel`, sorted by panel, task and threshold.
 
     The tasks of a method share its panels evenly; there are `n_panels` for each method, by default as many as
@@ -187,11 +187,11 @@ def _sorted_rows_with_panels(estimates: Estimates, names: Labels, n_panels: int 
     rows_of_method = {"": frame}
     if estimates.distinct_values("method"):
         rows_of_method = {}
-        for method in names.order("method", frame["method"]):
-            rows_of_method[names.value("method", method)] = frame[frame["method"] == method]
+        for method in labels.order("method", frame["method"]):
+            rows_of_method[labels.value("method", method)] = frame[frame["method"] == method]
     task_frames: list[pd.DataFrame] = []
     for method_label, rows in rows_of_method.items():
-        tasks = names.order("task", rows["task"])
+        tasks = labels.order("task", rows["task"])
         n_task_panels = _n_task_panels(len(tasks), n_panels)
         tasks_of_panels = np.array_split(np.array(tasks, dtype=object), n_task_panels)
         for number, panel_tasks in enumerate(tasks_of_panels, 1):
@@ -217,16 +217,16 @@ def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
     return max(2, math.ceil(n_tasks / _PANEL_TASKS))
 
 
-def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
+def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, labels: Labels) -> dict[Any, str]:
     """Return the label of each task, with its best threshold in brackets unless there are several methods.
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
     """
-    labels = short_labels(names, "task", rows["task"], line_chars=32, max_lines=1)
+    task_labels = short_labels(labels, "task", rows["task"], line_chars=32, max_lines=1)
     if len(estimates.distinct_values("method")) > 1:
-        return labels
+        return task_labels
     best_thresholds = rows[rows["best"]].set_index("task")["threshold"]
-    return {task: f"{label} ({_number_text(best_thresholds[task])})" for task, label in labels.items()}
+    return {task: f"{label} ({_number_text(best_thresholds[task])})" for task, label in task_labels.items()}
 
 
 def _number_text(number: float) -> str:
@@ -234,9 +234,9 @@ def _number_text(number: float) -> str:
     return tick_texts([number])[0]
 
 
-def _y_title(estimates: Estimates, names: Labels) -> str:
+def _y_title(estimates: Estimates, labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else the mean of the metric."""
-    label = names.column("estimate")
+    label = labels.column("estimate")
     if label != Labels().column("estimate"):
         return label
     metric = estimates.only_value("metric")
@@ -244,7 +244,7 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
     if metric is not None and not estimates.distinct_values("term"):
         # estimates of a sweep without a column `term` are means
         term = "mean"
-    return quantity_label(metric, term, names)
+    return quantity_label(metric, term, labels)
 
 
 def _best_note(estimates: Estimates, larger_is_better: bool) -> str:

@@ -12,7 +12,7 @@ from great_tables import GT
 
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import (
     caption,
@@ -332,7 +332,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
     notes += [steps_note(simulations), ABBREVIATED, RECONSTRUCTED]
     grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free_axes=True)
     # The legend's lines are of equal length: each form with and without penalty, and the distances.
-    n_lines = math.ceil(len(texts) / legend_columns(texts, PAGE_MM))
+    n_lines = math.ceil(len(texts) / n_legend_columns(texts, PAGE_MM))
     n_columns = math.ceil(len(texts) / n_lines)
     guides = {aesthetic: p9.guide_legend(ncol=n_columns, byrow=True) for aesthetic in _GUIDES}
     scale = {"limits": texts, "name": ""}

@@ -52,7 +52,7 @@ def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float
     They are integers where there are enough of these, and so few that their texts do not overlap.
     """
     low, high = limits
-    candidates = [_round_numbers(limits, n) for n in range(_max_steps(length), _MIN_STEPS - 1, -1)]
+    candidates = [_round_numbers_within(limits, n) for n in range(_max_n_steps(length), _MIN_STEPS - 1, -1)]
     # an axis whose limits are equal has some length, too
     span = high - low or 1.0
 
@@ -65,15 +65,15 @@ def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float
 
 def vertical_breaks(limits: tuple[float, float], height: float) -> list[float]:
     """Return round numbers within the limits of a vertical axis of a height in mm."""
-    return _round_numbers(limits, _max_steps(_VERTICAL_FACTOR * height))
+    return _round_numbers_within(limits, _max_n_steps(_VERTICAL_FACTOR * height))
 
 
-def _max_steps(length: float) -> int:
+def _max_n_steps(length: float) -> int:
     """Return the largest number of steps between the breaks of a horizontal axis of a length in mm."""
     return int(np.clip(length // _STEP_MM, _MIN_STEPS, _MAX_STEPS))
 
 
-def _round_numbers(limits: tuple[float, float], n_steps: int) -> list[float]:
+def _round_numbers_within(limits: tuple[float, float], n_steps: int) -> list[float]:
     """Return round numbers within limits, about so many steps from the first to the last."""
     low, high = limits
     ticks = MaxNLocator(n_steps, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)

@@ -205,32 +205,34 @@ def _rate_breaks(length: float) -> list[float]:
     return [step / n_steps for step in range(n_steps + 1)]
 
 
-def first_points(points: Estimates, columns: Sequence[str]) -> Estimates:
-    """Return the first point of each curve, whose grouping columns are `columns`."""
-    if not columns:
+def first_point_of_curves(points: Estimates, curve_columns: Sequence[str]) -> Estimates:
+    """Return the first point of each curve, whose grouping columns are `curve_columns`."""
+    if not curve_columns:
         return points.subset(points.frame.index == 0)
-    return points.subset(~points.frame.duplicated(list(columns)))
+    return points.subset(~points.frame.duplicated(list(curve_columns)))
 
 
 def estimate_texts_of_curves(
-    estimates: Estimates, curves: Estimates, columns: Sequence[str], hint: MessagePart
+    estimates: Estimates, curves: Estimates, curve_columns: Sequence[str], hint: MessagePart
 ) -> pd.DataFrame:
     """Return a row for each curve with its grouping columns, its estimate as `text` and its `limits` as text.
 
     `curves` has one point of each curve. Raises where a curve has no estimate, or several; `hint` is the
     call that makes the right ones.
     """
-    check_columns(estimates.frame, columns, estimates.name)
+    check_columns(estimates.frame, curve_columns, estimates.name)
     rows = estimates.frame
-    texts_of_keys = rows[list(columns)].assign(
+    texts_of_keys = rows[list(curve_columns)].assign(
         text=[fixed_text(estimate, _DIGITS) for estimate in rows["estimate"]],
         limits=[
             _limits_in_brackets(low, high)
             for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
         ],
     )
-    if columns:
-        texts_of_keys = curves.frame[list(columns)].merge(texts_of_keys, how="left", on=list(columns))
+    if curve_columns:
+        texts_of_keys = curves.frame[list(curve_columns)].merge(
+            texts_of_keys, how="left", on=list(curve_columns)
+        )
     if texts_of_keys["text"].isna().any() or len(texts_of_keys) != len(curves):
         raise SalstatsError(
             f"{estimates.name} must have one row for each curve", hint=hint, option=estimates.name

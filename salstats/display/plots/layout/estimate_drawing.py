@@ -82,7 +82,7 @@ def require_single_term(estimates: Estimates) -> str | None:
     return estimates.only_term
 
 
-def drawn_rows(estimates: Estimates) -> pd.DataFrame:
+def rows_with_estimate(estimates: Estimates) -> pd.DataFrame:
     """Return the rows that have an estimate as a frame; raise if there is none, or if one is infinite."""
     check_drawable(estimates)
     return estimates.subset(estimates.has_estimate).frame

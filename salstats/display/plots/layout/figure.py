@@ -259,21 +259,21 @@ class Figure(p9.ggplot):
             figure = figure + addition
         return figure
 
-    def _enlarge(self, scale: float) -> None:
+    def _enlarge(self, factor: float) -> None:
         """Multiply the size of this page and of its texts."""
-        self._text_scale = scale
+        self._text_scale = factor
         width, height = self.theme.getp("figure_size")
         sizes = {}
         for name in _SIZED_TEXTS:
             if not self.theme.themeables.is_blank(name):
-                sizes[name] = p9.element_text(size=scale * self._text_pt(name))
+                sizes[name] = p9.element_text(size=factor * self._text_pt(name))
         # the general element last would overwrite the others
         text = p9.theme(text=sizes.pop("text"))
         self.theme = _with_theme(self.theme, text)
-        self.theme = _with_theme(self.theme, p9.theme(figure_size=(scale * width, scale * height), **sizes))
+        self.theme = _with_theme(self.theme, p9.theme(figure_size=(factor * width, factor * height), **sizes))
         for layer in self.layers:
             if isinstance(layer.geom, p9.geom_text):
-                layer.geom.aes_params["size"] = scale * layer.geom.aes_params.get("size", TEXT_PT)
+                layer.geom.aes_params["size"] = factor * layer.geom.aes_params.get("size", TEXT_PT)
 
     def alone(self) -> "Figure":
         """Return a copy of this page without the other pages and without the call that made it."""

@@ -17,8 +17,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     Band,
     PictureSheet,
     PlacedPicture,
-    lay_out,
     lines_height_mm,
+    sheet_tables,
 )
 from salstats.display.plots.layout.text_fit import chars_in, widest_word_mm, wrapped
 from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
@@ -91,9 +91,9 @@ class GalleryLayout:
             stacks=stacks,
         )
 
-    def bands_of_row(self, row: str) -> list[Band]:
+    def bands_of_row(self, row_key: str) -> list[Band]:
         """Return the bands of pictures of a row, given by its key."""
-        return [Band(row, columns) for columns in self.column_lines]
+        return [Band(row_key, columns) for columns in self.column_lines]
 
     def stacks_of_pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
         """Return the stacks of bands of each page.
@@ -108,7 +108,7 @@ class GalleryLayout:
         for row in self.rows:
             bands = self.bands_of_row(row)
             pictures = [picture for picture in placed if picture.row == row]
-            row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
+            row_height = sheet_tables(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
             band_height = row_height / len(bands)
             n_fitting = len(bands)
             if row_height > available_mm:

@@ -85,12 +85,12 @@ def method_styles(
     return styles
 
 
-def _style_of_position(position: int) -> MarkStyle:
+def _style_of_position(palette_position: int) -> MarkStyle:
     """Return the style of a position in the palette.
 
     Positions beyond its length repeat the colours with other marks and line types.
     """
-    repetition, index = divmod(position, len(PALETTE))
+    repetition, index = divmod(palette_position, len(PALETTE))
     shifted_index = index + repetition
     return MarkStyle(
         colour=PALETTE[index],
@@ -148,20 +148,20 @@ def method_labels(
 
 
 def group_scales(
-    texts: Mapping[Any, str],
+    text_of_group: Mapping[Any, str],
     references: Sequence[str] = (),
     aesthetics: Sequence[str] = ("color", "shape"),
     width: float = COLUMN_MM,
     *,
     labels: Labels | None = None,
-    solid: bool = False,
-    light: bool = False,
+    has_opaque_keys: bool = False,
+    has_light_fills: bool = False,
 ) -> list[Any]:
     """Return the scales that tell methods, models or tasks apart, and the guides of their legend.
 
     Parameters
     ----------
-    texts : mapping
+    text_of_group : mapping
         Text of each method, model or task in the legend.
     references : sequence of str
         Those drawn in black.
@@ -171,16 +171,16 @@ def group_scales(
         Width of the figure in mm.
     labels : Labels, optional
         As for `method_styles`.
-    solid : bool
+    has_opaque_keys : bool
         Whether the keys of the legend are opaque, whatever the marks in the panels are.
-    light : bool
+    has_light_fills : bool
         Whether fills are the light ones of the colours.
     """
-    limits = list(texts.values())
-    styles = list(method_styles(texts, references, labels).values())
+    limits = list(text_of_group.values())
+    styles = list(method_styles(text_of_group, references, labels).values())
     colours = [style.colour for style in styles]
     fills = colours
-    if light:
+    if has_light_fills:
         fills = [light_fill(colour) for colour in colours]
     values = {
         "color": colours,
@@ -189,11 +189,11 @@ def group_scales(
         "linetype": [style.line for style in styles],
     }
     key_style: dict[str, float] = {}
-    if solid:
+    if has_opaque_keys:
         key_style["alpha"] = 1
         if "linetype" not in aesthetics:
             key_style["size"] = _KEY_MARK_PT
-    n_columns = legend_columns(limits, width)
+    n_columns = n_legend_columns(limits, width)
     scale_of = {
         "color": p9.scale_color_manual,
         "fill": p9.scale_fill_manual,
@@ -211,7 +211,7 @@ def group_scales(
     return [*scales, p9.guides(**guides)]
 
 
-def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
+def n_legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
     """Return the number of keys of a legend side by side in a figure of a width in mm."""
     for n_columns in range(len(texts), 1, -1):
         if legend_width(texts, n_columns) <= width - _SIDE_MM:
@@ -266,5 +266,5 @@ def legend_height_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
     if not texts:
         return 0.0
     n_lines = max(text.count("\n") + 1 for text in texts)
-    n_rows = math.ceil(len(texts) / legend_columns(texts, width))
+    n_rows = math.ceil(len(texts) / n_legend_columns(texts, width))
     return _ABOVE_MM + n_rows * (n_lines * LINE_MM + _ROW_GAP_MM)

@@ -118,7 +118,7 @@ def lines_height_mm(text: str, size_pt: float = TEXT_PT) -> float:
     return n_lines * _LINE_FACTOR * size_pt * MM_PER_PT
 
 
-def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
+def sheet_tables(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
     """Return the positions of pictures and of names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):

@@ -91,7 +91,7 @@ def on_pages(
         # the last edge is the lower end of all rows
         rows_mm = -edges[-1]
         title_and_axis_mm = panel_mm - rows_mm
-        row_ranges = [*_row_ranges(edges, group_ends, available_mm - title_and_axis_mm)]
+        row_ranges = [*_row_ranges_of_pages(edges, group_ends, available_mm - title_and_axis_mm)]
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in row_ranges]
     if len(contents) == 1:
         return figure
@@ -120,7 +120,9 @@ def _titles_of_pages(panels: Sequence[str], n_columns: int, max_rows: int) -> li
     return [panels[start:end] for start, end in pairwise([0, *page_ends])]
 
 
-def _row_ranges(edges: Sequence[float], group_ends: Sequence[float], available_mm: float) -> list[_RowRange]:
+def _row_ranges_of_pages(
+    edges: Sequence[float], group_ends: Sequence[float], available_mm: float
+) -> list[_RowRange]:
     """Return the rows of each page, of about equal heights if all of these fit `available_mm`.
 
     Pages end at the ends of groups of rows if each group fits a page, else at any edge of a row.
@@ -209,13 +211,13 @@ def _axis_ends(figure: Figure, panels: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "panel": np.repeat(list(panels), 2),
-            "x": _ends_of_axis(figure, panels, _X_AESTHETICS, is_free=_is_free(figure, "x")),
-            "y": _ends_of_axis(figure, panels, _Y_AESTHETICS, is_free=_is_free(figure, "y")),
+            "x": _ends_of_axis(figure, panels, _X_AESTHETICS, is_free=_has_free_axis(figure, "x")),
+            "y": _ends_of_axis(figure, panels, _Y_AESTHETICS, is_free=_has_free_axis(figure, "y")),
         }
     ).dropna()
 
 
-def _is_free(figure: Figure, axis: Literal["x", "y"]) -> bool:
+def _has_free_axis(figure: Figure, axis: Literal["x", "y"]) -> bool:
     """Return whether each panel has its own limits of an axis."""
     return isinstance(figure.facet, p9.facet_wrap) and figure.facet.free[axis]
 

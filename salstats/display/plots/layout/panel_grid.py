@@ -14,9 +14,9 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
-    legend_columns,
     legend_height_mm,
     legend_width,
+    n_legend_columns,
 )
 from salstats.display.plots.layout.pages import on_pages
 from salstats.display.plots.layout.text_fit import (
@@ -99,7 +99,7 @@ class Panels:
         """Return the width in mm of a legend with some texts, 0 without texts."""
         if not legend:
             return 0.0
-        return legend_width(legend, legend_columns(legend, self.width))
+        return legend_width(legend, n_legend_columns(legend, self.width))
 
     def facet_wrap(self, column: str, title: Callable[[str], str], scales: FacetScales) -> p9.facet_wrap:
         """Return plotnine's panels by the values of a column; `title` returns the title of a value."""
@@ -184,7 +184,7 @@ class PanelGrid(Panels):
         """Return the height of a panel in mm: a share of its width, within limits."""
         return float(np.clip(share * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
 
-    def height(self, panel_height: float) -> float:
+    def panels_height(self, panel_height: float) -> float:
         """Return the height of the figure in mm without legend and caption, for a height of its panels."""
         return self.n_rows * self.panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
 
@@ -244,7 +244,7 @@ class PanelGrid(Panels):
         indent_mm : float
             Distance of the caption from the left edge of the figure.
         """
-        panels_height = self.height(panel_height)
+        panels_height = self.panels_height(panel_height)
         return [
             *self.elements_around_panels(
                 EDGE_MM + panels_height + further_mm,

@@ -97,7 +97,7 @@ def row_figure(
     n_columns: int = 1,
     width: float | None = None,
     legend: bool = True,
-    log: bool = False,
+    is_log: bool = False,
     common_axis: bool = False,
     striped: bool = True,
 ) -> Figure:
@@ -138,7 +138,7 @@ def row_figure(
         Width of the figure in mm.
     legend : bool
         Whether there is a legend of methods.
-    log : bool
+    is_log : bool
         Whether the horizontal axis is logarithmic.
     common_axis : bool
         Whether all panels have the same horizontal axis.
@@ -176,12 +176,12 @@ def row_figure(
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + _mark_layers(with_bars_cut_at_limits(frame, limits, log=log), limits, by_method=bool(methods))
+        + _mark_layers(with_bars_cut_at_limits(frame, limits, log=is_log), limits, by_method=bool(methods))
         + empty_row_layers(empty_row_texts(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
         + axis_side_layers(sides, grid.panel_width)
         + scales
-        + grid.elements(x_title, notes, legend_texts, log=log, common_axis=common_axis)
+        + grid.elements(x_title, notes, legend_texts, log=is_log, common_axis=common_axis)
     )
     return grid.pages(figure)
 
@@ -241,7 +241,7 @@ def panel_fits(
     return _panel_width(rows, width, text_columns_width_mm(columns)) >= min_width
 
 
-def figure_width(n_columns: int, panels: Sequence[str]) -> float:
+def default_figure_width(n_columns: int, panels: Sequence[str]) -> float:
     """Return the width in mm of a figure: a page for panels side by side, else a journal's column."""
     if min(n_columns, len(panels)) > 1:
         return PAGE_MM
@@ -449,7 +449,7 @@ def row_panels(
     """
     columns = columns or {}
     n_columns = min(n_columns, len(panels))
-    width = width or figure_width(n_columns, panels)
+    width = width or default_figure_width(n_columns, panels)
     columns_mm = text_columns_width_mm(columns)
     widest_word = widest_word_mm(panels, bold=True)
     # a title may extend over the columns of text

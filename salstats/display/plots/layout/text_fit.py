@@ -50,7 +50,7 @@ _LABEL_SHARE = 0.36
 
 def text_width_mm(text: str, size_pt: float = TEXT_PT, *, bold: bool = False) -> float:
     """Return the width in mm of the widest line of a text of a size in points."""
-    line_ems = [_line_ems(line) for line in text.split("\n")]
+    line_ems = [_line_width_ems(line) for line in text.split("\n")]
     return max(line_ems) * _weight_factor(bold) * size_pt * MM_PER_PT
 
 
@@ -68,14 +68,14 @@ def _weight_factor(bold: bool) -> float:
     return _BOLD_FACTOR if bold else 1.0
 
 
-def _line_ems(line: str) -> float:
+def _line_width_ems(line: str) -> float:
     """Return the width of a line in ems."""
     faces = (font(), *fallback_fonts())
-    return sum(_character_em(character, faces) for character in line)
+    return sum(_character_width_em(character, faces) for character in line)
 
 
 @cache
-def _character_em(character: str, faces: tuple[str, ...]) -> float:
+def _character_width_em(character: str, faces: tuple[str, ...]) -> float:
     """Return the width in ems of a character in the first of some faces that has it."""
     face = _face_with(character, faces)
     if face is None:
@@ -127,7 +127,7 @@ def wrapped(
     text_lines = _wrapped_lines(text, max_ems)
     if max_lines is not None and len(text_lines) > max_lines:
         last_line = text_lines[max_lines - 1]
-        while last_line and _line_ems(f"{last_line} {ending}") > max_ems:
+        while last_line and _line_width_ems(f"{last_line} {ending}") > max_ems:
             # without its last word or, if it has only one, without its last character
             last_line = last_line.rpartition(" ")[0] or last_line[:-1]
         text_lines = [*text_lines[: max_lines - 1], f"{last_line} {ending}".strip()]
@@ -143,7 +143,7 @@ def _wrapped_lines(text: str, max_ems: float) -> list[str]:
             # a space stands before a word, not before its further fragments or at the start of a line
             space = " " if number == 0 and lines[-1] else ""
             longer_line = f"{lines[-1]}{space}{fragment}"
-            if _line_ems(longer_line) <= max_ems:
+            if _line_width_ems(longer_line) <= max_ems:
                 lines[-1] = longer_line
             else:
                 lines.append(fragment)
@@ -152,13 +152,13 @@ def _wrapped_lines(text: str, max_ems: float) -> list[str]:
 
 def _word_fragments(word: str, max_ems: float) -> list[str]:
     """Return pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
-    if _line_ems(word) <= max_ems:
+    if _line_width_ems(word) <= max_ems:
         return [word]
     fragments = []
     for syllable in re.split(r"(?<=[_-])(?=\w)", word):
         fragments.append("")
         for character in syllable:
-            if fragments[-1] and _line_ems(fragments[-1] + character) > max_ems:
+            if fragments[-1] and _line_width_ems(fragments[-1] + character) > max_ems:
                 fragments.append("")
             fragments[-1] += character
     return fragments

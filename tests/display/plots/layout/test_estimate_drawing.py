@@ -9,7 +9,6 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
-    drawn_rows,
     margin_lines,
     no_effect_value,
     only_varying_column,
@@ -17,6 +16,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     quantity_label,
     references_of,
     require_single_term,
+    rows_with_estimate,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
@@ -50,10 +50,10 @@ def test_references_are_named_by_the_option_then_the_column_then_human():
 def test_rows_without_an_estimate_are_left_out_and_infinite_ones_are_an_error():
     frame = estimates()
     frame.loc[0, "estimate"] = np.nan
-    assert len(drawn_rows(read_estimates(frame))) == len(frame) - 1
+    assert len(rows_with_estimate(read_estimates(frame))) == len(frame) - 1
     frame.loc[0, "estimate"] = np.inf
     with raises(ColumnError, column="estimate", rows=(0,)):
-        drawn_rows(read_estimates(frame))
+        rows_with_estimate(read_estimates(frame))
 
 
 def test_a_bar_needs_both_limits():

@@ -9,10 +9,10 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.display.plots.layout.legends import (
     group_scales,
-    legend_columns,
     legend_height_mm,
     method_labels,
     method_styles,
+    n_legend_columns,
 )
 from salstats.display.plots.layout.theme import PALETTE, REFERENCE, REFERENCE_SHAPE
 from salstats.display.text.labels import Labels
@@ -92,8 +92,8 @@ def test_twenty_methods_differ_in_colour_or_mark():
 
 
 def test_a_legend_has_as_many_columns_as_a_journal_column_holds():
-    assert legend_columns(["a", "b", "c"]) == 3
-    assert legend_columns(["x" * 40, "y" * 40]) == 1
+    assert n_legend_columns(["a", "b", "c"]) == 3
+    assert n_legend_columns(["x" * 40, "y" * 40]) == 1
     assert legend_height_mm(["x" * 40, "y" * 40]) > legend_height_mm(["a", "b"]) > legend_height_mm([]) == 0
 
 

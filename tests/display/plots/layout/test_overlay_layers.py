@@ -11,7 +11,7 @@ from salstats.display.plots.layout.overlay_layers import (
     scale_bar_length,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, lay_out
+from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, sheet_tables
 from salstats.display.text.labels import Labels
 
 
@@ -42,7 +42,7 @@ def placed_picture(points):
         names_mm=0.0,
         stacks=[bands],
     )
-    return placed, lay_out(placed, sheet).pictures
+    return placed, sheet_tables(placed, sheet).pictures
 
 
 def test_marks_stand_at_their_pixels_in_mm_and_outside_the_image_there_is_none():

@@ -10,8 +10,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     Band,
     PictureSheet,
     PlacedPicture,
-    lay_out,
     lines_height_mm,
+    sheet_tables,
 )
 
 
@@ -37,7 +37,7 @@ FOUR = [placed(row, column) for row in "ab" for column in "xy"]
 
 
 def test_pictures_stand_beside_and_below_each_other_with_gaps():
-    pictures = lay_out(FOUR, sheet([BANDS])).pictures.set_index(["row", "column"])
+    pictures = sheet_tables(FOUR, sheet([BANDS])).pictures.set_index(["row", "column"])
     assert pictures.loc[("a", "x"), ["left", "right", "top", "bottom"]].tolist() == [15.0, 35.0, 0.0, -20.0]
     assert pictures.loc[("a", "y"), "left"] == 35.0 + GAP_MM
     assert pictures.loc[("b", "x"), "top"] == pytest.approx(-20.0 - GAP_MM)
@@ -45,19 +45,19 @@ def test_pictures_stand_beside_and_below_each_other_with_gaps():
 
 def test_titles_stand_above_the_first_band_only_and_push_it_down():
     titled = sheet([BANDS], columns={"x": "Grad-CAM", "y": "LIME"})
-    tables = lay_out(FOUR, titled)
+    tables = sheet_tables(FOUR, titled)
     assert tables.texts.query("kind == 'title'")["label"].tolist() == ["Grad-CAM", "LIME"]
     assert tables.pictures["top"].max() == pytest.approx(-lines_height_mm("Grad-CAM") - TEXT_GAP_MM)
 
 
 def test_each_row_is_named_once():
     lines = [Band("a", ("x",)), Band("a", ("y",)), Band("b", ("x",))]
-    texts = lay_out(FOUR, sheet([lines])).texts
+    texts = sheet_tables(FOUR, sheet([lines])).texts
     assert texts.query("kind == 'name'")["label"].tolist() == ["case a", "case b"]
 
 
 def test_stacks_stand_side_by_side_and_the_highest_gives_the_height():
-    tables = lay_out(FOUR, sheet([BANDS[:1], BANDS[1:]]))
+    tables = sheet_tables(FOUR, sheet([BANDS[:1], BANDS[1:]]))
     pictures = tables.pictures.set_index(["row", "column"])
     stack_mm = 15.0 + 2 * (20.0 + GAP_MM) - GAP_MM + STACK_GAP_MM
     assert pictures.loc[("b", "x"), "left"] == pytest.approx(stack_mm + 15.0)
@@ -66,7 +66,7 @@ def test_stacks_stand_side_by_side_and_the_highest_gives_the_height():
 
 def test_a_text_below_a_picture_takes_room_and_an_empty_one_none():
     with_text = [placed("a", "x", "IoU 0.25"), placed("a", "y")]
-    tables = lay_out(with_text, sheet([BANDS[:1]]))
+    tables = sheet_tables(with_text, sheet([BANDS[:1]]))
     assert tables.texts.query("kind == 'tag'")["label"].tolist() == ["IoU 0.25"]
     assert tables.height == pytest.approx(20.0 + TEXT_GAP_MM + lines_height_mm("IoU 0.25", 6.0))
 

@@ -8,7 +8,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.plots.layout.figure_rows import PlacedRows, row_layout
 from salstats.display.plots.layout.row_panels import (
-    figure_width,
+    default_figure_width,
     fitting_rows,
     panel_fits,
     panel_titles,
@@ -38,7 +38,7 @@ def test_no_more_columns_than_panels():
 
 @pytest.mark.parametrize(("n_columns", "n_panels", "width"), [(1, 3, 89), (2, 1, 89), (2, 2, 183)])
 def test_panels_side_by_side_take_a_page(n_columns, n_panels, width):
-    assert figure_width(n_columns, ["t"] * n_panels) == width
+    assert default_figure_width(n_columns, ["t"] * n_panels) == width
 
 
 def test_panels_that_would_be_narrow_stand_below_each_other():
