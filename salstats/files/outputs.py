@@ -3,11 +3,13 @@
 import errno
 import os
 import re
+import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -86,23 +88,46 @@ def naming_write_errors(target: Path) -> Iterator[None]:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary file that takes the target's place and mode once the block ends without an error."""
-    with naming_write_errors(target):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            temporary.chmod(mode_of(target))
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with naming_write_errors(target), _temporary_beside(target) as temporary:
+        yield temporary
+        temporary.chmod(mode_of(target))
+        temporary.replace(target)
+
+
+@contextmanager
+def _temporary_beside(target: Path) -> Iterator[Path]:
+    """Yield an empty temporary file in the target's folder, which is removed if it is still there."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files, all of them or none."""
-    with ExitStack() as replacements:
+    """Write files, all of them or none: if one cannot be written, those before it are as they were."""
+    with ExitStack() as temporaries:
+        written = []
         for target, content in files:
-            replacements.enter_context(replacing(target)).write_bytes(content)
+            with naming_write_errors(target):
+                temporary = temporaries.enter_context(_temporary_beside(target))
+                temporary.write_bytes(content)
+                temporary.chmod(mode_of(target))
+            written.append((target, temporary))
+        with ExitStack() as undo:
+            for target, temporary in written:
+                put_back: Callable[[], object] = partial(target.unlink, missing_ok=True)
+                with naming_write_errors(target):
+                    if target.is_file():
+                        former = temporaries.enter_context(_temporary_beside(target))
+                        shutil.copy2(target, former)
+                        put_back = partial(former.replace, target)
+                    temporary.replace(target)
+                undo.callback(put_back)
+            # all are in their place
+            undo.pop_all()
 
 
 def mode_of(target: Path) -> int:

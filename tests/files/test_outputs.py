@@ -14,7 +14,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import InputFileError
 from salstats.files.outputs import _LOCK as LOCK
-from salstats.files.outputs import check_target, lock_folder, replacing, unlock_folder
+from salstats.files.outputs import check_target, lock_folder, replacing, unlock_folder, write_files
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o664])
@@ -26,6 +26,22 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, name, mode):
     ss.write_frame(ss.datasets.load_simulated().head(2), file, overwrite=True)
     assert stat.S_IMODE(file.stat().st_mode) == mode
     assert file.read_bytes() != b"before"
+
+
+@pytest.mark.parametrize("order", [("former", "new", "folder"), ("folder", "former", "new")])
+def test_of_several_files_all_are_written_or_none(tmp_path, order):
+    former, new, folder = (tmp_path / name for name in ("former", "new", "folder"))
+    former.write_bytes(b"before")
+    former.chmod(0o640)
+    folder.mkdir()
+    with raises(InputFileError, path=folder):
+        write_files([(tmp_path / name, b"after") for name in order])
+    assert former.read_bytes() == b"before"
+    assert stat.S_IMODE(former.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "former"]
+    write_files([(former, b"after"), (new, b"after")])
+    assert former.read_bytes() == new.read_bytes() == b"after"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "former", "new"]
 
 
 def test_what_a_killed_run_left_a_day_ago_is_removed_and_what_is_newer_is_left_alone(tmp_path):
