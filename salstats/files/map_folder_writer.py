@@ -304,7 +304,7 @@ class MapFolder:
         array = checked_map(saliency, str(name))
         size = check_shape(shape)
         row = row_of(name, size, prob, label, patient)
-        self._check_same_size_as_case(name.case, size, str(name))
+        _check_same_size(size, self._shapes.get(name.case, size), str(name))
         # `maps` may be a link that leads elsewhere
         file = file_inside(self.folder, row["path"], str(name))
         with naming_write_errors(file):
@@ -317,6 +317,7 @@ class MapFolder:
         else:
             self._added.append(row)
         self._rows[name] = row
+        self._shapes.setdefault(name.case, size)
         self._complete.add(name)
         if not self._is_together:
             self._write_added()
@@ -390,17 +391,6 @@ class MapFolder:
         self._changed = False
         self._is_whole = True
 
-    def _check_same_size_as_case(self, case: str, shape: tuple[int, int], name: str) -> None:
-        """Raise where the image of a case has another size by its other maps or masks."""
-        first_shape = self._shapes.setdefault(case, shape)
-        if first_shape != shape:
-            raise ShapeError(
-                f"{name}: the image is {first_shape[0]} x {first_shape[1]} (height x width) beside other "
-                f"maps or masks and {shape[0]} x {shape[1]} here",
-                option="shape",
-                value=shape,
-            )
-
     def write_masks(self, masks: Mapping[tuple[str, str], Rle | np.ndarray], which: str = "truth") -> None:
         """Write masks of the truth or of people beside those in the folder.
 
@@ -433,6 +423,7 @@ class MapFolder:
             )
         stored_codes = self._masks[which] if which in self._masks else read_masks(file)
         codes = {case: dict(by_task) for case, by_task in stored_codes.items()}
+        shapes: dict[str, tuple[int, int]] = {}
         for pair, mask in masks.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise SalstatsError(
@@ -441,7 +432,8 @@ class MapFolder:
             case = checked_name(pair[0], "case")
             task = checked_name(pair[1], "task")
             rle = mask if isinstance(mask, Rle) else encode(mask)
-            self._check_same_size_as_case(case, rle.shape, f"{which}, case {case!r}, task {task!r}")
+            first_shape = self._shapes.get(case) or shapes.setdefault(case, rle.shape)
+            _check_same_size(rle.shape, first_shape, f"{which}, case {case!r}, task {task!r}")
             code = rle.to_coco()
             stored_code = codes.setdefault(case, {}).setdefault(task, code)
             if stored_code != code and not self._overwrite:
@@ -455,6 +447,8 @@ class MapFolder:
         if codes != stored_codes or not file.exists():
             write_json(file, codes)
         self._masks[which] = codes
+        # sizes of masks that were not written, after an error above, bind nothing
+        self._shapes |= shapes
 
     def close(self) -> None:
         """Write the table and let others write here; a second time does nothing."""
@@ -481,6 +475,17 @@ class MapFolder:
             raise SalstatsError(
                 f"{self.folder}: closed", path=self.folder, hint="write within `with MapFolder(...) as maps:`"
             )
+
+
+def _check_same_size(shape: tuple[int, int], first_shape: tuple[int, int], name: str) -> None:
+    """Raise where the image of a case has another size by the other maps or masks of the case."""
+    if first_shape != shape:
+        raise ShapeError(
+            f"{name}: the image is {first_shape[0]} x {first_shape[1]} (height x width) beside other "
+            f"maps or masks and {shape[0]} x {shape[1]} here",
+            option="shape",
+            value=shape,
+        )
 
 
 def _prepare_folder(folder: Path) -> None:

@@ -461,6 +461,21 @@ class TestRefused:
         with MapFolder(folder) as maps, raises(ShapeError, option="shape", value=(50, 40)):
             add(maps, KEY._replace(task="Mass"), shape=(50, 40))
 
+    def test_the_size_of_a_map_or_mask_that_was_not_written_binds_nothing(self, folder):
+        with MapFolder(folder) as maps:
+            blocked = folder / "maps" / "gradcam"
+            blocked.parent.mkdir()
+            blocked.write_text("a file in the place of the folder")
+            with raises(InputFileError):
+                add(maps, shape=(50, 40))
+            blocked.unlink()
+            masks = {("a", "Edema"): np.eye(50, dtype=bool), ("b", "Edema"): np.eye(3, dtype=bool)}
+            with raises(ShapeError, value=(4, 4)):
+                maps.write_masks({**masks, ("b", "Mass"): np.eye(4, dtype=bool)})
+            add(maps)
+            add(maps, KEY._replace(case="b"))
+            assert len(maps) == 2
+
     def test_a_mask_of_another_size_than_its_image(self, folder):
         with MapFolder(folder) as maps:
             add(maps)
