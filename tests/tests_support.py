@@ -108,6 +108,20 @@ def with_text_columns(frame):
     return frame.astype({name: TEXT for name in frame if frame[name].dtype == object})
 
 
+def in_turn(names, variants):
+    """Parameters of each name with each variant.
+
+    Each run has one variant of a name, in turn; `pytest -m slow` runs the others.
+    """
+    return [
+        pytest.param(
+            name, variant, marks=() if variant == variants[turn % len(variants)] else pytest.mark.slow
+        )
+        for turn, name in enumerate(names)
+        for variant in variants
+    ]
+
+
 def exact_csv(path, **options):
     """Return the table of a CSV file, its numbers exact to the last digit also before pandas 3."""
     if pd.__version__ < "3":

@@ -91,7 +91,7 @@ MOST_NODES = 2500
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("heatmap", "scatter") else pytest.mark.slow) for n in FIGURES]
+    "name", [pytest.param(n, marks=() if n == "heatmap" else pytest.mark.slow) for n in FIGURES]
 )
 @pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 def test_svg_of_a_large_study_has_few_nodes(tmp_path, name):

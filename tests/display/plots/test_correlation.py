@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layers, scale, size_mm
-from tests_support import raises
+from tests_support import in_turn, raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_HEIGHT_MM, PAGE_MM
@@ -212,8 +212,7 @@ GROUPED = {
 }
 
 
-@pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
-@pytest.mark.parametrize("name", GROUPED)
+@pytest.mark.parametrize(("name", "width"), in_turn(GROUPED, (COLUMN_MM, PAGE_MM)))
 def test_numbers_stay_in_their_tiles_names_apart_and_pages_whole(name, width):
     figure = ss.plot_correlation(GROUPED[name], labels=LONG, width=width)
     shown = pd.concat([page.data for page in figure.pages])

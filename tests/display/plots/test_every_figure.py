@@ -14,7 +14,7 @@ from display.plots import study_figures
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from display.plots.study_figures import BY, figure_of_study, ranked
 from matplotlib.offsetbox import OffsetBox
-from tests_support import raises, warns
+from tests_support import in_turn, raises, warns
 
 import salstats as ss
 from salstats.display.plots.curves import plot_curves
@@ -254,8 +254,7 @@ def test_every_public_figure_is_measured_on_the_five_studies():
     assert measured == {name for name in ss.__all__ if name.startswith("plot_")}
 
 
-@pytest.mark.parametrize("width", [89, 183])
-@pytest.mark.parametrize("name", SAVED)
+@pytest.mark.parametrize(("name", "width"), in_turn(SAVED, (89, 183)))
 def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
     drawn = SAVED[name](width).at(width).draw(show=False)
     try:
@@ -284,8 +283,7 @@ def assert_texts_keep_apart(drawn):
     assert all(room.x1 < drawn.bbox.x1 - 0.5 / 25.4 * drawn.dpi for room in rooms)
 
 
-@pytest.mark.parametrize("width", [60, 89, 183])
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(("name", "width"), in_turn(FIGURES, (60, 89, 183)))
 def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_is(name, width):
     make, frame, shows_names = FIGURES[name]
     before = frame.copy(deep=True)
@@ -320,16 +318,11 @@ ADDITIONS = {
 }
 
 
-#: Additions that are tried at each run; the others are tried by `pytest -m slow`.
-USUAL = ("larger text", "another theme", "caption")
-
-
-#: Each figure with each addition; at each run it has one of the usual ones, in turn.
-ADDED = [
-    pytest.param(name, addition, marks=() if addition == USUAL[number % len(USUAL)] else pytest.mark.slow)
-    for number, name in enumerate(name for name in FIGURES if " of " not in name and " in " not in name)
-    for addition in ADDITIONS
-]
+#: Each figure with each addition, one of them at each run.
+ADDED = in_turn(
+    [name for name in FIGURES if " of " not in name and " in " not in name],
+    list(ADDITIONS),
+)
 
 
 @pytest.mark.parametrize(("name", "addition"), ADDED)
@@ -413,16 +406,21 @@ def smallest_text_pt(drawn):
     return min(t.get_fontsize() for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip())
 
 
-#: Figures of studies that are measured at each run, of two studies; `pytest -m slow` measures all of them.
 QUICK_STUDIES = ("small", "extreme")
 SLOWER_FIGURES = ("pairs", "readers", "roc", "calibration", "residuals", "regression", "gallery", "agreement")
+#: Studies and widths of which each run measures one of each quicker figure, in turn; `pytest -m slow` measures all.
+QUICK_SHEETS = tuple(product(QUICK_STUDIES, (60, 183)))
 FIGURES_OF_STUDIES = [
     pytest.param(
         name,
         figure,
-        marks=() if name in QUICK_STUDIES and figure not in SLOWER_FIGURES else pytest.mark.slow,
+        width,
+        marks=()
+        if figure not in SLOWER_FIGURES and (name, width) == QUICK_SHEETS[turn % len(QUICK_SHEETS)]
+        else pytest.mark.slow,
     )
-    for name, figure in product(STUDIES, study_figures.FIGURES)
+    for turn, figure in enumerate(study_figures.FIGURES)
+    for name, width in product(STUDIES, (60, 89, 183))
 ]
 
 
@@ -442,8 +440,7 @@ def laid_out(name, figure, width):
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("width", [60, pytest.param(89, marks=pytest.mark.slow), 183])
-@pytest.mark.parametrize(("name", "figure"), FIGURES_OF_STUDIES)
+@pytest.mark.parametrize(("name", "figure", "width"), FIGURES_OF_STUDIES)
 def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
     for page in laid_out(name, figure, width).pages:
         with drawn_without_hinting(page) as drawn:
