@@ -408,7 +408,7 @@ def smallest_text_pt(drawn):
 
 QUICK_STUDIES = ("small", "extreme")
 SLOWER_FIGURES = ("pairs", "readers", "roc", "calibration", "residuals", "regression", "gallery", "agreement")
-#: Studies and widths of which each run measures one of each quicker figure, in turn; the others are slow tests.
+#: Studies and widths of which each run measures one of each quicker figure, in turn; others are slow tests.
 QUICK_SHEETS = tuple(product(QUICK_STUDIES, (60, 183)))
 FIGURES_OF_STUDIES = [
     pytest.param(
