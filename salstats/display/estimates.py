@@ -342,6 +342,7 @@ def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> np.ndarr
 def check_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
     """Raise SalstatsError where two estimates have the same values of some columns."""
     rows = estimates.frame
+    # without columns that tell them apart, all rows but the first repeat it
     is_repeated = pd.Series(np.arange(len(rows)) > 0)
     if columns:
         is_repeated = rows.duplicated(list(columns))

@@ -12,7 +12,7 @@ import pandas as pd
 import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.report.calls import COMPARED, SCORED, assignment, call_text
+from salstats.display.report.calls import COMPARED, SCORED, assignment_code, call_text
 from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
 from salstats.display.report.settings import Settings, has_several_values, text_covariates
 from salstats.display.text.format import counted
@@ -292,7 +292,7 @@ def _run_contrasts_with_reference(
         scores_name = f"scores[scores['metric'].isin({metrics})]"
     difference = analyses.frames["difference"]
     decrease_call = analyses.call_code(ss.percent_decrease, scores_name, by=by, **options)
-    difference_call = assignment("difference", analyses.calls["difference"])
+    difference_call = assignment_code("difference", analyses.calls["difference"])
     analyses.attempt(
         "decrease",
         f"{difference_call}\n{_tested_decreases_code(decrease_call, difference)}",

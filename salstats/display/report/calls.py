@@ -40,10 +40,10 @@ def call_text(function: Callable[..., object], data_name: str, *arguments: objec
     return f"ss.{function.__name__}({', '.join(texts)})"
 
 
-def assignment(name: str, call: str) -> str:
+def assignment_code(name: str, call: str) -> str:
     """Return Python that gives the value of a call's last line a name.
 
-    >>> assignment("means", "ss.summarize(scores)")
+    >>> assignment_code("means", "ss.summarize(scores)")
     'means = ss.summarize(scores)'
     """
     lines = call.splitlines()
@@ -85,7 +85,7 @@ def _file_name(file: str) -> str:
     return Path(file).name
 
 
-def preamble(settings: Settings, calls: Iterable[str]) -> str:
+def code_preamble(settings: Settings, calls: Iterable[str]) -> str:
     """Return the first lines of calls: imports, and the scores and names that the calls use."""
     names = set()
     for call in calls:

@@ -25,13 +25,12 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
     n_undefined = int(n_undefined_by_reason.sum())
-    n_defined = ""
+    defined_note = ""
     if n_undefined:
-        n_defined = f" ({count_text(n_scores - n_undefined)} of them defined)"
-    yield (
-        f"The analysis included {counted(n_scores, 'score')}{n_defined} of {_cases_text(file, wording)}, for "
-        f"{joined(_task_method_metric_counts(flow))}."
-    )
+        defined_note = f" ({count_text(n_scores - n_undefined)} of them defined)"
+    cases = _cases_text(file, wording)
+    groups = joined(_task_method_metric_count_texts(flow))
+    yield f"The analysis included {counted(n_scores, 'score')}{defined_note} of {cases}, for {groups}."
     if n_undefined:
         share = percent_text(100 * n_undefined / n_scores)
         verb = "was" if n_undefined == 1 else "were"
@@ -64,7 +63,7 @@ def _cases_text(file: pd.Series, wording: Wording) -> str:
     return f"{text} of {counted(file['n_units'], wording.unit)}"
 
 
-def _task_method_metric_counts(flow: pd.DataFrame) -> list[str]:
+def _task_method_metric_count_texts(flow: pd.DataFrame) -> list[str]:
     """Return the numbers of tasks, methods and metrics: ["5 tasks", "3 methods", "2 metrics"]."""
     texts = []
     if "n_tasks" in flow.columns:

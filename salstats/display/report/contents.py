@@ -10,7 +10,7 @@ import pandas as pd
 import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.report.analyses import Analyses, ordered_metrics, scores_without_reference
-from salstats.display.report.calls import assignment, call_text
+from salstats.display.report.calls import assignment_code, call_text
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.ranking import is_mean_on_first_metric
@@ -182,7 +182,7 @@ def _ranked_means(contents: Contents) -> FrameWithCall:
     selection = f"means[{condition}]"
     if "task" in contents.scores.columns:
         selection += ".drop(columns='task')"
-    means_call = assignment("means", contents.analyses.calls["means"])
+    means_call = assignment_code("means", contents.analyses.calls["means"])
     return FrameWithCall(contents.ranked_means, f"{means_call}\n{selection}")
 
 
@@ -219,7 +219,7 @@ def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
     else:
         is_selected = ~is_over_tasks
         operator = "!="
-    contrast_call = assignment(key, contents.analyses.calls[key])
+    contrast_call = assignment_code(key, contents.analyses.calls[key])
     return FrameWithCall(
         frame[is_selected].reset_index(drop=True),
         f"{contrast_call}\n{key}[{key}['task'] {operator} 'Average']",

@@ -19,7 +19,7 @@ from salstats.display.report.page_items import (
 )
 from salstats.display.report.provenance import INPUT
 from salstats.display.text.format import counted
-from salstats.display.text.markup import Child, Markup, element, escaped, lines
+from salstats.display.text.markup import Child, Markup, element, escaped, markup_lines
 
 #: Most warnings whose text stands on the first screen.
 _MAX_FIRST_WARNINGS = 3
@@ -66,7 +66,7 @@ def render_page(report: Report) -> str:
         title=escaped(report.title),
         made=escaped(origin),
         summary=_first_screen(summary, report),
-        parts=lines(*map(_folded_part, parts)),
+        parts=markup_lines(*map(_folded_part, parts)),
     )
 
 
@@ -96,10 +96,12 @@ def _first_screen(section: Section, report: Report) -> Markup:
     if report.warnings:
         blocks.append(_first_warnings(report.warnings))
     blocks.append(toolbar(copy_button("summary-text", "Copy text")))
-    text = element("div", "\n", lines(*blocks), "\n")
+    text = element("div", "\n", markup_lines(*blocks), "\n")
     heading = element("h2", section.title, id="summary", tabindex=-1)
-    first_screen = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
-    return element("section", "\n", lines(heading, first_screen), "\n", aria_labelledby="summary")
+    first_screen = element(
+        "div", "\n", markup_lines(*map(item_block, section.items), text), "\n", class_="first"
+    )
+    return element("section", "\n", markup_lines(heading, first_screen), "\n", aria_labelledby="summary")
 
 
 def _first_warnings(texts: Sequence[str]) -> Markup:
@@ -110,7 +112,7 @@ def _first_warnings(texts: Sequence[str]) -> Markup:
     if n_more > 0:
         link = element("a", f"{counted(n_more, 'further warning')}", href="#warnings")
         blocks.append(element("p", link))
-    return element("div", lines(*blocks), class_="heed")
+    return element("div", markup_lines(*blocks), class_="heed")
 
 
 def _section_part(section: Section) -> _FoldedSection:
@@ -135,7 +137,7 @@ def _section_part(section: Section) -> _FoldedSection:
     else:
         blocks = [*_item_blocks(tables), *text, *_item_blocks(figures)]
     hint = ", ".join(item.number for item in section.items)
-    return _FoldedSection(anchor, section.title, lines(*blocks), hint)
+    return _FoldedSection(anchor, section.title, markup_lines(*blocks), hint)
 
 
 def _table_links(tables: Sequence[ReportItem]) -> list[Markup]:
@@ -155,7 +157,9 @@ def _item_blocks(items: Sequence[ReportItem]) -> list[Markup]:
     if folded:
         titles = "; ".join(f"{item.title} ({item.number})" for item in folded)
         summary = element("summary", f"More: {titles}")
-        blocks.append(element("details", summary, "\n", lines(*map(item_block, folded)), class_="more"))
+        blocks.append(
+            element("details", summary, "\n", markup_lines(*map(item_block, folded)), class_="more")
+        )
     return blocks
 
 
@@ -172,7 +176,7 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
         introduction = element(
             "p", "These guidelines ask for the following items, which this report cannot know."
         )
-        content = lines(introduction, _guideline_table(report.missing_items))
+        content = markup_lines(introduction, _guideline_table(report.missing_items))
         hint = f"{len(report.missing_items)} items"
         parts.append(_FoldedSection("not-covered", "Not covered", content, hint))
     if report.provenance:
@@ -180,7 +184,7 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
         rows = element("tbody", (_table_row(name, value) for name, value in report.provenance))
         table = _text_table(title, ("Setting", "Value"), rows)
         button = copy_button("provenance-table", "Copy table", table=True)
-        content = lines(element("div", table, id="provenance-table"), toolbar(button))
+        content = markup_lines(element("div", table, id="provenance-table"), toolbar(button))
         parts.append(_FoldedSection("provenance", title, content))
     return parts
 
@@ -188,8 +192,8 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
 def _methods_section(texts: Iterable[str]) -> Markup:
     """Return the paragraphs of the Methods section and its references."""
     paragraphs = [element("p", with_doi_links(text)) for text in texts]
-    text = element("div", lines(*paragraphs), id="methods-text")
-    return lines(text, toolbar(copy_button("methods-text", "Copy text")))
+    text = element("div", markup_lines(*paragraphs), id="methods-text")
+    return markup_lines(text, toolbar(copy_button("methods-text", "Copy text")))
 
 
 def _warning_list(texts: Sequence[str]) -> Markup:

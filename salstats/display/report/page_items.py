@@ -15,7 +15,7 @@ from salstats.display.report.document import ReportItem
 from salstats.display.tables.file_formats import TABLE_FORMATS
 from salstats.display.tables.rows import TableRows
 from salstats.display.text.format import unbroken
-from salstats.display.text.markup import Child, Markup, element, joined, lines
+from salstats.display.text.markup import Child, Markup, element, joined_markup, markup_lines
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
 _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\".,;:)\]])")
@@ -40,7 +40,7 @@ def item_block(item: ReportItem) -> Markup:
 
 def _item_block(item: ReportItem, drawing: Markup) -> Markup:
     """Return a drawn table or figure with its tools."""
-    return element("div", "\n", lines(drawing, _item_tools(item)), "\n", class_="item")
+    return element("div", "\n", markup_lines(drawing, _item_tools(item)), "\n", class_="item")
 
 
 def _heading(item: ReportItem) -> Markup:
@@ -64,7 +64,7 @@ def _table(item: ReportItem, rows: TableRows) -> Markup:
     anchor = item_anchor(item)
     region = scrollable_region(Markup(html_table(rows, identifier=anchor)), _number_and_title(item))
     caption = _caption(item, rows.subtitle, item.caption)
-    return element("figure", lines(caption, region), id=anchor, tabindex=-1)
+    return element("figure", markup_lines(caption, region), id=anchor, tabindex=-1)
 
 
 def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
@@ -83,8 +83,8 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
             caption = _caption(item, item.caption, id=f"{anchor}-caption")
         else:
             caption = element("figcaption", element("p", page_label))
-        blocks.append(element("figure", lines(picture, caption)))
-    return element("div", lines(*blocks), id=anchor, tabindex=-1)
+        blocks.append(element("figure", markup_lines(picture, caption)))
+    return element("div", markup_lines(*blocks), id=anchor, tabindex=-1)
 
 
 def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
@@ -135,7 +135,7 @@ def _item_tools(item: ReportItem) -> Markup:
         code = element("pre", element("code", item.call), id=call_id)
         button = copy_button(call_id, "Copy code")
         blocks.append(element("details", element("summary", "Python call"), code, button, class_="call"))
-    return lines(*blocks)
+    return markup_lines(*blocks)
 
 
 def _file_links(item: ReportItem) -> Iterator[Markup]:
@@ -165,7 +165,7 @@ def with_doi_links(text: str) -> Markup:
         link = element("a", match[0], href=f"https://doi.org/{quote(match[1], safe='/:;()')}")
         children += [text[end : match.start()], link]
         end = match.end()
-    return joined([*children, text[end:]])
+    return joined_markup([*children, text[end:]])
 
 
 def scrollable_region(content: Markup, label: str) -> Markup:

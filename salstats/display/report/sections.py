@@ -6,7 +6,14 @@ from typing import Any
 
 import salstats as ss
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.calls import COMPARED, LABELS, VariableName, assignment, call_text, preamble
+from salstats.display.report.calls import (
+    COMPARED,
+    LABELS,
+    VariableName,
+    assignment_code,
+    call_text,
+    code_preamble,
+)
 from salstats.display.report.case_counts import count_sentences
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.contents import (
@@ -78,7 +85,7 @@ def _drawn_item(plan: ItemPlan, contents: Contents, *, number: str, result: str)
         frame=source.frame,
         caption=caption,
         alt=f"{plan.alt.format(**contents.slots)} {result}".strip(),
-        call=f"{preamble(contents.wording.settings, [call])}\n\n{call}",
+        call=f"{code_preamble(contents.wording.settings, [call])}\n\n{call}",
         display=plan.display,
     )
 
@@ -113,8 +120,8 @@ def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], cont
             continue
         # names of scores and labels are defined in the preamble and not by the call of an analysis
         if value in contents.analyses.calls:
-            lines.append(assignment(str(value), contents.analyses.calls[str(value)]))
-    lines.append(assignment(frame_name, frame_call))
+            lines.append(assignment_code(str(value), contents.analyses.calls[str(value)]))
+    lines.append(assignment_code(frame_name, frame_call))
     lines.append(call_text(drawing_call.func, str(arguments[0]), *arguments[1:], **options))
     return "\n".join(lines)
 

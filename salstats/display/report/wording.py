@@ -87,7 +87,7 @@ class Wording:
     def alpha(self) -> str:
         """Level of tests in print: "0.05", or ".05" where the journal has no leading zeros."""
         text = f"{self.significance_level:.10g}"
-        if STYLES[self.settings.style].p_zero:
+        if STYLES[self.settings.style].p_has_leading_zero:
             return text
         return text.replace("0.", ".", 1)
 

@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, check_display, interval_texts, value_table
+from salstats.display.tables.grid import Value, interval_texts, read_estimates_to_show, value_table
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, lay_out
 from salstats.display.tables.record import Table
@@ -85,7 +85,7 @@ def table_correlation(
     True
     """
     required_columns = ("estimate", "x", "y")
-    estimates = check_display(correlations, digits, style, "correlations", required_columns)
+    estimates = read_estimates_to_show(correlations, digits, style, "correlations", required_columns)
     estimates = estimates.with_adjustment_procedure(adjust)
     frame = estimates.frame
     names = Labels(labels, frame).with_references(references_of(estimates))

@@ -23,10 +23,10 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
     bounds_value_if_any,
-    check_display,
     decimals_of_rows,
     interval_texts,
     p_values_if_any,
+    read_estimates_to_show,
     value_table,
 )
 from salstats.display.tables.marks import rarer_rows
@@ -123,9 +123,9 @@ def table_decrease(  # noqa: C901
     True
     """
     required_columns = ("estimate", "method", "reference")
-    all_rows = check_display(decrease, digits, style, "decrease", required_columns).with_adjustment_procedure(
-        adjust
-    )
+    all_rows = read_estimates_to_show(
+        decrease, digits, style, "decrease", required_columns
+    ).with_adjustment_procedure(adjust)
     average = "mean"
     if all_rows.distinct_values("reference_median"):
         average = "median"
@@ -158,26 +158,26 @@ def table_decrease(  # noqa: C901
             grid = _with_rows_furthest_below_first(grid, shown)
         means = []
         for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
-            own_headings = {}
+            heading_by_method = {}
             if placement.columns:
-                own_headings = _mean_heading_by_method(contrasts, differences, column, names, average)
+                heading_by_method = _mean_heading_by_method(contrasts, differences, column, names, average)
             texts = _mean_texts(shown, column, digits)
-            means.append(Value(heading, texts, heading_by_column=own_headings))
-        others = _contrast_values(shown, metric_label, digits, percent_digits, style)
+            means.append(Value(heading, texts, heading_by_column=heading_by_method))
+        contrast_values = _contrast_values(shown, metric_label, digits, percent_digits, style)
         counts = []
         if n and shown.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
             count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
             counts = [Value(names.column("n"), count_texts, "right")]
-        shared = []
+        row_values = []
         if placement.columns:
-            may_be_shared = list(counts)
+            row_value_candidates = list(counts)
             if contrasts.only_value("reference") is not None:
                 # the first mean is that of the reference
-                may_be_shared.append(means[0])
-            shared = [value for value in may_be_shared if _has_one_text_per_row(grid, value)]
-        own = [value for value in (*counts, *means, *others) if value not in shared]
-        table = value_table(grid, own, names, row_values=shared)
-        n_reference_dashes = int(is_reference_row(shown).sum()) * len(others)
+                row_value_candidates.append(means[0])
+            row_values = [value for value in row_value_candidates if _has_one_text_per_row(grid, value)]
+        cell_values = [value for value in (*counts, *means, *contrast_values) if value not in row_values]
+        table = value_table(grid, cell_values, names, row_values=row_values)
+        n_reference_dashes = int(is_reference_row(shown).sum()) * len(contrast_values)
         return replace(table, symbol_note=notes.dash_note(table.cells, n_reference_dashes, "reference"))
 
     placement = _placement_of_grouping_columns(contrasts, methods_in_columns=methods_in_columns)

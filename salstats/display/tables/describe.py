@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, check_display, decimals_of_rows, value_table
+from salstats.display.tables.grid import Value, decimals_of_rows, read_estimates_to_show, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, noun, plural
@@ -79,7 +79,7 @@ def table_describe(
     >>> isinstance(ss.table_describe(described, title="Scores"), GT)
     True
     """
-    summaries = check_display(described, digits, style, "described", _REQUIRED_COLUMNS)
+    summaries = read_estimates_to_show(described, digits, style, "described", _REQUIRED_COLUMNS)
     frame = summaries.frame
     keys = summaries.keys
     names = Labels(labels, frame).with_references(references_of(summaries))

@@ -23,9 +23,9 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
     bounds_value_if_any,
-    check_display,
     interval_texts,
     p_values_if_any,
+    read_estimates_to_show,
     value_table,
 )
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
@@ -158,7 +158,7 @@ def table_estimates(
     True
     """
     required_columns = ("estimate", "n") if n else ("estimate",)
-    all_rows = check_display(
+    all_rows = read_estimates_to_show(
         estimates, digits, style, "estimates", required_columns
     ).with_adjustment_procedure(adjust)
     if all_rows.distinct_values("better"):
@@ -173,9 +173,9 @@ def table_estimates(
     means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
         means = per_covariate_units(means)
-    compared = _tested_differences(all_rows, differences, adjust)
-    if reference is None and compared is not None:
-        reference = _reference_among(means, compared)
+    tested_differences = _tested_differences(all_rows, differences, adjust)
+    if reference is None and tested_differences is not None:
+        reference = _reference_among(means, tested_differences)
     references = references_of(means, reference)
     names = Labels(labels, with_undefined.frame).with_references(references)
     if means.only_value("figure") == "auc":
@@ -190,12 +190,12 @@ def table_estimates(
     margins = margin_note(means, names, style)
     underlined_rows = set[int]()
     underline_note = ""
-    if compared is not None:
-        differing = differing_rows(means, keys, compared)
+    if tested_differences is not None:
+        differing = differing_rows(means, keys, tested_differences)
         underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
-        underline_note = notes.underline_note(compared, differing, names)
-        margins = margins or margin_note(compared, names, style)
+        underline_note = notes.underline_note(tested_differences, differing, names)
+        margins = margins or margin_note(tested_differences, names, style)
     texts = interval_texts(means, digits, style, marks)
     p_values = p_values_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))

@@ -41,7 +41,7 @@ _IN_UNIT = (
 _MAX_DECIMALS = 12
 
 
-def check_display(
+def read_estimates_to_show(
     frame: object, digits: int | None, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
     """Read a frame to show, and check the options of how numbers are written."""

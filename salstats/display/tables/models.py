@@ -189,7 +189,7 @@ def models_to_columns(
     _check_cells_hold_one_estimate(frame, headings, rows_of_table)
 
     ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    ordered_texts["source"] = _source_order(estimates, levels["source"], column_keys, labels)
+    ordered_texts["grouping"] = _ordered_grouping_texts(estimates, levels["grouping"], column_keys, labels)
 
     def sort_key(heading: Key) -> list[int]:
         """Return the position of the text of each level among the texts of that level."""
@@ -228,10 +228,10 @@ def _check_cells_hold_one_estimate(
         )
 
 
-def _source_order(
-    estimates: Estimates, sources: Sequence[str], column_keys: Sequence[str], labels: Labels
+def _ordered_grouping_texts(
+    estimates: Estimates, grouping_texts: Sequence[str], column_keys: Sequence[str], labels: Labels
 ) -> list[str]:
-    """Return the texts of sources with methods in the order of labels, gaps behind."""
+    """Return the texts of grouping values with methods in the order of labels, gaps behind."""
     codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in column_keys]
     is_gap_row = is_row_of_gap_model(estimates)
 
@@ -239,7 +239,7 @@ def _source_order(
         return (int(is_gap_row[row]), *(int(codes[row]) for codes in codes_of_columns))
 
     rows = sorted(range(len(estimates)), key=sort_key)
-    return list(dict.fromkeys(sources[row] for row in rows))
+    return list(dict.fromkeys(grouping_texts[row] for row in rows))
 
 
 def _heading_texts_by_level(
@@ -247,7 +247,7 @@ def _heading_texts_by_level(
 ) -> dict[str, list[str]]:
     """Return the levels of headings with the text of each for each row, the outermost first.
 
-    Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "source", which are the
+    Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "grouping", which are the
     values of the grouping columns `column_keys`.
     """
     rows = estimates.frame.to_dict("records")
@@ -264,7 +264,7 @@ def _heading_texts_by_level(
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
-    levels["source"] = [_grouping_values_text(row, column_keys, labels) for row in rows]
+    levels["grouping"] = [_grouping_values_text(row, column_keys, labels) for row in rows]
     return levels
 
 
@@ -299,15 +299,15 @@ def _is_missing(value: Any) -> bool:
 def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
     """Return whether the texts of a level stand in headings.
 
-    Outcomes do not where each frame, named in the headings, has one outcome; sources do not where all rows
-    have the same, unless it is a gap.
+    Outcomes do not where each frame, named in the headings, has one outcome; grouping values do not where
+    all rows have the same, unless it is a gap.
     """
     texts = levels[level]
     if level == "outcome" and "name" in levels:
         names = levels["name"]
         names_and_outcomes = set(zip(names, texts, strict=True))
         return len(names_and_outcomes) > len(set(names))
-    if level == "source":
+    if level == "grouping":
         return len(set(texts)) > 1 or bool(is_row_of_gap_model(estimates).any())
     return True
 
@@ -328,7 +328,7 @@ def first_rows_of_models(
 
 def foot_texts(
     estimates: Estimates,
-    models: Mapping[ModelCell, Sequence[int]],
+    rows_by_model_cell: Mapping[ModelCell, Sequence[int]],
     fit: Frames | None,
     parameters: Estimates,
     components: Estimates | None,
@@ -342,7 +342,7 @@ def foot_texts(
     ----------
     estimates : Estimates
         The terms.
-    models : Mapping of ModelCell to sequence of int
+    rows_by_model_cell : Mapping of ModelCell to sequence of int
         One row of `estimates` for each model in a cell.
     fit : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         Frames of `fit_statistics`.
@@ -354,22 +354,22 @@ def foot_texts(
         See `table_regression`.
     """
     # a column with several models has no statistics
-    model_rows = {cell: rows[0] for cell, rows in models.items() if len(rows) == 1}
-    foot = _parameter_texts(estimates, parameters, model_rows, labels, digits)
+    row_by_model_cell = {cell: rows[0] for cell, rows in rows_by_model_cell.items() if len(rows) == 1}
+    foot = _parameter_texts(estimates, parameters, row_by_model_cell, labels, digits)
     if components is not None:
-        foot |= _component_texts(estimates, components, model_rows, labels, digits, style)
+        foot |= _component_texts(estimates, components, row_by_model_cell, labels, digits, style)
     n_heading = labels.column("n")
     n = estimates.numbers("n")
-    foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
+    foot[n_heading] = {cell: count_text(n[row]) for cell, row in row_by_model_cell.items()}
     unit = estimates.only_value("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
         # units have several observations
         unit_heading = plural(str(unit)).capitalize()
-        foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in model_rows.items()}
+        foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in row_by_model_cell.items()}
     if fit is not None:
         fit_estimates = read_and_join(fit, required_columns=(), name="fit")
-        statistics = _statistic_texts(estimates, fit_estimates, model_rows, n_heading, digits)
+        statistics = _statistic_texts(estimates, fit_estimates, row_by_model_cell, n_heading, digits)
         for heading, texts in statistics.items():
             # the residual SD of `components` stays, since it has limits; n of `fit`, which counts all rows of
             # a model, replaces that of the terms
@@ -386,7 +386,7 @@ def foot_texts(
 def _parameter_texts(
     estimates: Estimates,
     parameters: Estimates,
-    model_rows: Mapping[ModelCell, int],
+    row_by_model_cell: Mapping[ModelCell, int],
     labels: Labels,
     digits: int,
 ) -> FootRows:
@@ -396,7 +396,7 @@ def _parameter_texts(
         column for column in columns_identifying_models(estimates) if estimates.distinct_values(column)
     ]
     parameter_keys = [key for key in estimates.keys if key not in columns]
-    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in row_by_model_cell.items()}
     values = parameters.numbers("estimate")
     foot: FootRows = {}
     for row, term in enumerate(parameters.frame["term"]):
@@ -414,14 +414,14 @@ def _parameter_texts(
 def _component_texts(
     estimates: Estimates,
     components: Estimates,
-    model_rows: Mapping[ModelCell, int],
+    row_by_model_cell: Mapping[ModelCell, int],
     labels: Labels,
     digits: int,
     style: str,
 ) -> FootRows:
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = components.existing(columns_identifying_models(estimates))
-    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in row_by_model_cell.items()}
     term_labels = {row.term: row.full_text for row in term_table_rows(estimates, labels)}
     units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
     deviations: FootRows = {}
@@ -471,10 +471,14 @@ def _random_slope_suffix(term: Any, term_labels: Mapping[str | None, str], label
 
 
 def _statistic_texts(
-    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int], n_heading: str, digits: int
+    estimates: Estimates,
+    fit: Estimates,
+    row_by_model_cell: Mapping[ModelCell, int],
+    n_heading: str,
+    digits: int,
 ) -> FootRows:
     """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
-    fit_row_of_cell = _fit_row_by_cell(estimates, fit, model_rows)
+    fit_row_of_cell = _fit_row_by_cell(estimates, fit, row_by_model_cell)
 
     def texts_by_cell(texts_of_fit: Sequence[str]) -> dict[ModelCell, str]:
         """Return the texts of the rows of `fit` by the cells of their models."""
@@ -500,7 +504,7 @@ def _statistic_texts(
 
 
 def _fit_row_by_cell(
-    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
+    estimates: Estimates, fit: Estimates, row_by_model_cell: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
     shared = fit.existing(columns_identifying_models(estimates))
@@ -511,8 +515,10 @@ def _fit_row_by_cell(
             hint=Message("give the frame of ", Call("fit_statistics"), " of these models"),
             option="fit",
         )
-    matches = {cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in model_rows.items()}
-    if model_rows and not any(row is not None for row in matches.values()):
+    matches = {
+        cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in row_by_model_cell.items()
+    }
+    if row_by_model_cell and not any(row is not None for row in matches.values()):
         raise SalstatsError(
             "fit has no row of these models",
             hint=Message("call ", Call("fit_statistics"), " with the same arguments as ", Call("regress")),

@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import check_display
+from salstats.display.tables.grid import read_estimates_to_show
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import (
     MISSING,
@@ -116,7 +116,7 @@ def table_patients(
     >>> isinstance(ss.table_patients(described, labels={"age": "Age (years)", "sex": "Sex"}), GT)
     True
     """
-    characteristics = check_display(described, digits, style, "described", COLUMNS)
+    characteristics = read_estimates_to_show(described, digits, style, "described", COLUMNS)
     names_of_statistics = [statistics] if isinstance(statistics, str) else list(statistics)
     for name in names_of_statistics:
         check_choice(name, tuple(_STATISTICS), "statistics")

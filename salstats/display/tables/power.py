@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, check_display, value_table
+from salstats.display.tables.grid import Value, read_estimates_to_show, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
@@ -75,7 +75,7 @@ def table_power(
     >>> isinstance(ss.table_power(plan), GT)
     True
     """
-    planned = check_display(plan, digits, style, "plan", REQUIRED_COLUMNS)
+    planned = read_estimates_to_show(plan, digits, style, "plan", REQUIRED_COLUMNS)
     frame = checked_plan(planned.frame)
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)

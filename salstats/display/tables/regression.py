@@ -190,7 +190,7 @@ def table_regression(
         for cell, text in zip(cells, p_texts(estimates, style), strict=True):
             texts[cell].append(text)
     tests_of_factors = factor_tests(estimates, joint, style, named=not p_values)
-    models = first_rows_of_models(estimates, arranged.column_of_row, groups)
+    first_rows_by_cell = first_rows_of_models(estimates, arranged.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(
             arranged, estimates, p_values, _heading_ending_of_one_term(estimates, names)
@@ -198,7 +198,9 @@ def table_regression(
         table = _one_term_table(frame, headings, groups, names, texts)
     else:
         headings = _table_columns(arranged, estimates, p_values)
-        foot = foot_texts(estimates, models, fit, parameters, random_effects, names, digits, style)
+        foot = foot_texts(
+            estimates, first_rows_by_cell, fit, parameters, random_effects, names, digits, style
+        )
         factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
         levels_of_terms = levels_of_number_terms(coefficients, names)
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms)
@@ -210,7 +212,9 @@ def table_regression(
         constant = [key for key in constant if key not in column_keys]
         gap_note = f"A {MINUS} B: the difference of the two scores of a case is the outcome."
     general = paragraph(
-        _model_note(coefficients, models.values(), _adjusted_for_phrase(estimates, arranged, names), names),
+        _model_note(
+            coefficients, first_rows_by_cell.values(), _adjusted_for_phrase(estimates, arranged, names), names
+        ),
         notes.constant_note(estimates, constant, names),
         _formula_note(estimates, arranged, names),
         gap_note,
@@ -218,7 +222,7 @@ def table_regression(
         interaction_note(coefficients, names, shown_terms),
         notes.metric_notes(coefficients.frame),
     )
-    first_rows = list(chain.from_iterable(models.values()))
+    first_rows = list(chain.from_iterable(first_rows_by_cell.values()))
     one_row_of_each = estimates.subset(np.isin(np.arange(len(frame)), first_rows))
     p_value_note = ""
     if star_texts.note or p_values:

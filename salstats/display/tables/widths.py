@@ -30,7 +30,12 @@ _N_WIDTH_STEPS = 20
 #: Tolerance of a comparison of widths, in ems.
 _TOLERANCE_EM = 1e-6
 #: A cell with a number and nothing but its interval or share behind it.
-_NUMBER = re.compile("([<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*|\u2014)(?: ([(\\[].*))?")
+_NUMBER = re.compile(
+    "("
+    "[<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*"  # a number with its signs and marks: "<0.001", "0.57***"
+    "|\u2014)"  # or the dash of a missing one
+    "(?: ([(\\[].*))?"  # its interval or share in brackets
+)
 #: A word of more signs may also be broken behind one that joins its pieces.
 _LONG_WORD = 20
 _WORD_PIECES = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")

@@ -47,40 +47,55 @@ class JournalStyle:
     ----------
     name : str
         Name of the style as an option.
-    p_zero : bool
+    p_has_leading_zero : bool
         Whether a zero stands before the decimal point of a P value.
     p_digits : int
         Decimals of a P value that is not small.
     limit_separator : str
         Text between the limits of an interval.
-    brackets : str
+    text_brackets : str
         Opening and closing bracket around an interval in running text.
-    ci : str
+    interval_prefix : str
         Text before an interval in running text, with `{level}` for the level in percent.
-    cell : str
+    cell_brackets : str
         Opening and closing bracket around an interval in a table's cell.
     """
 
     name: str
-    p_zero: bool
+    p_has_leading_zero: bool
     p_digits: int
     limit_separator: str
-    brackets: str
-    ci: str
-    cell: str = "()"
+    text_brackets: str
+    interval_prefix: str
+    cell_brackets: str = "()"
 
 
 _NATURE = JournalStyle(
-    "nature", p_zero=True, p_digits=3, limit_separator=", ", brackets="[]", ci="{level}% CI "
+    "nature",
+    p_has_leading_zero=True,
+    p_digits=3,
+    limit_separator=", ",
+    text_brackets="[]",
+    interval_prefix="{level}% CI ",
 )
 _RADIOLOGY = JournalStyle(
-    "radiology", p_zero=False, p_digits=2, limit_separator=", ", brackets="()", ci="{level}% CI: "
+    "radiology",
+    p_has_leading_zero=False,
+    p_digits=2,
+    limit_separator=", ",
+    text_brackets="()",
+    interval_prefix="{level}% CI: ",
 )
 _AMA = JournalStyle(
-    "ama", p_zero=False, p_digits=2, limit_separator=" to ", brackets="()", ci="{level}% CI, "
+    "ama",
+    p_has_leading_zero=False,
+    p_digits=2,
+    limit_separator=" to ",
+    text_brackets="()",
+    interval_prefix="{level}% CI, ",
 )
 #: As nature, with square brackets in tables, too: they stay legible around limits with a minus sign.
-_BRACKETS = replace(_NATURE, name="brackets", cell="[]")
+_BRACKETS = replace(_NATURE, name="brackets", cell_brackets="[]")
 #: Styles of Nature portfolio, Radiology (RSNA) and the AMA Manual of Style (11th edition, as JAMA has it).
 STYLES = {style.name: style for style in (_NATURE, _RADIOLOGY, _AMA, _BRACKETS)}
 
@@ -293,7 +308,7 @@ def p_text(
         text = _p_bound_text(float(value), journal.p_digits, alpha)
     else:
         text = _p_value_text(float(value), journal.p_digits, alpha)
-    if not journal.p_zero:
+    if not journal.p_has_leading_zero:
         text = text.replace("0.", ".", 1)
     if named:
         return p_statement(text)
@@ -388,7 +403,7 @@ def interval_text(
     limits = limits_text(low, high, digits, style)
     if MISSING in (text, limits):
         return text + stars
-    brackets = STYLES[style].cell
+    brackets = STYLES[style].cell_brackets
     return f"{text} {brackets[0]}{limits}{brackets[1]}{stars}"
 
 

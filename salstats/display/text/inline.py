@@ -108,13 +108,13 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
     if not details:
         return text
     # in round brackets a semicolon separates the limits from P
-    separator = ", " if journal.brackets == "[]" else "; "
-    return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
+    separator = ", " if journal.text_brackets == "[]" else "; "
+    return f"{text} {journal.text_brackets[0]}{separator.join(details)}{journal.text_brackets[1]}"
 
 
 def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
     """Return the name of an interval before its limits: "95% CI "."""
-    name = journal.ci.replace("CI", limits_name_without_level([row.get("term")]))
+    name = journal.interval_prefix.replace("CI", limits_name_without_level([row.get("term")]))
     level = row.get("conf_level", 0.95)
     family_level = row.get("family_level")
     if not pd.isna(family_level) and level > family_level + LEVEL_TOLERANCE:

@@ -68,7 +68,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
         # simultaneous limits have higher levels of their own; tests are at the level of the family
         level_column = "family_level"
     alpha = f"{1 - np.nanmin(estimates.numbers(level_column)):.10g}"
-    if not STYLES[style].p_zero:
+    if not STYLES[style].p_has_leading_zero:
         alpha = alpha.removeprefix("0")
     p_name = "P"
     if estimates.distinct_values("p_margin_adjusted"):

@@ -30,7 +30,7 @@ def escaped(text: str) -> Markup:
     return Markup(html.escape(UNPRINTABLE.sub("\ufffd", text)))
 
 
-def joined(children: Child) -> Markup:
+def joined_markup(children: Child) -> Markup:
     """Return children one behind the other; text among them is escaped."""
     if children is None:
         return Markup()
@@ -38,7 +38,7 @@ def joined(children: Child) -> Markup:
         return children
     if isinstance(children, str):
         return escaped(children)
-    return Markup("".join(joined(child) for child in children))
+    return Markup("".join(joined_markup(child) for child in children))
 
 
 def element(tag: str, *children: Child, **attributes: Any) -> Markup:
@@ -60,9 +60,9 @@ def element(tag: str, *children: Child, **attributes: Any) -> Markup:
             start += f' {name}="{escaped(str(value))}"'
     if tag in _VOID:
         return Markup(f"<{start}>")
-    return Markup(f"<{start}>{joined(children)}</{tag}>")
+    return Markup(f"<{start}>{joined_markup(children)}</{tag}>")
 
 
-def lines(*blocks: Child) -> Markup:
+def markup_lines(*blocks: Child) -> Markup:
     """Return blocks of a page, each on its own line; empty ones are left out."""
-    return Markup("\n".join(block for block in map(joined, blocks) if block))
+    return Markup("\n".join(block for block in map(joined_markup, blocks) if block))

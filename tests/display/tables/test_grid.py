@@ -8,9 +8,9 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
     Value,
     bounds_value_if_any,
-    check_display,
     decimals_of_rows,
     interval_texts,
+    read_estimates_to_show,
     value_table,
 )
 from salstats.display.tables.placement import ColumnPlacement, lay_out
@@ -24,9 +24,9 @@ METHODS_IN_COLUMNS = ColumnPlacement(rows=("task",), columns=("method",), groups
 
 def test_options_of_numbers_are_checked():
     with raises(ValueRangeError, option="digits", value=-1):
-        check_display(FRAME, -1, "nature", "estimates")
+        read_estimates_to_show(FRAME, -1, "nature", "estimates")
     with raises(ValueRangeError, option="style", value="bmj"):
-        check_display(FRAME, 2, "bmj", "estimates")
+        read_estimates_to_show(FRAME, 2, "bmj", "estimates")
 
 
 def test_estimates_have_their_interval_and_stars():

@@ -56,7 +56,7 @@ def test_minus_is_a_minus_sign_and_zero_has_none():
 
 def test_the_style_brackets_differs_from_nature_by_square_brackets_in_cells():
     assert interval_text(-0.4, -0.5, -0.3, 1, style="brackets") == "\u22120.4 [\u22120.5, \u22120.3]"
-    assert replace(STYLES["brackets"], name="nature", cell="()") == STYLES["nature"]
+    assert replace(STYLES["brackets"], name="nature", cell_brackets="()") == STYLES["nature"]
 
 
 def test_a_limit_that_is_missing_alone_is_a_dash():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.text.markup import Markup, element, escaped, joined, lines
+from salstats.display.text.markup import Markup, element, escaped, joined_markup, markup_lines
 
 
 def test_text_and_attribute_values_are_escaped_once():
@@ -10,12 +10,12 @@ def test_text_and_attribute_values_are_escaped_once():
     assert built == '<p title="&quot;&gt;&lt;script&gt;">a &lt; b &amp; &#x27;c&#x27;</p>'
     assert element("p", element("b", "1 & 2")) == "<p><b>1 &amp; 2</b></p>"
     # a string made from HTML is text again
-    assert joined(Markup("<b>") + "<i>") == "&lt;b&gt;&lt;i&gt;"
+    assert joined_markup(Markup("<b>") + "<i>") == "&lt;b&gt;&lt;i&gt;"
 
 
 def test_children_may_be_nested_missing_or_made_one_by_one():
-    assert joined([None, "a", ["b", (text for text in "<c")], Markup("<br>")]) == "ab&lt;c<br>"
-    assert lines("a", None, "", element("b")) == "a\n<b></b>"
+    assert joined_markup([None, "a", ["b", (text for text in "<c")], Markup("<br>")]) == "ab&lt;c<br>"
+    assert markup_lines("a", None, "", element("b")) == "a\n<b></b>"
 
 
 @pytest.mark.parametrize("bad", ["\x00", "\x1b", "\x85", "\ud800", "\ufffe"])

@@ -56,7 +56,7 @@ def significance_level(estimates: Estimates) -> float:
 def p_below_level_text(estimates: Estimates, style: str) -> str:
     """Return "P < 0.05" with the level that belongs to the intervals, as a style writes it."""
     level = f"{significance_level(estimates):.10g}"
-    if not STYLES[style].p_zero:
+    if not STYLES[style].p_has_leading_zero:
         # the style writes no zero before the decimal point of P values
         level = level.removeprefix("0")
     return f"P < {level}"
