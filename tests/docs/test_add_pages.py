@@ -3,11 +3,13 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "developers").glob("add_*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs" / "developers").glob("add_*.md"))
 #: Pages whose examples need the extra `explain`.
 WITH_TORCH = ("add_more",)
 PARAMETERS = [
@@ -16,11 +18,16 @@ PARAMETERS = [
 ]
 
 
+def cells_of(page):
+    """Return the code of a page's cells."""
+    cells = re.findall(r"^```\{code-cell\} python\n(.*?)^```", page.read_text(), re.M | re.S)
+    return [re.sub(r"\A(---\n.*?^---\n|:tags:[^\n]*\n\n?)", "", cell, flags=re.M | re.S) for cell in cells]
+
+
 def script_of(page):
     """Return the cells of a page as one script; cells that write a file write it."""
     cells = []
-    for cell in re.findall(r"^```\{code-cell\} python\n(.*?)^```", page.read_text(), re.M | re.S):
-        code = re.sub(r"\A(---\n.*?^---\n|:tags:[^\n]*\n\n?)", "", cell, flags=re.M | re.S)
+    for code in cells_of(page):
         written = re.match(r"%%writefile \$(\w+)/(\S+)\n", code)
         if written:
             folder, name = written.groups()
@@ -41,3 +48,10 @@ def test_the_examples_of_a_page_run_without_numpy_warning(page, tmp_path):
     assert done.returncode == 0, done.stderr
     errors = [line for line in done.stderr.splitlines() if "Traceback" in line]
     assert errors == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_that_is_copied_into_the_package_fits_its_lines(page):
+    lines = "\n".join(cells_of(page)).splitlines()
+    longest = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["line-length"]
+    assert [line for line in lines if len(line) > longest] == []
