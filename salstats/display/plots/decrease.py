@@ -354,10 +354,11 @@ def significant_side_texts(contrasts: Estimates) -> pd.Series:
 
 def loss_of_rows(contrasts: Estimates) -> np.ndarray:
     """Return the distance of each row below the reference, in the unit of its estimate."""
-    if "difference" in contrasts.distinct_values("term"):
-        # a difference is that of the method from the reference, a decrease the other way round
-        return -contrasts.numbers("estimate")
-    return contrasts.numbers("estimate")
+    terms = contrasts.distinct_values("term")
+    if not terms or "percent_decrease" in terms:
+        return contrasts.numbers("estimate")
+    # differences of means, medians and areas are those of the method from the reference
+    return -contrasts.numbers("estimate")
 
 
 def sorter_by_loss(
@@ -382,7 +383,9 @@ def sorter_by_loss(
     sides = significant_side_texts(contrasts)
     loss = loss_of_rows(contrasts)
     metrics = contrasts.distinct_values("metric")
-    if metrics and direction(metrics[0]) < 0:
+    # a larger area under the ROC curve is better whatever the metric
+    are_areas = "auroc_difference" in contrasts.distinct_values("term")
+    if metrics and direction(metrics[0]) < 0 and not are_areas:
         # where smaller scores are better, a score above the reference is a loss
         sides = sides.replace({"lower": "higher", "higher": "lower"})
         loss = -loss

@@ -363,3 +363,20 @@ def test_the_largest_loss_leads_where_smaller_is_better():
     frame = frame.assign(conf_low=frame["estimate"] - 5, conf_high=frame["estimate"] + 5, verdict="higher")
     for sort in ("size", "significance"):
         assert row_labels(ss.plot_decrease(frame, sort=sort)) == ["much worse", "a bit worse"]
+
+
+@pytest.mark.parametrize(
+    ("term", "metric"),
+    [
+        ("difference", "iou"),
+        ("median_difference", "iou"),
+        ("quantile_difference", "iou"),
+        ("auroc_difference", "iou"),
+        ("auroc_difference", "hd95"),
+    ],
+)
+def test_the_method_furthest_below_the_reference_leads_whatever_the_difference(term, metric):
+    frame = decreases({"A": -0.1, "B": -0.4, "C": 0.3}, metric=metric, half_width=0.05, term=term)
+    assert row_labels(ss.plot_decrease(frame)) == ["B", "A", "C"]
+    # without verdicts the interval tells on which side a method is
+    assert row_labels(ss.plot_decrease(frame.drop(columns="verdict"), sort="significance")) == ["B", "A", "C"]
