@@ -65,7 +65,7 @@ from salstats.display.text.models import (
     marginal_estimates_heading,
     marginal_estimates_note,
     model_note,
-    outcome_text,
+    only_outcome_text,
     single_number_columns,
     term_names,
     variances_as_standard_deviations,
@@ -604,8 +604,8 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         if term:
             effect += f" of {labels.term(term)}"
         # estimates with metrics have these as titles of panels
-        if not estimates.distinct_values("metric") and outcome_text(estimates, labels):
-            effect += f", {outcome_text(estimates, labels)}"
+        if not estimates.distinct_values("metric") and only_outcome_text(estimates, labels):
+            effect += f", {only_outcome_text(estimates, labels)}"
         return axis_title_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_title_text(common_label(estimates.distinct_values("term")) or "Agreement", estimates)

@@ -23,7 +23,7 @@ from salstats.display.text.planning import (
     checked_plan,
     curves_of,
     effect_text,
-    grouping_columns_of,
+    grouping_columns_of_plan,
     n_needed_limits_text,
     n_needed_text,
     spread_note,
@@ -199,7 +199,7 @@ def plot_power(  # noqa: C901, PLR0912
 
 def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     """Return the curves of a plan, which show "power" or "width"."""
-    varying = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
+    varying = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]
     if show == "power":
         quantity = 100 * frame["power"]

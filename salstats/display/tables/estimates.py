@@ -47,7 +47,7 @@ from salstats.display.text.models import (
     marginal_estimates_heading,
     marginal_estimates_note,
     model_note,
-    outcome_text,
+    only_outcome_text,
 )
 from salstats.display.text.terms import term_table_rows
 from salstats.display.text.vocabulary import TERMS
@@ -341,7 +341,7 @@ def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels, *
     if has_coefficients(estimates):
         kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
-        outcome = outcome_text(estimates, labels)
+        outcome = only_outcome_text(estimates, labels)
         heading = f"{outcome}, {kind}" if outcome else capitalized(kind)
         return with_interval(heading, estimates)
     name = _estimate_name(estimates, labels)

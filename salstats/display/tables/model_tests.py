@@ -9,7 +9,7 @@ from salstats.display.facts import adjustment_text
 from salstats.display.tables.models import Frames, columns_identifying_models, read_and_join
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import row_p_text
-from salstats.display.text.terms import factors_of_rows
+from salstats.display.text.terms import factor_names_of_rows
 from salstats.errors import SalstatsError
 
 
@@ -35,7 +35,7 @@ def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, name
         model = key_of(tests.frame, row, models)
         text_of_factor[model, str(test["term"])] = row_p_text(test, style, named=named)
     texts = []
-    for row, factor in enumerate(factors_of_rows(estimates)):
+    for row, factor in enumerate(factor_names_of_rows(estimates)):
         texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))
     if not any(texts):
         raise SalstatsError(

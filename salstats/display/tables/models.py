@@ -24,7 +24,7 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     COVARIATE_UNITS,
-    group_text,
+    random_group_text,
     right_side_columns,
     right_side_text,
     term_table_rows,
@@ -446,7 +446,7 @@ def _component_texts(
             residual_deviations[cell] = estimate_text
             continue
         # nested groups are written "site:patient"
-        group = group_text(str(row["group"]).split(":"), labels)
+        group = random_group_text(str(row["group"]).split(":"), labels)
         effect = group + _random_slope_suffix(row["term"], term_labels, labels)
         deviations.setdefault(f"{parameter}, {effect}", {})[cell] = estimate_text
         if not _is_missing(row["share"]):

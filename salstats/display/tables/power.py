@@ -26,7 +26,7 @@ from salstats.display.text.planning import (
     checked_plan,
     curves_of,
     effect_text,
-    grouping_columns_of,
+    grouping_columns_of_plan,
     has_several_tests,
     label_of_test,
     power_sentence,
@@ -81,7 +81,7 @@ def table_power(
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
         curve[rows.index] = capitalized(text_distinguishing_curve(rows, frame))
-    groups = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
+    groups = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")
     curve_rows = frame.assign(

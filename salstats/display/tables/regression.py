@@ -48,7 +48,7 @@ from salstats.display.tables.placement import (
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
-from salstats.display.text.interactions import interaction_note, levels_of_number_terms
+from salstats.display.text.interactions import interaction_note, reference_levels_of_numeric_terms
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
@@ -202,7 +202,7 @@ def table_regression(
             estimates, first_rows_by_cell, fit, parameters, random_effects, names, digits, style
         )
         factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
-        levels_of_terms = levels_of_number_terms(coefficients, names)
+        levels_of_terms = reference_levels_of_numeric_terms(coefficients, names)
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms)
 
     constant = [key for key in keys if not estimates.varies(key)]

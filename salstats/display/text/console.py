@@ -31,21 +31,21 @@ _LAST_ROWS = 10
 _GAP = "  "
 
 
-def print_frame(frame: pd.DataFrame, *, all_columns: bool = False, option: str = "") -> None:
+def print_frame(frame: pd.DataFrame, *, all_columns: bool = False, option_for_all: str = "") -> None:
     """Print a frame, in a terminal with as many columns as it has room for unless `all_columns` is set."""
     width = None
     if sys.stdout.isatty() and not all_columns:
         width = shutil.get_terminal_size().columns
-    print(console_table(frame, width, option))
+    print(console_table(frame, width, option_for_all))
 
 
-def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "") -> str:
+def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all: str = "") -> str:
     """Return a frame, usually of estimates, as text: aligned columns, rounded numbers, settings above.
 
     Settings that are the same in all rows stand once above the table. Of a table that is wider than `width`
     characters only the columns that fit are shown, and a line below names the others; of a table longer than
-    `ROWS` the first and the last rows are shown. `option` is the option of a command that shows all of them.
-    Without a width everything is shown.
+    `ROWS` the first and the last rows are shown. `option_for_all` is the option of a command that shows all
+    of them. Without a width everything is shown.
     """
     settings = [column for column in _SETTINGS if column in frame.columns and _is_constant(frame, column)]
     if "family_level" in settings:
@@ -61,8 +61,8 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
         columns, hidden = _fitting_and_omitted(columns, width)
     lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
     hint = ""
-    if option:
-        hint = f" ({option} shows them)"
+    if option_for_all:
+        hint = f" ({option_for_all} shows them)"
     if width is not None and len(frame) > ROWS:
         n_first_rows = ROWS - _LAST_ROWS
         heading_and_first_rows = lines[: 1 + n_first_rows]

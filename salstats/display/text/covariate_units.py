@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.estimates import Estimates
-from salstats.display.text.terms import COVARIATE_UNITS, number_names, variables_of_rows
+from salstats.display.text.terms import COVARIATE_UNITS, numeric_variable_names, variables_of_rows
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
 
@@ -111,7 +111,7 @@ def _covariates_of_rows(estimates: Estimates) -> np.ndarray:
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []
     for row, variables in enumerate(variables_of_rows(estimates)):
-        numbers = number_names(variables)
+        numbers = numeric_variable_names(variables)
         is_scaled = is_normalized[row] or any(name.startswith("scale(") for name in numbers)
         if is_scaled or numbers == (INTERCEPT,):
             covariates.append("")

@@ -100,10 +100,10 @@ _BRACKETS = replace(_NATURE, name="brackets", cell_brackets="[]")
 STYLES = {style.name: style for style in (_NATURE, _RADIOLOGY, _AMA, _BRACKETS)}
 
 
-def unbroken(text: str, space: str = "\u00a0") -> str:
+def with_no_break_spaces(text: str, space: str = "\u00a0") -> str:
     r"""Return a text with another space, by default a no-break space, where a line must not end.
 
-    >>> unbroken("Mean (95% CI), F(7, 133), P < 0.001")
+    >>> with_no_break_spaces("Mean (95% CI), F(7, 133), P < 0.001")
     'Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001'
     """
     return _UNBROKEN_BLANK.sub(lambda match: match[0].replace(" ", space), text)

@@ -105,7 +105,7 @@ def _reference_levels(coefficients: Estimates, labels: Labels) -> dict[str, list
     return {name: list(levels) for name, levels in levels_of_factors.items()}
 
 
-def levels_of_number_terms(coefficients: Estimates, labels: Labels) -> dict[str, str]:
+def reference_levels_of_numeric_terms(coefficients: Estimates, labels: Labels) -> dict[str, str]:
     """Return the levels at which the coefficients of numbers in an interaction with factors hold, by term.
 
     In a model of `area * task` the coefficient of the area is that at the reference level of the task. Terms

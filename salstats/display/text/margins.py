@@ -31,32 +31,32 @@ def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
 
     At least one estimate must have a margin.
     """
-    percent = ""
+    percent_sign = ""
     if "percent_decrease" in estimates.distinct_values("term"):
-        percent = "%"
+        percent_sign = "%"
     rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     bounds = rows.frame[["margin_low", "margin_high"]]
     metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
-        return margin_span_text(low, high, percent)
+        return margin_span_text(low, high, percent_sign)
     texts = []
     for metric in metrics:
         metric_bounds = bounds[rows.frame["metric"] == metric].drop_duplicates()
-        spans = [margin_span_text(low, high, percent) for low, high in metric_bounds.to_numpy()]
+        spans = [margin_span_text(low, high, percent_sign) for low, high in metric_bounds.to_numpy()]
         texts.append(f"{' or '.join(spans)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def margin_span_text(low: float, high: float, percent: str) -> str:
-    """Return the text of one margin, its numbers followed by `percent`: "within −0.05 to 0.05"."""
+def margin_span_text(low: float, high: float, percent_sign: str) -> str:
+    """Return the text of one margin, its numbers followed by `percent_sign`: "within −0.05 to 0.05"."""
     low_text = f"{low:g}".replace("-", MINUS)
     high_text = f"{high:g}".replace("-", MINUS)
     if np.isinf(high):
-        return f"above {low_text}{percent}"
+        return f"above {low_text}{percent_sign}"
     if np.isinf(low):
-        return f"below {high_text}{percent}"
-    return f"within {low_text} to {high_text}{percent}"
+        return f"below {high_text}{percent_sign}"
+    return f"within {low_text} to {high_text}{percent_sign}"
 
 
 def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:

@@ -12,8 +12,8 @@ from salstats.display.text.format import capitalized, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     factors_of,
-    group_text,
     only_term_text,
+    random_group_text,
     random_groups,
     right_side_columns,
     right_side_text,
@@ -35,7 +35,7 @@ def model_kind_text(estimates: Estimates, labels: Labels) -> str:
         groups |= dict.fromkeys(random_groups(str(formula)))
     text = joined(family_labels)
     if groups:
-        group_names = joined([group_text(columns, labels) for columns in groups])
+        group_names = joined([random_group_text(columns, labels) for columns in groups])
         text += f" mixed regression with random effects of {group_names}"
     else:
         text += " regression"
@@ -67,7 +67,7 @@ def standard_errors_clause(estimates: Estimates) -> str:
     return f"; {joined(texts, 'or')}."
 
 
-def outcome_text(estimates: Estimates, labels: Labels) -> str:
+def only_outcome_text(estimates: Estimates, labels: Labels) -> str:
     """Return the outcome of models, "" where they have several or there are none."""
     outcomes = {str(formula).partition("~")[0].strip() for formula in estimates.distinct_values("formula")}
     if len(outcomes) != 1:
@@ -85,7 +85,7 @@ def marginal_estimates_heading(estimates: Estimates, labels: Labels) -> str:
     name = _marginal_estimates_name(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
     if not estimates.distinct_values("metric"):
-        outcome = outcome_text(estimates, labels)
+        outcome = only_outcome_text(estimates, labels)
         if outcome:
             name = f"{outcome}, {name}"
     return capitalized(name)
@@ -135,7 +135,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     slope_labels[INTERCEPT] = ""
     names = []
     for group, term in zip(rows["group"], rows["term"], strict=True):
-        text = group_text(str(group).split(":"), labels)
+        text = random_group_text(str(group).split(":"), labels)
         names.append(f"{capitalized(text)}{slope_labels[term]}")
     deviations = rows.assign(
         metric=[formula.partition("~")[0].strip() for formula in rows["formula"]],

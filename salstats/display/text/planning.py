@@ -45,7 +45,7 @@ def checked_plan(plan: object) -> pd.DataFrame:
     return frame.reset_index(drop=True).reindex(columns=[*frame.columns, *added])
 
 
-def grouping_columns_of(plan: pd.DataFrame) -> list[str]:
+def grouping_columns_of_plan(plan: pd.DataFrame) -> list[str]:
     """Return the grouping columns of a plan, except the reference."""
     columns = [str(column) for column in plan.columns]
     grouping_columns = columns[: columns.index("term")]
@@ -54,7 +54,7 @@ def grouping_columns_of(plan: pd.DataFrame) -> list[str]:
 
 def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of each curve of power by number of cases, in the plan's order."""
-    keys = [*grouping_columns_of(plan), *_CURVE_COLUMNS]
+    keys = [*grouping_columns_of_plan(plan), *_CURVE_COLUMNS]
     return [rows for _, rows in plan.groupby(keys, sort=False, dropna=False)]
 
 
@@ -189,7 +189,7 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
     else:
         term = "difference"
     name = TERMS[term].noun
-    if "metric" in grouping_columns_of(plan) and plan["metric"].nunique() == 1:
+    if "metric" in grouping_columns_of_plan(plan) and plan["metric"].nunique() == 1:
         name = name.replace("score", names.value("metric", first["metric"]))
     if first["term"] == "mrmc":
         name += ", averaged over readers,"
@@ -261,7 +261,7 @@ def _test_at_needed_cases(rows: pd.DataFrame) -> object:
 def _phrase_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
     """Return the properties in which a curve differs from all others: " with 6 readers for Grad-CAM"."""
     first = rows.iloc[0]
-    varying = [column for column in grouping_columns_of(plan) if plan[column].nunique() > 1]
+    varying = [column for column in grouping_columns_of_plan(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
     text = text_distinguishing_curve(rows, plan)
     phrase = ""

@@ -77,7 +77,7 @@ def random_groups(formula: str) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(effect.groups for effect in parsed.random))
 
 
-def group_text(groups: Sequence[str], labels: Labels) -> str:
+def random_group_text(groups: Sequence[str], labels: Labels) -> str:
     """Return the name of the groups of a random effect: "reader × case"."""
     return TIMES.join(labels.column(column).lower() for column in groups)
 
@@ -153,7 +153,7 @@ def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str
     texts = []
     for factors in factors_of(formula):
         texts.append(TIMES.join(variable_text(factor.name, labels) for factor in factors))
-    groups = [group_text(columns, labels) for columns in random_groups(formula)]
+    groups = [random_group_text(columns, labels) for columns in random_groups(formula)]
     if random and texts and groups:
         texts.append(f"random effects of {joined(groups)}")
     return " + ".join(texts) or formula.partition("~")[2].strip()
@@ -251,7 +251,7 @@ def _ordered_levels(
     return [*reference_levels, *(level for level in ordered if level not in reference_levels)]
 
 
-def factors_of_rows(estimates: Estimates) -> list[str]:
+def factor_names_of_rows(estimates: Estimates) -> list[str]:
     """Return the factor or interaction that each row's term is a level of, "" for terms of numbers alone.
 
     They are spelled as in their formula, and an interaction names its numbers as well.
@@ -265,7 +265,7 @@ def factors_of_rows(estimates: Estimates) -> list[str]:
     return factors
 
 
-def number_names(variables: Sequence[TermVariable]) -> tuple[str, ...]:
+def numeric_variable_names(variables: Sequence[TermVariable]) -> tuple[str, ...]:
     """Return the names of those variables of a term that are numbers, not levels of factors."""
     return tuple(variable.name for variable in variables if not variable.level)
 
@@ -395,7 +395,7 @@ def _per_units_text(variables: Sequence[TermVariable], n_units: float | None, la
 
 def _only_unit(variables: Sequence[TermVariable], labels: Labels) -> str:
     """Return the unit of the only covariate in a term; "" of a product of several, which has another."""
-    names = number_names(variables)
+    names = numeric_variable_names(variables)
     if len(names) != 1:
         return ""
     return labels.unit(names[0])

@@ -31,7 +31,7 @@ from salstats.display.text.format import (
     short_level_text_without_sign,
     star_note,
     star_text,
-    unbroken,
+    with_no_break_spaces,
 )
 from salstats.errors import ValueRangeError
 
@@ -261,7 +261,7 @@ def test_levels_with_many_digits_have_two_decimals():
 
 
 def test_lines_do_not_end_within_numbers_and_their_names():
-    assert unbroken("Mean (95% CI), F(7, 133), P < 0.001") == (
+    assert with_no_break_spaces("Mean (95% CI), F(7, 133), P < 0.001") == (
         "Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001"
     )
-    assert unbroken("95% CI", "_") == "95%_CI"
+    assert with_no_break_spaces("95% CI", "_") == "95%_CI"

@@ -13,7 +13,7 @@ from salstats.display.text.models import (
     marginal_estimates_note,
     model_kind_text,
     model_note,
-    outcome_text,
+    only_outcome_text,
     scale_clause,
     single_number_columns,
     standard_errors_clause,
@@ -73,9 +73,9 @@ def test_standard_errors_end_a_sentence_and_name_their_clusters(rows, text):
 
 def test_an_outcome_is_named_only_where_all_models_have_the_same():
     one = read({"formula": "prob ~ age"}, {"formula": "prob ~ elongation"})
-    assert outcome_text(one, Labels({"prob": "Confidence"})) == "Confidence"
-    assert outcome_text(read({"formula": "prob ~ age"}, {"formula": "iou ~ age"}), LABELS) == ""
-    assert outcome_text(read(), LABELS) == ""
+    assert only_outcome_text(one, Labels({"prob": "Confidence"})) == "Confidence"
+    assert only_outcome_text(read({"formula": "prob ~ age"}, {"formula": "iou ~ age"}), LABELS) == ""
+    assert only_outcome_text(read(), LABELS) == ""
 
 
 def marginal(**columns):

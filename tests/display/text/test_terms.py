@@ -7,7 +7,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     TermVariable,
-    factors_of_rows,
+    factor_names_of_rows,
     normalized_covariates_note,
     right_side_columns,
     right_side_text,
@@ -61,7 +61,7 @@ def test_estimates_without_factors_have_no_reference_rows():
 
 
 def test_each_row_has_its_factor():
-    assert factors_of_rows(terms("taskEdema", "elongation")) == ["task", ""]
+    assert factor_names_of_rows(terms("taskEdema", "elongation")) == ["task", ""]
 
 
 def test_normalized_covariates_are_named():
