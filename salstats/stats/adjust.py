@@ -20,7 +20,7 @@ from salstats.checks import (
 )
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
-from salstats.stats.engine.bonferroni import bonferroni_limits
+from salstats.stats.engine.bonferroni import simultaneous_limits
 from salstats.stats.engine.equivalence import SIDES, is_below, sides_and_claims, verdict_texts
 from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
@@ -41,8 +41,11 @@ INTERCEPT = "(Intercept)"
 GLOBAL = "equal"
 #: The procedure whose P values agree with simultaneous limits.
 SINGLE_STEP = "single-step"
-#: The procedure for all pairs of the levels of a factor of a model.
+#: Procedures for contrasts of a model: for all pairs of a factor's levels, and for any contrasts.
 TUKEY = "tukey"
+MULTIVARIATE_T = "mvt"
+#: The procedure whose limits `adjust` makes, while limits beside all others are those of Bonferroni.
+SIDAK = "sidak"
 #: Significance level of rows whose frame has no conf_level.
 _ALPHA = 0.05
 _ADDED_COLUMNS = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure", "p_adjusted_floor")
@@ -71,7 +74,8 @@ def adjust(
     estimates : DataFrame
         Any frame with a column `p_value`.
     procedure : str
-        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY` or `none`, in upper or lower case.
+        `bonferroni`, `sidak`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY` or `none`, in upper or
+        lower case.
         `max-t` and `min-p` are options of `difference` and `percent_decrease` (`adjust=`), which have the
         flips that they need.
     within : str or sequence of str, optional
@@ -81,7 +85,8 @@ def adjust(
         Size of each family, if more tests were made than are shown; by default the number of its p-values.
     intervals : bool
         Replace `conf_low` and `conf_high` by Bonferroni limits, each at level `1 - (1 - conf_level) / m` for
-        a family of m, so that all limits of the family hold jointly at the level that they had singly.
+        a family of m, so that all limits of the family hold jointly at the level that they had singly. With
+        `sidak` each is at level `conf_level ** (1 / m)`.
 
     Returns
     -------
@@ -130,14 +135,16 @@ def adjust(
 
     Notes
     -----
-    With p-values sorted upwards, p(1) ... p(m): bonferroni min(1, m p); holm the running maximum of
+    With p-values sorted upwards, p(1) ... p(m): bonferroni min(1, m p); sidak 1 - (1 - p)^m, for two-sided
+    tests of normal statistics, or independent ones (Sidak 1967); holm the running maximum of
     (m - i + 1) p(i); hochberg the running minimum of the same from above; BH the running minimum from
     above of m p(i) / i; BY the same times 1 + 1/2 + ... + 1/m; hommel is closed testing with Simes' test.
     A family larger than what is shown is treated as if the tests not shown had p = 1, as R does.
 
     R's emmeans also gives Bonferroni limits beside holm and BH, for which no simple limits exist. Bonferroni
-    limits agree with `p_adjusted` of `bonferroni` where limits and p-value come from the same test, such as
-    `t` limits and a t test: 0 lies outside them where `p_adjusted` is below 1 - `conf_level`, and only there.
+    limits agree with `p_adjusted` of `bonferroni`, and those of `sidak` with its own, where limits and
+    p-value come from the same test, such as `t` limits and a t test: 0 lies outside them where `p_adjusted`
+    is below 1 - `conf_level`, and only there.
     Limits made on another scale or with another variance than the p-value (those of correlations, `logit`, a
     t interval beside a bootstrap or rank test) may disagree with it near that level. The other procedures
     need narrower limits. Limits that `adjust` has widened are widened again if it is called again;
@@ -145,6 +152,9 @@ def adjust(
 
     References
     ----------
+    Sidak Z. Rectangular confidence regions for the means of multivariate normal distributions. J Am Stat
+    Assoc 1967;62:626-633. https://doi.org/10.1080/01621459.1967.10482935
+
     Holm S. A simple sequentially rejective multiple test procedure. Scand J Stat 1979;6:65-70.
     https://www.jstor.org/stable/4615733
 
@@ -226,7 +236,7 @@ def adjusted_frame(
     if intervals:
         tested_rows = np.flatnonzero(is_tested)
         result["family_level"] = 1 - _alpha(estimates)
-        _widen_limits(result, tested_rows, adjusted.n_tests[tested_rows])
+        _widen_limits(result, tested_rows, adjusted.n_tests[tested_rows], procedure_name)
     _insert_after(result, "p_value", "p_adjusted", adjusted.p_adjusted)
     if not np.isnan(floors).all():
         is_bound = adjusted.lower_bound < adjusted.p_adjusted
@@ -369,6 +379,12 @@ def _adjusted_by_statsmodels(p: np.ndarray, size: int, *, method: str) -> np.nda
     return np.asarray(p_adjusted[: len(p)])
 
 
+def _sidak(p: np.ndarray, size: int) -> np.ndarray:
+    """Adjust a family's p-values by 1 - (1 - p)^m, without cancellation where they are small."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(size * np.log1p(-p)))
+
+
 def _holm(p: np.ndarray, size: int) -> np.ndarray:
     """Adjust a family's p-values by Holm's procedure, the running maximum of (m - i + 1) p(i).
 
@@ -422,6 +438,11 @@ RECORDS = (
         "bonferroni", "Bonferroni", partial(_adjusted_by_statsmodels, method="bonferroni"),
         f"the Bonferroni procedure, {_FAMILYWISE}",
     ),
+    Procedure(
+        SIDAK, "Sidak", _sidak,
+        f"the Sidak procedure (Sidak 1967), {_FAMILYWISE} for independent tests, and for two-sided tests of "
+        "normal statistics",
+    ),
     Procedure("holm", "Holm", _holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
     Procedure(
         "hochberg", "Hochberg", partial(_adjusted_by_statsmodels, method="simes-hochberg"),
@@ -457,6 +478,11 @@ RECORDS = (
         TUKEY, "Tukey", None,
         f"Tukey's method for all pairs of means (Kramer 1956), {_FAMILYWISE}",
     ),
+    Procedure(
+        MULTIVARIATE_T, "multivariate t", None,
+        "the single-step procedure by the multivariate t distribution of the contrasts (Hothorn et al. "
+        f"2008), {_JOINTLY}",
+    ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip
 #: Names of the procedures that need P values only.
@@ -474,19 +500,20 @@ def find_procedure(name: object) -> Procedure | None:
 
 
 def check_procedure(
-    procedure: str, option: str = "procedure", *, has_draws: bool = False, of_pairs: bool = False
+    procedure: str, option: str = "procedure", *, has_draws: bool = False, of_contrasts: bool = False
 ) -> str:
     """Return the procedure's name in R's spelling.
 
-    Joint procedures need P values from draws (`has_draws`), Tukey's all pairs of means (`of_pairs`).
+    Joint procedures need P values from draws (`has_draws`), and those of Tukey and by the multivariate t
+    distribution contrasts of a model (`of_contrasts`).
     """
     record = find_procedure(procedure)
-    if record is None or (record.name == TUKEY and not of_pairs):
+    if record is None or (record.name in (TUKEY, MULTIVARIATE_T) and not of_contrasts):
         choices = PROCEDURES
         if has_draws:
             choices += JOINT
-        if of_pairs:
-            choices += (TUKEY,)
+        if of_contrasts:
+            choices += (TUKEY, MULTIVARIATE_T)
         return check_choice(procedure, choices, option)
     if record.joint is not None and not has_draws:
         raise SalstatsError(
@@ -516,18 +543,20 @@ def _check_p_values(p: np.ndarray) -> np.ndarray:
     return p
 
 
-def _widen_limits(result: pd.DataFrame, rows: np.ndarray, family_size: np.ndarray) -> None:
-    """Replace the limits of some rows of a result by Bonferroni limits, in place."""
+def _widen_limits(
+    result: pd.DataFrame, rows: np.ndarray, family_size: np.ndarray, procedure_name: str
+) -> None:
+    """Replace the limits of some rows of a result by simultaneous ones, in place."""
     needed_columns = ("estimate", "conf_low", "conf_high", "conf_level")
     missing = [column for column in needed_columns if column not in result.columns]
     if missing:
         raise ColumnError(
             f"estimates has no column {quoted(missing[:1])}, which ",
             Setting("intervals", True),
-            f" needs (it makes Bonferroni limits from {quoted(needed_columns)})",
+            f" needs (it makes simultaneous limits from {quoted(needed_columns)})",
             column=missing[0],
         )
-    limits = bonferroni_limits(result.iloc[rows], family_size)
+    limits = simultaneous_limits(result.iloc[rows], family_size, is_sidak=procedure_name == SIDAK)
     for column, widened in limits.items():
         values = result[column].to_numpy(dtype=np.float64, copy=True)
         values[rows] = widened

@@ -75,7 +75,7 @@ REGISTRIES = {
     ),
     "stats.adjust.RECORDS": Registry(
         "reference/intervals.md",
-        ("stats/test_adjust.py", "stats/test_comparison_frames.py", "stats/engine/test_rank_schemes.py"),
+        ("stats/test_adjust.py", "stats/test_comparison_frames.py", "stats/models/test_margins.py"),
     ),
     "stats.agreement.records.RECORDS": Registry(
         "reference/intervals.md", ("stats/agreement/test_estimates.py",)

@@ -104,6 +104,18 @@ def test_a_family_of_one_needs_no_wider_limits():
     np.testing.assert_allclose(result["conf_level"], 0.95, rtol=QUANTILE)
 
 
+def test_sidaks_limits_hold_together_and_agree_with_its_p_values():
+    table = table_with_limits()
+    result = adjust(table, procedure="sidak", intervals=True)
+    # two tests: 1 - (1 - p)^2, and limits at the level sqrt(0.95)
+    np.testing.assert_allclose(result["p_adjusted"], [np.nan, 0.0199, 0.36], rtol=QUANTILE)
+    np.testing.assert_allclose(result["conf_level"][1:], np.sqrt(0.95), rtol=QUANTILE)
+    half_width = stats.t.ppf((1 + np.sqrt(0.95)) / 2, 10) * table["std_error"]
+    np.testing.assert_allclose(result["conf_low"][1:], (table["estimate"] - half_width)[1:], rtol=QUANTILE)
+    # small P values keep their digits, and a P value of 1 stays 1
+    np.testing.assert_allclose(adjust_p_values(np.array([1e-20, 1]), "sidak"), [2e-20, 1], rtol=QUANTILE)
+
+
 def with_verdicts(p_values, **columns):
     verdicts = ["lower", "higher", "lower", "inconclusive"]
     return pd.DataFrame({"p_value": p_values, "conf_level": 0.95, "verdict": verdicts, **columns})

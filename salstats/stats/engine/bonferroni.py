@@ -1,4 +1,4 @@
-"""Bonferroni limits of a family, from the limits of single estimates."""
+"""Bonferroni's and Sidak's limits of a family, from the limits of single estimates."""
 
 from collections.abc import Callable
 
@@ -17,14 +17,18 @@ _TOLERANCE = 1e-6
 _NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df", "n", "n_units")
 
 
-def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str, np.ndarray]:
-    """Return limits at level `1 - (1 - conf_level) / n_tests`, from limits at `conf_level`; NaN stays NaN.
+def simultaneous_limits(
+    estimates: pd.DataFrame, n_tests: np.ndarray, *, is_sidak: bool = False
+) -> dict[str, np.ndarray]:
+    """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
 
-    Intervals whose record says so are computed again from `estimate`, `std_error`, `df`, `n` and `n_units`.
-    The half-widths of others are multiplied by the ratio of the quantiles: of t with `df` degrees of freedom,
-    or of the normal distribution where `df` is missing or the limits were made with it. Limits of
-    correlations are multiplied on the scale of atanh, and those of `logit` on the scale of log odds. Limits
-    of a family of 1 do not change. Without a column `interval` limits are taken for those of `t`.
+    The level of each is Bonferroni's, `1 - (1 - conf_level) / n_tests`, or that of Sidak,
+    `conf_level ** (1 / n_tests)`. Intervals whose record says so are computed again from `estimate`,
+    `std_error`, `df`, `n` and `n_units`. The half-widths of others are multiplied by the ratio of the
+    quantiles: of t with `df` degrees of freedom, or of the normal distribution where `df` is missing or the
+    limits were made with it. Limits of correlations are multiplied on the scale of atanh, and those of
+    `logit` on the scale of log odds. Limits of a family of 1 do not change. Without a column `interval`
+    limits are taken for those of `t`.
 
     Parameters
     ----------
@@ -32,6 +36,8 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
         An estimates frame.
     n_tests : ndarray of int, shape (n_rows,)
         Size of each row's family.
+    is_sidak : bool
+        The level of each is that of Sidak.
 
     Returns
     -------
@@ -47,6 +53,9 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     for level in values["conf_level"].dropna().unique():
         check_level(float(level))
     values["new_level"] = 1 - (1 - values["conf_level"]) / n_tests
+    if is_sidak:
+        values["new_level"] = values["conf_level"] ** (1 / n_tests)
+    values["n_tests"] = n_tests
     values["name"] = "t"
     if "interval" in frame.columns:
         values["name"] = frame["interval"].astype(object)
@@ -93,13 +102,12 @@ def _widening_error(name: str, rows: pd.DataFrame, level: float, new_level: floa
     more_replicates: MessagePart = ""
     if rows["n_replicates"].min() < n_needed:
         more_replicates = Message(" and ", Setting("n_replicates", n_needed), " or more")
-    n_tests = (1 - level) / (1 - new_level)
     return SalstatsError(
         f"{name!r} limits cannot be widened from what the frame holds",
         hint=Message(
             "pass ",
             Setting("level", float(f"{new_level:.6g}")),
-            f" (1 - {1 - level:.6g} / {n_tests:.0f} tests)",
+            f" ({level:.6g} for all {rows['n_tests'].iloc[0]} together)",
             more_replicates,
             " to the function that made them",
         ),

@@ -124,6 +124,8 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     if procedure == "BY":
         harmonic_number = special.digamma(n_tests + 1.0) + np.euler_gamma
         factor = factor * harmonic_number
+    elif procedure == "sidak":
+        factor = alpha / -np.expm1(np.log1p(-alpha) / n_tests)
     excess = factor * smallest / alpha
     rows = np.flatnonzero(excess >= 1 - ROUNDING)
     if not len(rows):
@@ -139,7 +141,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         draws_text = f"{replicates[row]:,.0f} replicates"
         remedy = Message(f"{n_enough:,} replicates or more would do")
     # Step-wise procedures adjust a small P value less if other P values are small.
-    if procedure == "bonferroni":
+    if procedure in ("bonferroni", "sidak"):
         condition = ""
     elif procedure == "holm":
         condition = " as the smallest of them"

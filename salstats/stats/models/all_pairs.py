@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from salstats.frames import combined_codes
 from salstats.stats.adjust import TUKEY
+from salstats.stats.models.contrast_families import AdjustedFamily, adjusted_families
 
 #: Number of quantiles between which others are interpolated.
 _N_NODES = 8
@@ -18,53 +18,20 @@ _SMALLEST_INTEGRAL = 1e-10
 def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: str) -> pd.DataFrame:
     """Return contrasts of all pairs of levels with Tukey's P values and simultaneous limits.
 
-    Parameters
-    ----------
-    contrasts : DataFrame
-        Columns `estimate, std_error, statistic, df, p_value, conf_low, conf_high, conf_level`, and the pair
-        of levels in the columns `term` and `reference_level`. `df` is NaN for the normal distribution.
-    family_columns : sequence of str
-        Columns whose groups are families of their own.
-    term : str
-        The factor.
-
-    Returns
-    -------
-    DataFrame
-        A copy with the columns of `adjust(intervals=True)`: `p_adjusted` after `p_value`, then last
-        `family_level, n_tests, procedure`. `conf_level` is the level of each limit by itself.
+    The contrasts are those of `adjusted_families`, with the pair of levels of the factor `term` in the
+    columns `term` and `reference_level`.
     """
-    frame = contrasts.reset_index(drop=True)
-    family_codes = combined_codes(frame, list(family_columns))
-    is_tested = frame["p_value"].notna().to_numpy()
-    n_rows = len(frame)
-    n_tests = np.zeros(n_rows, dtype=np.int64)
-    p_adjusted = np.full(n_rows, np.nan)
-    single_level = frame["conf_level"].to_numpy(copy=True)
-    df = frame["df"].fillna(np.inf).to_numpy()
-    for code in np.unique(family_codes):
-        in_family = family_codes == code
-        rows = np.flatnonzero(in_family & is_tested)
-        n_tests[in_family] = len(rows)
-        if not len(rows):
-            continue
-        pairs = frame.loc[rows, [term, "reference_level"]]
+
+    def adjust_family(family: pd.DataFrame) -> AdjustedFamily:
+        """Return adjusted P values and single levels of the rows of a family."""
+        pairs = family[[term, "reference_level"]]
         n_levels = len(pd.unique(pairs.to_numpy().ravel()))
-        statistic = frame.loc[rows, "statistic"].abs().to_numpy()
-        p_value = frame.loc[rows, "p_value"].to_numpy()
-        p_adjusted[rows] = _tukey_p_values(statistic, p_value, n_levels, df[rows])
-        family_level = frame.loc[rows, "conf_level"].to_numpy()
-        single_level[rows] = _single_level(family_level, n_levels, df[rows])
-    half_width = special.stdtrit(df, (1 + single_level) / 2) * frame["std_error"].to_numpy()
-    frame.insert(frame.columns.tolist().index("p_value") + 1, "p_adjusted", p_adjusted)
-    return frame.assign(
-        conf_low=frame["estimate"] - half_width,
-        conf_high=frame["estimate"] + half_width,
-        family_level=contrasts["conf_level"].to_numpy(),
-        conf_level=single_level,
-        n_tests=n_tests,
-        procedure=TUKEY,
-    )
+        df = family["df"].to_numpy()
+        statistic = family["statistic"].abs().to_numpy()
+        p_adjusted = _tukey_p_values(statistic, family["p_value"].to_numpy(), n_levels, df)
+        return AdjustedFamily(p_adjusted, _single_level(family["conf_level"].to_numpy(), n_levels, df))
+
+    return adjusted_families(contrasts, family_columns, TUKEY, adjust_family)
 
 
 def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:

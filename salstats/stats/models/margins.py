@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import text_column
-from salstats.stats.adjust import TUKEY, adjust_unless_none, check_procedure
+from salstats.stats.adjust import MULTIVARIATE_T, SIDAK, TUKEY, adjust_unless_none, check_procedure
 from salstats.stats.adjust import adjust as adjusted
 from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
@@ -26,6 +27,7 @@ from salstats.stats.engine.equivalence import (
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.all_pairs import tukey_frame
+from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
 from salstats.stats.models.fisher_scoring import linear_predictor_at, mean_slope_at
 from salstats.stats.models.fitted_models import Fitted, Model
@@ -42,14 +44,18 @@ from salstats.stats.models.predictions import (
     value_code,
     values_as_list,
 )
-from salstats.stats.models.standard_errors import errors_of_combinations, inference_columns
+from salstats.stats.models.standard_errors import (
+    correlation_of_combinations,
+    errors_of_combinations,
+    inference_columns,
+)
 
 #: Kinds of averages: over a grid of all combinations of levels, or over the rows of the model.
 AVERAGES = ("grid", "rows")
 #: Scales of marginal means: that of the score, or that of the linear predictor.
 SCALES = ("score", "link")
-#: Procedures whose P values agree with simultaneous limits of single contrasts.
-_WITH_LIMITS = ("bonferroni",)
+#: Procedures of `adjust` whose P values agree with simultaneous limits.
+_WITH_LIMITS = ("bonferroni", SIDAK)
 #: Column of the level that a contrast is compared with.
 _REFERENCE = "reference_level"
 #: A combination of levels: the code of each factor's level.
@@ -206,36 +212,46 @@ def marginal_contrasts(
         # In models of gaps, reference - method, a larger estimate is a lower score of the method.
         sense = -1 if fitted.reference else 1
         frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
+    family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
     if procedure == TUKEY:
-        family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
         return tukey_frame(frame, family_columns, term)
+    if procedure == MULTIVARIATE_T:
+        return multivariate_t_frame(frame, family_columns, partial(_correlation_of_rows, margins))
     if procedure == "none":
         return frame
     return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_LIMITS)
 
 
+def _correlation_of_rows(margins: Sequence[_ModelMargins], rows: np.ndarray) -> np.ndarray:
+    """Return the correlations of the estimates in some rows, all of one model, of the frame of margins."""
+    starts = np.cumsum([0] + [len(model_margins.estimates) for model_margins in margins])
+    position = int(np.searchsorted(starts, rows[0], side="right")) - 1
+    model, _, estimates = margins[position]
+    gradients = np.array([estimates[row].gradient for row in rows - starts[position]])
+    return correlation_of_combinations(model, gradients)
+
+
 def _checked_contrast_procedure(adjust: str, margin: Margin | None, *, compares_all: bool) -> str:
     """Return the name of the procedure for the P values of contrasts; raise if it does not suit them."""
-    if not isinstance(adjust, str) or adjust.lower() != TUKEY:
-        return check_procedure(adjust, "adjust", of_pairs=True)
-    if not compares_all:
+    procedure = check_procedure(adjust, "adjust", of_contrasts=True)
+    if procedure == TUKEY and not compares_all:
         raise ValueRangeError(
             Setting("adjust", TUKEY),
             " is for all pairs of levels, not for differences from one level",
-            hint=Message("take ", Setting("adjust", "bonferroni")),
+            hint=Message("take ", Setting("adjust", MULTIVARIATE_T)),
             option="adjust",
             value=adjust,
         )
-    if margin is not None:
+    if procedure in (TUKEY, MULTIVARIATE_T) and margin is not None:
         raise ValueRangeError(
-            Setting("adjust", TUKEY),
+            Setting("adjust", procedure),
             " is not for tests against a ",
             Setting("margin"),
             hint=Message("take ", Setting("adjust", "bonferroni")),
             option="adjust",
             value=adjust,
         )
-    return TUKEY
+    return procedure
 
 
 def _has_level(fitted: Fitted, term: str, level: str) -> bool:

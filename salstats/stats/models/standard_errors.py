@@ -211,6 +211,15 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 
+def correlation_of_combinations(model: Model, combinations: np.ndarray) -> np.ndarray:
+    """Return the correlations (q, q) of combinations (q, p) of a model's parameters with standard errors."""
+    # `errors_of_combinations` notes problems of the covariance
+    values, _ = covariance_and_df(model, Notes())
+    covariance = combinations @ np.where(np.isnan(values), 0.0, values) @ combinations.T
+    std_error = np.sqrt(np.diag(covariance))
+    return np.asarray(covariance / np.outer(std_error, std_error))
+
+
 def _rows_of_inverse_bread_and_clusters(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:

@@ -98,7 +98,7 @@ def test_limits_of_pooled_rates_are_widened_on_the_scale_of_log_odds():
 )
 def test_a_refusal_says_which_level_and_how_many_replicates_would_do(interval, n_replicates, more):
     table = table_with_limits(interval).assign(n_replicates=n_replicates, term="percent_decrease")
-    hint = f"pass level=0.99875 (1 - 0.05 / 40 tests){more} to the function that made them"
+    hint = f"pass level=0.99875 (0.95 for all 40 together){more} to the function that made them"
     with raises(SalstatsError, option="intervals", hint=hint):
         adjust(table, intervals=True, n_tests=40)
 

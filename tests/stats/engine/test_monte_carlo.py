@@ -63,6 +63,16 @@ def test_how_many_replicates_would_do_depends_on_the_test_and_the_level(columns,
         adjust(table.assign(test="t", n_replicates=9))
 
 
+def test_sidaks_procedure_needs_a_few_replicates_less_than_bonferronis():
+    # 2 / (118 + 1) = 0.01681 lies between 0.05 / 3 and 1 - 0.95^(1 / 3) = 0.01695
+    table = pd.DataFrame({"p_value": [0.9] * 3, "test": "bootstrap", "n_replicates": 118})
+    with warns(column="n_replicates"):
+        adjust(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table, procedure="sidak")
+
+
 def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
     # counts of 1 and 30 of 1000 replicates: 10 tests, level .05
     p = np.array([2 * 2 / 1001, 2 * 31 / 1001] + [0.9] * 8)

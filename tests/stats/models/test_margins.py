@@ -11,6 +11,7 @@ from tests_support import raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.stats.adjust import PROCEDURES
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -28,6 +29,7 @@ FORMULAS = {
     "logit": ("hit ~ {method} * x + site", "binomial"),
 }
 METHOD = 'C(method, Treatment("human"))'
+CELL = 'C(cell, Treatment("human north"))'
 
 
 @pytest.fixture(scope="module")
@@ -464,19 +466,99 @@ def test_means_over_rows_set_the_columns_of_at_in_every_row(scores):
     np.testing.assert_allclose(observed, by_hand, rtol=RTOL)
 
 
-def test_simultaneous_limits_leave_0_out_where_the_adjusted_p_value_is_small(scores):
-    fit = ss.fit(scores, "score ~ method * site + x", by=(), unit="patient")
-    for adjust in ("bonferroni", "tukey"):
-        contrasts = fit.contrasts("method", by="site", adjust=adjust, level=0.9)
+#: Formulas and kinds of standard errors of the models of simultaneous.R.
+MODELS_OF_FAMILIES = {
+    "one reference": (f"score ~ {CELL} + x", "classical"),
+    "robust": (f"score ~ {CELL} + x", "cluster"),
+    "crossed": (f"score ~ {METHOD} * site + x", "classical"),
+    "mixed": (f"score ~ {METHOD} * x + site + (1|patient)", "satterthwaite"),
+    "logit": (f"hit ~ {METHOD} * x + site", "classical"),
+}
+# The errors that mvtnorm gives for its P values are 7e-6 for 8 contrasts, 2e-4 for 36, and 2e-6 for the three
+# of three methods.
+ATOL_PRECISE = {"one reference": 1e-5, "robust": 3e-4, "crossed": 1e-5, "mixed": 1e-5, "logit": 1e-5}
+# With three methods the integral is exact here; with nine cells, contrasts of rank 8, four standard
+# deviations between scrambled sequences of points are this share of the P value.
+RTOL_PRECISE = {"one reference": 1.6e-3, "robust": 1.6e-3, "crossed": 0, "mixed": 0, "logit": 0}
+# emmeans' own P values and quantiles are those of mvtnorm's default, with an absolute error of 1e-3
+ATOL_OF_EMMEANS = 1e-3
+RTOL_QUANTILE = 2e-3
+
+
+@pytest.mark.parametrize("model", MODELS_OF_FAMILIES)
+def test_sidak_and_multivariate_t_equal_emmeans(scores, model):
+    formula, errors = MODELS_OF_FAMILIES[model]
+    rows = scores
+    term = "method"
+    if CELL in formula:
+        term = "cell"
+        rows = scores.assign(cell=scores["method"] + " " + scores["site"]).drop(columns=["method", "site"])
+    if errors == "classical":
+        rows = rows.drop(columns="patient")
+    family = "binomial" if model == "logit" else "gaussian"
+    fit = ss.fit(rows, formula, by=(), family=family, errors=errors)
+    expected = pd.read_csv(REFERENCE / "simultaneous.csv").query("model == @model")
+    assert "mvt" in set(expected["adjust"])
+    options = {"scale": "link"} if model == "logit" else {}
+    if model == "one reference":
+        options["reference"] = "human north"
+    if model == "crossed":
+        options["by"] = "site"
+    for adjust, theirs in expected.groupby("adjust"):
+        found = fit.contrasts(term, adjust=adjust, **options)
+        found = found.rename(columns={term: "method", "reference_level": "reference"})
+        found = with_levels_in_order(found).assign(by=found.get("site", ""))
+        theirs = with_levels_in_order(theirs.rename(columns={"level": "method"}).fillna({"by": ""}))
+        keys = ["by", "method", "reference"]
+        both = found.merge(theirs, on=keys, suffixes=("", "_r"), validate="1:1")
+        assert len(both) == len(found) == len(theirs)
+        rtol = MIXED_RTOL if model == "mixed" else LOGIT_RTOL if model == "logit" else RTOL
+        np.testing.assert_allclose(both["estimate"], both["estimate_r"], rtol=10 * rtol, atol=1e-12)
+        # half-widths in standard errors are the quantiles
+        quantile = (both["conf_high"] - both["conf_low"]) / both["std_error"] / 2
+        quantile_r = (both["conf_high_r"] - both["conf_low_r"]) / both["std_error_r"] / 2
+        if adjust == "sidak":
+            np.testing.assert_allclose(both["p_adjusted"], both["p_value_r"], rtol=100 * rtol, atol=1e-12)
+            np.testing.assert_allclose(quantile, quantile_r, rtol=10 * rtol)
+        else:
+            precise = both["p_precise"]
+            np.testing.assert_allclose(both["p_adjusted"], precise, RTOL_PRECISE[model], ATOL_PRECISE[model])
+            np.testing.assert_allclose(both["p_adjusted"], both["p_value_r"], rtol=0, atol=ATOL_OF_EMMEANS)
+            np.testing.assert_allclose(quantile, quantile_r, rtol=RTOL_QUANTILE)
+
+
+#: Procedures with limits that hold together for all contrasts of a family.
+SIMULTANEOUS = ["bonferroni", "sidak", "tukey", "mvt"]
+
+
+@pytest.mark.parametrize("reference", [None, "human"])
+@pytest.mark.parametrize("adjust", SIMULTANEOUS)
+def test_simultaneous_limits_leave_0_out_where_the_adjusted_p_value_is_below_alpha(scores, adjust, reference):
+    if adjust == "tukey" and reference == "human":
+        reference = "all"
+    fit = ss.fit(scores.drop(columns="patient"), "score ~ method * site + x", by=(), errors="classical")
+    options = {"by": "site", "reference": reference, "adjust": adjust}
+    p_adjusted = fit.contrasts("method", **options)["p_adjusted"]
+    nearest_p = p_adjusted[p_adjusted < 0.5].max()
+    # one contrast is at the edge: its limits leave 0 out at the second alpha only
+    n_excluding = []
+    for alpha in (nearest_p * (1 - 1e-4), nearest_p * (1 + 1e-4)):
+        contrasts = fit.contrasts("method", level=1 - alpha, **options)
         excludes_zero = (contrasts["conf_low"] > 0) | (contrasts["conf_high"] < 0)
-        assert excludes_zero.equals(contrasts["p_adjusted"] < 0.1)
-        assert set(excludes_zero) == {True, False}
-        assert (contrasts["family_level"] == 0.9).all()
-        assert (contrasts["conf_level"] > 0.9).all()
+        assert excludes_zero.equals(contrasts["p_adjusted"] < alpha)
+        np.testing.assert_allclose(contrasts["family_level"], 1 - alpha)
+        assert (contrasts["conf_level"] > 1 - alpha).all()
+        n_excluding.append(excludes_zero.sum())
+    assert n_excluding[1] == n_excluding[0] + 1
+
+
+@pytest.mark.parametrize("adjust", sorted({*PROCEDURES} - {*SIMULTANEOUS}))
+def test_other_procedures_leave_the_limits_of_single_contrasts(scores, adjust):
+    fit = ss.fit(scores, "score ~ method * site + x", by=(), unit="patient")
     single = fit.contrasts("method", by="site")
-    holm = fit.contrasts("method", by="site", adjust="holm")
-    pd.testing.assert_frame_equal(holm[single.columns], single)
-    assert "family_level" not in holm
+    contrasts = fit.contrasts("method", by="site", adjust=adjust)
+    pd.testing.assert_frame_equal(contrasts[single.columns], single)
+    assert "family_level" not in contrasts
 
 
 def test_two_levels_need_no_adjustment_by_tukey(scores):
@@ -506,6 +588,11 @@ def test_two_levels_need_no_adjustment_by_tukey(scores):
             lambda fit: fit.contrasts("method", margin=0.1, adjust="Tukey"),
             {"option": "adjust", "value": "Tukey"},
         ),
+        (
+            lambda fit: fit.contrasts("method", margin=0.1, reference="human", adjust="mvt"),
+            {"option": "adjust", "value": "mvt"},
+        ),
+        (lambda fit: fit.slopes("x", adjust="mvt"), {"option": "adjust", "value": "mvt"}),
     ],
 )
 def test_values_and_adjustments_that_do_not_suit_are_errors(scores, ask, fields):
