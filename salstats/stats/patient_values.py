@@ -12,6 +12,8 @@ from salstats.stats.engine.grouping import index_groups
 
 #: Rules by which the values of several views become one.
 RULES = ("max", "mean")
+#: Columns of the result besides keys and values.
+_COUNTS = ("n_views", "n_defined")
 
 
 def over_views(
@@ -47,7 +49,7 @@ def over_views(
     ------
     ColumnError
         A column is missing; a column of `by` is empty in a row, or is `case`; a column of `value` is not
-        numeric, or is one of the keys.
+        numeric, or is one of the keys; one of either is called `n_views` or `n_defined`.
 
     Notes
     -----
@@ -86,6 +88,13 @@ def over_views(
     for column in KEY_COLUMNS:
         if column in frame.columns and column != "case" and column not in units:
             key_columns.append(column)
+    for name in (*key_columns, *values):
+        if name in _COUNTS:
+            raise ColumnError(
+                f"column {name!r} of frame has the name of a column of the result",
+                hint="rename it",
+                column=name,
+            )
     values_in_key = [name for name in values if name in key_columns]
     if values_in_key:
         raise ColumnError(

@@ -51,3 +51,6 @@ def test_bad_requests_are_named(views):
         over_views(views, by="case")
     with raises(ColumnError, option="value", column="seed"):
         over_views(views.assign(seed=1), value="seed")
+    for options in ({"by": ["patient", "n_views"]}, {"value": "n_views"}):
+        with raises(ColumnError, column="n_views"):
+            over_views(views.assign(n_views=2), **options)
