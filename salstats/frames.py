@@ -416,7 +416,7 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
     for column in frame.columns:
         if column in keys or not ID_NAME.fullmatch(str(column)):
             continue
-        if not _are_equal(frame[column], first, second):
+        if not are_equal_cells(frame[column], first, second):
             first_value, second_value = frame[column].iloc[[first, second]]
             return Message(
                 f"the first is of {column} {first_value}, the second of {second_value}: ",
@@ -441,12 +441,12 @@ def _differing_columns(frame: pd.DataFrame, first: int, second: int) -> list[str
     for column in frame.columns:
         if column in (*IDENTIFIER_COLUMNS, "score") or frame[column].dtype.kind in "fcb":
             continue
-        if not _are_equal(frame[column], first, second):
+        if not are_equal_cells(frame[column], first, second):
             columns.append(column)
     return columns
 
 
-def _are_equal(column: pd.Series, first: int, second: int) -> bool:
+def are_equal_cells(column: pd.Series, first: int, second: int) -> bool:
     """Return whether two cells of a column are equal; missing ones are."""
     cells = column.reset_index(drop=True)
     return bool(cells.iloc[[first]].equals(cells.iloc[[second]].set_axis([first])))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
+from salstats.frames import KEY_COLUMNS, ColumnCodes, are_equal_cells, case_key
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import is_absent
 from salstats.stats.engine.shared_cases import has_many_missing
@@ -231,7 +231,7 @@ def _check_one_score_per_reading(
     second = rows[order[repeated[0] + 1]]
     differing = []
     for column in KEY_COLUMNS:
-        if column in frame.columns and frame[column].iloc[first] != frame[column].iloc[second]:
+        if column in frame.columns and not are_equal_cells(frame[column], first, second):
             differing.append(column)
     raise SalstatsError(
         f"reader {frame['reader'].iloc[first]!r} has several scores of case {frame['case'].iloc[first]!r} "

@@ -33,6 +33,12 @@ def repeated(scores):
     return pd.concat([scores.assign(seed=1), scores.assign(seed=2)])
 
 
+def repeated_with_empty_cells(scores):
+    """Each reading twice, once without a seed; the model is not known of any."""
+    twice = pd.concat([scores.assign(seed=pd.NA), scores.assign(seed=2)], ignore_index=True)
+    return twice.assign(model=pd.NA)
+
+
 @pytest.mark.parametrize(
     ("design", "keep"),
     [
@@ -99,6 +105,7 @@ def test_patients_are_units(readings):
             {"column": "reader", "match": "method 'A' .*single reader"},
         ),
         (repeated, {}, SalstatsError, {"rows": (0, 600), "match": "'seed'"}),
+        (repeated_with_empty_cells, {}, SalstatsError, {"rows": (0, 600), "match": "differ in 'seed';"}),
         (
             lambda s: s, {"unit": "reader"}, SalstatsError,
             {"option": "unit", "value": "reader", "rows": (60,), "match": "'k01'"},
