@@ -189,6 +189,8 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
 def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
     """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
 
+    A row without a name, or with a missing one, is of no group, whatever groups are called.
+
     `codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
     """
     total = np.zeros(len(rows))
@@ -200,9 +202,13 @@ def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndar
         if not set(groups) <= set(rows.columns):
             continue
         positions_by_name = {name: i for i, name in enumerate(_group_names(model, random_effect))}
-        columns = [model.variables[column].names_of_given_values(rows[column]) for column in groups]
+        is_named = rows[list(groups)].notna().all(axis=1).to_numpy()
+        columns = []
+        for column in groups:
+            columns.append(model.variables[column].names_of_given_values(rows.loc[is_named, column]))
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
-        positions = np.array([positions_by_name.get(name, -1) for name in names])
+        positions = np.full(len(rows), -1)
+        positions[is_named] = [positions_by_name.get(name, -1) for name in names]
         matrix = _effect_matrix(model, random_effect, codes, len(rows))
         effects = (matrix * blups[positions]).sum(axis=1)
         total += np.where(positions < 0, 0.0, effects)

@@ -124,6 +124,16 @@ def test_predictions_have_the_effects_of_groups_that_are_named(synth2):
     np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
 
 
+def test_a_missing_name_is_that_of_no_group_whatever_groups_are_called(synth2):
+    names = dict(zip(sorted(synth2["reader"].unique()), ["None", "nan", "<NA>"], strict=False))
+    fit = ss.fit(synth2.assign(reader=synth2["reader"].replace(names)), CROSSED)
+    mean = fit.predict({"modality": "A"})["estimate"].item()
+    readers = ["None", "nan", "<NA>", None, np.nan, pd.NA]
+    found = fit.predict({"modality": "A", "reader": readers}, random=True)["estimate"]
+    assert (found[:3] != mean).all()
+    assert found[3:].tolist() == [mean] * 3
+
+
 def test_nested_groups_and_numbers_are_found_again():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(
@@ -140,6 +150,8 @@ def test_nested_groups_and_numbers_are_found_again():
     ]
     rows = fit.augment()
     again = fit.predict(rows[["x", "patient", "case"]], random=True)
+    of_none = fit.predict({"x": 0.5, "patient": None, "case": None}, random=True)
+    assert of_none["estimate"].item() == fit.predict({"x": 0.5})["estimate"].item()
     np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
 
 
