@@ -154,6 +154,12 @@ class TestFrame:
         assert found["n"].tolist() == [70, 70]
 
 
+@pytest.mark.parametrize("scheme", ["mean", "median", "mean-rank", "median-rank", "test"])
+def test_a_single_method_is_the_first(values, scheme):
+    found = rank_stability(frame(values[:, :1]), scheme=scheme, n_replicates=50)
+    assert found[["estimate", "conf_low", "conf_high", "share_first"]].to_numpy().tolist() == [[1, 1, 1, 1]]
+
+
 class TestBadInput:
     def test_a_metric_without_direction_needs_one(self, values):
         with raises(ValueRangeError, option="directions", match="'rating'"):

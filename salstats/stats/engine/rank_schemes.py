@@ -152,7 +152,8 @@ def make_win_shares(group: GroupScores) -> WeightsToValues:
             p_greater, p_less = test(weights[:, units])
             n_wins[:, first] += p_greater <= group.alpha
             n_wins[:, second] += p_less <= group.alpha
-        return n_wins / (group.n_methods - 1)
+        # a single method has no others to be better than: its share is 0, and its rank the first
+        return n_wins / max(group.n_methods - 1, 1)
 
     return shares
 
