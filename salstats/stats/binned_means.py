@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import SalstatsWarning
-from salstats.frames import KEY_COLUMNS, ColumnCodes
+from salstats.frames import KEY_COLUMNS, ColumnCodes, check_names_of_groups
 from salstats.stats.engine.resampling_units import possible_unit_columns, resolve_unit
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.summaries import summarize
@@ -15,6 +15,8 @@ from salstats.stats.summaries import summarize
 #: Most bins, and fewest rows of a group in a bin where a group has twice as many.
 _MAX_BINS = 5
 _MIN_ROWS = 10
+#: Columns of the result, and of the scores that it is made of, that no grouping column may be called as.
+_OWN_COLUMNS = ("bin", "score", "x_mean")
 
 
 def binned_means(
@@ -41,8 +43,14 @@ def binned_means(
     DataFrame
         The frame of `summarize` by the columns of `panels` and `groups` and by `bin`, the number of the bin,
         with a column `x_mean`, the mean of `x` in the bin. Rows without `x` or `y` are left out.
+
+    Raises
+    ------
+    ColumnError
+        A column of `panels` or `groups` is called as one of the result.
     """
     by = [*panels, *groups]
+    check_names_of_groups(by, _OWN_COLUMNS)
     kept = [*by, *possible_unit_columns(data, None)]
     rows = wide_table(data, [x, y], kept).dropna(subset=[x, y]).reset_index(drop=True)
     if "case" not in rows.columns:
@@ -60,12 +68,12 @@ def binned_means(
             scores["case"] = [str(number) for number in range(len(rows))]
         scores = scores.assign(
             score=rows[y].astype(float),
-            x=rows[x].astype(float),
             unit=units.codes,
             bin=_bins(rows, x, panels, groups, distinct=distinct),
         )
         means = summarize(scores, by=[*by, "bin"], unit="unit")
-    x_means = scores.groupby([*by, "bin"], observed=True)["x"].mean().rename("x_mean").reset_index()
+    keys = [scores[column] for column in (*by, "bin")]
+    x_means = rows[x].astype(float).groupby(keys, observed=True).mean().rename("x_mean").reset_index()
     return means.assign(unit=units.name).merge(x_means, on=[*by, "bin"])
 
 

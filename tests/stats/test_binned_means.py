@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
+from salstats.errors import ColumnError
 from salstats.stats.binned_means import binned_means, quantile_bins
 
 
@@ -36,6 +38,20 @@ def test_rates_of_bins_are_means_and_their_intervals_those_of_summarize():
     scores = data.assign(case=range(60), method="a", metric="hit", score=data["y"], bin=bins)
     expected = ss.summarize(scores, by=["method", "metric", "bin"])
     np.testing.assert_allclose(rates[["conf_low", "conf_high"]], expected[["conf_low", "conf_high"]])
+
+
+def test_groups_may_be_called_x_but_not_as_a_column_of_the_result():
+    data = table().rename(columns={"x": "size"}).assign(site=["a", "b"] * 30)
+    expected = binned_means(data, "size", "y", panels=["site"], groups=[], distinct=False)
+    rates = binned_means(
+        data.rename(columns={"site": "x"}), "size", "y", panels=["x"], groups=[], distinct=False
+    )
+    pd.testing.assert_frame_equal(rates.rename(columns={"x": "site"}), expected)
+    for name in ("bin", "score", "unit"):
+        with raises(ColumnError, column=name):
+            binned_means(
+                data.assign(**{name: data["site"]}), "size", "y", panels=[name], groups=[], distinct=True
+            )
 
 
 @pytest.mark.parametrize(("n", "n_bins"), [(12, 2), (35, 3), (200, 5)])
