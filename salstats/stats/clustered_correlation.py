@@ -124,7 +124,7 @@ def correlate_clustered(
     0  gradcam  spearman      cr2  patient  685      140         5
     """
     options = check_options("clustered_correlation", interval, level, n_replicates, rng, draws)
-    if not options.resampled:
+    if not options.is_resampled:
         return correlate(
             data, x, y, by=by, level=level, stratified=stratified, overall=overall, unit=unit, interval="cr2"
         )

@@ -277,7 +277,7 @@ def _replicates_column(
 
     It is the number of all patterns of signs where each of them is one flip.
     """
-    if not options.resampled and tested.p_floor is None:
+    if not options.is_resampled and tested.p_floor is None:
         return {}
     sign_flips = estimates.sign_flips
     if sign_flips is not None and sign_flips.null_draws.complete:
@@ -377,7 +377,7 @@ def verdict_columns(
     that of the average, which may differ from the side of the averaged means.
     """
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
-    if estimates.options.flipped and estimates.sign_flips is not None:
+    if estimates.options.is_flipped and estimates.sign_flips is not None:
         # A limit by flips may be 0 itself, whichever side of the level its P value is on.
         significant = estimates.sign_flips.p_value <= 1 - estimates.conf_level
         excludes_zero = np.where(estimates.interval_names == "wild", significant, excludes_zero)

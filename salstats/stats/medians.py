@@ -276,7 +276,7 @@ def median_difference(
     table, sides_quantiles = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
     method_quantiles, reference_quantiles = sides_quantiles.T
     excludes_zero = (table["conf_low"] > 0) | (table["conf_high"] < 0)
-    if options.resampled:
+    if options.is_resampled:
         # Equal replicates tell nothing of the population; the test that `mover` inverts needs no variance.
         excludes_zero &= ~_has_no_width(table, sides_quantiles)
     table |= {"term": term} | inference_to(scores, units.codes, keys)
@@ -296,7 +296,7 @@ def median_difference(
 
 def _check_interval_has_p_values(options: Options, adjust: str) -> None:
     """Raise if P values are to be adjusted and the interval has none."""
-    if options.resampled and adjust.lower() != "none":
+    if options.is_resampled and adjust.lower() != "none":
         raise SalstatsError(
             Setting("adjust", adjust),
             " adjusts P values, and ",
@@ -394,7 +394,7 @@ def _infer_quantiles(
     n_units = (unit_sizes > 0).sum(axis=0)
 
     table: dict[str, Any] = {"estimate": estimate}
-    if options.resampled:
+    if options.is_resampled:
         replicates, jackknife = _replicates(groups, units, options, quantile)
         mean, spread, n_defined = moments(replicates)
         bias = mean - estimate
@@ -433,7 +433,7 @@ def _infer_quantiles(
         "n_missing": np.bincount(grouped_rows.groups[~is_defined], minlength=len(keys)),
         "n_units": n_units,
     }
-    if options.resampled:
+    if options.is_resampled:
         remedy = interval_recommendation("median_difference" if is_difference else "median")
         warn_zero_width(record.name, _has_no_width(table, sides_quantiles), keys, remedy)
     return _InferredQuantiles(table, sides_quantiles)

@@ -129,7 +129,7 @@ def plot_residuals(
     """
     frame = check_frame(augmented, "augmented")
     check_columns(frame, _NUMBERS, "augmented")
-    is_linear = family_of(family).linear
+    is_linear = family_of(family).is_linear
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})

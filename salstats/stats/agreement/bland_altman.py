@@ -15,7 +15,7 @@ from salstats.stats.agreement.readings import (
     jackknife_df,
     jackknife_error,
     one_way_anova,
-    t_quantile,
+    t_or_normal_quantile,
     two_sided_p_value,
 )
 from salstats.stats.engine.estimands import ratio
@@ -101,7 +101,7 @@ def _unlinked_bias_and_sd(
     return np.column_stack([bias, np.sqrt(variance + added_variance)])
 
 
-def _limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarray:
+def _bias_and_limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarray:
     """Bias, lower limit and upper limit of agreement, along a new last axis."""
     return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
@@ -121,15 +121,15 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
     transformed = np.column_stack([bias_replicates, log_sd_replicates])
     bias_error, log_sd_error = jackknife_error(transformed)
     bias_df, log_sd_df = jackknife_df(transformed)
-    bias_half_width = t_quantile(level, bias_df) * bias_error
-    log_sd_half_width = t_quantile(level, log_sd_df) * log_sd_error
+    bias_half_width = t_or_normal_quantile(level, bias_df) * bias_error
+    log_sd_half_width = t_or_normal_quantile(level, log_sd_df) * log_sd_error
     # Distances from a limit of agreement to its confidence limits that come from the SD
     sd_decrease = _LIMIT_SDS * sd * (1 - np.exp(-log_sd_half_width))
     sd_increase = _LIMIT_SDS * sd * np.expm1(log_sd_half_width)
     # The lower limit of agreement is lowest with the largest SD, the upper one with the smallest.
     outward = np.hypot(bias_half_width, sd_increase)
     inward = np.hypot(bias_half_width, sd_decrease)
-    points = _limits_of_agreement(bias, sd)
+    points = _bias_and_limits_of_agreement(bias, sd)
     statistic = np.nan
     df = np.nan
     if bias_error > 0:
@@ -139,7 +139,7 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
     p_value = float(two_sided_p_value(np.array(statistic), bias_df))
     return Coefficients(
         estimate=points,
-        std_error=jackknife_error(_limits_of_agreement(bias_replicates, sd_replicates)),
+        std_error=jackknife_error(_bias_and_limits_of_agreement(bias_replicates, sd_replicates)),
         statistic=np.array([statistic, np.nan, np.nan]),
         df=np.array([df, np.nan, np.nan]),
         p_value=np.array([p_value, np.nan, np.nan]),
@@ -163,9 +163,9 @@ def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = Tr
     limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))
     std_error = np.array([bias_error, limit_error, limit_error])
     df = float(n - 1)
-    points = _limits_of_agreement(bias, sd)
+    points = _bias_and_limits_of_agreement(bias, sd)
     # differences that do not vary say nothing of other cases
-    half_width = t_quantile(level, df) * np.where(std_error > 0, std_error, np.nan)
+    half_width = t_or_normal_quantile(level, df) * np.where(std_error > 0, std_error, np.nan)
     statistic = np.array([bias / bias_error if bias_error > 0 else np.nan, np.nan, np.nan])
     return Coefficients(
         estimate=points,

@@ -11,7 +11,7 @@ from salstats.stats.agreement.readings import (
     equal_weights,
     fisher_z,
     inverse_fisher_z,
-    t_quantile,
+    t_or_normal_quantile,
     two_sided_p_value,
 )
 from salstats.stats.engine.estimands import ratio
@@ -47,7 +47,7 @@ def pair_moments(readings: RaterReadings, weights: Weights) -> PairMoments:
     )
 
 
-def concordance(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def concordance_correlation(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """Lin's concordance correlation, shape (n_sets, 1): 1 if all pairs lie on the line of identity.
 
     It is 2 s_xy / (s_x² + s_y² + (mean x - mean y)²).
@@ -73,7 +73,7 @@ def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
     all_rows = equal_weights(readings)
     # One set of weights: arrays of one number
     mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in pair_moments(readings, all_rows))
-    rho = concordance(readings, all_rows)[0]
+    rho = concordance_correlation(readings, all_rows)[0]
     n = len(readings.values)
     # undefined for a rater who does not vary, for perfect agreement, and for two cases
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,7 +93,7 @@ def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
         std_error = np.full_like(std_error, np.nan)
     z_error = np.where(np.isfinite(z_error) & (z_error > 0) & (n > 2), z_error, np.nan)
     df = np.array([np.nan])
-    half_width = t_quantile(level, df) * z_error
+    half_width = t_or_normal_quantile(level, df) * z_error
     return Coefficients(
         estimate=rho,
         std_error=std_error,

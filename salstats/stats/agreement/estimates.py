@@ -300,7 +300,7 @@ def _results(
             none_linked = False
             if record.option == "linked" and linked and readings.n_cases == 0:
                 none_linked = select_raters(group_readings.readings, rater_set, linked=False).n_cases > 0
-            if interval.name in record.complete and not readings.complete:
+            if interval.name in record.complete and not readings.is_complete:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
                     f" needs every reading, and {group_readings.label} lacks some",

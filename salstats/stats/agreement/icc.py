@@ -22,7 +22,7 @@ from salstats.stats.agreement.readings import (
     jackknife_df,
     jackknife_error,
     one_way_anova,
-    t_quantile,
+    t_or_normal_quantile,
     two_sided_p_value,
 )
 from salstats.stats.engine.estimands import ratio
@@ -108,7 +108,7 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     z_error = jackknife_error(z_replicates)
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
-    half_width = t_quantile(level, df) * z_error
+    half_width = t_or_normal_quantile(level, df) * z_error
     raters_below, raters_above = _distances_to_rater_limits(readings, level, icc2_z=float(z[1]))
     # ICC(1) and ICC(2) generalise to other raters, ICC(3) does not.
     low = z - np.hypot(half_width, [raters_below, raters_below, 0.0])

@@ -51,7 +51,7 @@ class RaterReadings:
         return float((~np.isnan(self.values)).sum() / max(len(self.values), 1))
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """True if every rater read every row."""
         return not np.isnan(self.values).any()
 
@@ -192,7 +192,7 @@ def one_way_anova(
     return OneWayAnova(within, between, effective_size)
 
 
-def t_quantile(level: float, df: float | np.ndarray) -> np.ndarray:
+def t_or_normal_quantile(level: float, df: float | np.ndarray) -> np.ndarray:
     """Quantile (1 + level) / 2 of Student's t, for two-sided limits; of the normal if df is NaN."""
     upper = (1 + level) / 2
     return np.where(np.isnan(df), special.ndtri(upper), special.stdtrit(df, upper))
@@ -295,7 +295,7 @@ def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: floa
     df = np.full(len(estimate), np.nan)
     # an error of 0, as where all agree, says nothing of other cases
     std_error_of_limits = np.where(std_error > 0, std_error, np.nan)
-    half_width = t_quantile(level, df) * std_error_of_limits
+    half_width = t_or_normal_quantile(level, df) * std_error_of_limits
     statistic = estimate / std_error_of_limits
     return Coefficients(
         estimate=estimate,

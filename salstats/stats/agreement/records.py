@@ -117,7 +117,7 @@ RECORDS = (
     ),
     Agreement(
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
-        _jackknife_entry(concordance.concordance) | {"lin": concordance.lin_concordance},
+        _jackknife_entry(concordance.concordance_correlation) | {"lin": concordance.lin_concordance},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
         pairs=True, repeated=True, single=("lin",),
     ),

@@ -54,12 +54,12 @@ class Options:
     draws: np.ndarray | None = None
 
     @property
-    def resampled(self) -> bool:
+    def is_resampled(self) -> bool:
         """True if the interval is made from bootstrap replicates."""
         return self.interval.kind == "bootstrap"
 
     @property
-    def flipped(self) -> bool:
+    def is_flipped(self) -> bool:
         """True if the interval is made from sign flips."""
         return self.interval.kind == "flips"
 
@@ -79,7 +79,7 @@ class Options:
 
     def columns(self) -> dict[str, int]:
         """Return the column `n_replicates` of an estimates frame, if the interval is made from replicates."""
-        if self.resampled or self.flipped:
+        if self.is_resampled or self.is_flipped:
             return {"n_replicates": self.n_replicates}
         return {}
 
@@ -176,7 +176,7 @@ class InferredEstimates:
             "n_missing": self.target.n_missing,
             "n_units": self.n_units,
         }
-        if self.options.resampled:
+        if self.options.is_resampled:
             columns |= {"n_undefined": self.n_undefined, "bias": self.bias}
         if self.options.interval.kind == "t":
             columns |= {"df": self.df}
@@ -246,19 +246,19 @@ def infer(  # noqa: C901
     variance, df = _variance_and_df(cells, estimand, options, robust, kinds)
     std_error = np.sqrt(variance)
     sign_flips = None
-    if options.flipped or flip_signs:
+    if options.is_flipped or flip_signs:
         sign_flips = _flip_units(cells, estimand, options)
     replicates = None
     bias = np.full(len(estimate), np.nan)
     n_undefined = np.zeros(len(estimate), dtype=np.int64)
-    if options.resampled or differences:
+    if options.is_resampled or differences:
         replicates = replicate(
             cells, estimand, options, differences=differences, variances=record.extra_input == "variances"
         )
         mean, standard_deviation, n_defined = moments(replicates.estimates)
         bias = mean - estimate
         n_undefined = len(replicates.estimates) - n_defined
-        if options.resampled:
+        if options.is_resampled:
             std_error = standard_deviation
             df = np.full(len(estimate), np.nan)
     elif options.draws is not None:
@@ -381,7 +381,7 @@ def _variance_and_df(
     record = options.interval
     if robust is not None:
         return VarianceWithDf(robust.variance, _robust_df(robust, record, kinds))
-    if not options.resampled or record.extra_input == "variances":
+    if not options.is_resampled or record.extra_input == "variances":
         return analytic_variance(cells, estimand)
     unknown = np.full(estimand.n_rows, np.nan)
     return VarianceWithDf(unknown, unknown)
@@ -555,7 +555,7 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
     term = target.term
     keys = target.keys
     record = estimates.options.interval
-    resampled = estimates.options.resampled
+    resampled = estimates.options.is_resampled
     if estimates.replicates is not None:
         subject = f"{record.name} intervals" if resampled else "bootstrap tests"
         result_warnings.warn_few_units(estimates.smallest_n_in_sample, keys, subject, term)

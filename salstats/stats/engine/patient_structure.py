@@ -230,14 +230,14 @@ def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColum
     cases : (n_rows,) array of int
         Case of each row, from 0.
     """
-    first = first_rows(cases)
+    first_rows_of_cases = first_rows(cases)
     candidates = []
     for name in map(str, frame.columns):
         if name not in frame.columns or name in _OTHER_COLUMNS or _FACTOR.fullmatch(name):
             continue
         if _is_measured(frame[name]):
             continue
-        column = _groups_of_column(frame[name], name, cases, first)
+        column = _groups_of_column(frame[name], name, cases, first_rows_of_cases)
         if column is not None:
             candidates.append(column)
     return max(candidates, key=lambda column: column.n_groups, default=None)
@@ -254,17 +254,17 @@ def _is_measured(values: pd.Series) -> bool:
 
 
 def _groups_of_column(
-    values: pd.Series, name: str, cases: np.ndarray, first: np.ndarray
+    values: pd.Series, name: str, cases: np.ndarray, first_rows_of_cases: np.ndarray
 ) -> GroupingColumn | None:
     """Group cases by a column; None where the groups do not look like patients.
 
-    `cases` are the cases of all rows, and `first` the first row of each case.
+    `cases` are the cases of all rows, and `first_rows_of_cases` the first row of each case.
     """
     codes, labels = pd.factorize(values)
-    case_codes = codes[first]
+    case_codes = codes[first_rows_of_cases]
     differs_within_case = (codes != case_codes[cases]).any()
     has_value = case_codes >= 0
-    if differs_within_case or int(has_value.sum()) <= len(first) / 2:
+    if differs_within_case or int(has_value.sum()) <= len(first_rows_of_cases) / 2:
         return None
     sizes = np.bincount(case_codes[has_value])
     texts = []
@@ -272,15 +272,15 @@ def _groups_of_column(
         texts.append(f"{label:.0f}" if isinstance(label, float) else str(label))
     are_long_ids = _are_long_ids(texts)
     fewest_groups = _FEWEST_GROUPS if are_long_ids else _FEWEST_GROUPS_OF_SHORT_VALUES
-    if not _are_patient_sizes(sizes, len(first), fewest_groups):
+    if not _are_patient_sizes(sizes, len(first_rows_of_cases), fewest_groups):
         return None
     if not are_long_ids and _PERSON.search(name) is None:
-        if not _are_numbered_or_rare_words(texts, len(first)):
+        if not _are_numbered_or_rare_words(texts, len(first_rows_of_cases)):
             return None
-        if not _are_contiguous(case_codes, first, len(sizes)):
+        if not _are_contiguous(case_codes, first_rows_of_cases, len(sizes)):
             return None
     n_grouped = int(sizes[(sizes >= _SMALLEST) & (sizes <= _LARGEST)].sum())
-    return GroupingColumn(name, n_groups=len(sizes), n_grouped=n_grouped, n_cases=len(first))
+    return GroupingColumn(name, n_groups=len(sizes), n_grouped=n_grouped, n_cases=len(first_rows_of_cases))
 
 
 def _are_long_ids(texts: list[str]) -> bool:
@@ -309,9 +309,9 @@ def _are_numbered_or_rare_words(texts: list[str], n_cases: int) -> bool:
     return len(stems) == 1
 
 
-def _are_contiguous(case_codes: np.ndarray, first: np.ndarray, n_groups: int) -> bool:
+def _are_contiguous(case_codes: np.ndarray, first_rows_of_cases: np.ndarray, n_groups: int) -> bool:
     """Return True if cases of a group follow each other, in the rows or in the order of the cases' names."""
-    in_row_order = case_codes[np.argsort(first)]
+    in_row_order = case_codes[np.argsort(first_rows_of_cases)]
     n_runs_in_rows = 1 + int((np.diff(in_row_order) != 0).sum())
     n_runs_by_name = 1 + int((np.diff(case_codes) != 0).sum())
     return min(n_runs_in_rows, n_runs_by_name) <= _MAX_RUNS_PER_GROUP * n_groups

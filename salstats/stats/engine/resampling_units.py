@@ -106,13 +106,13 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
     """Find patients, or else cases, as `resolve_unit` does without `unit`."""
     frame = codes.frame
     cases = _cases_of_rows(codes)
-    first = first_rows(cases)
-    grouping = _find_grouping(codes, cases, first)
+    first_rows_of_cases = first_rows(cases)
+    grouping = _find_grouping(codes, cases, first_rows_of_cases)
     if grouping is not None:
-        _warn_of_unit_source(frame, grouping.units, grouping.column, first)
+        _warn_of_unit_source(frame, grouping.units, grouping.column, first_rows_of_cases)
         return grouping.units
     if "case" in frame.columns:
-        _propose_patients(frame, cases, first)
+        _propose_patients(frame, cases, first_rows_of_cases)
         check_columns(frame, ["case"], name)
         _check_filled(codes, "case", name)
         return _units_of_columns(codes, ["case"])
@@ -133,16 +133,18 @@ def _cases_of_rows(codes: ColumnCodes) -> np.ndarray:
     return np.arange(len(codes.frame))
 
 
-def _find_grouping(codes: ColumnCodes, cases: np.ndarray, first: np.ndarray) -> _Grouping | None:
+def _find_grouping(
+    codes: ColumnCodes, cases: np.ndarray, first_rows_of_cases: np.ndarray
+) -> _Grouping | None:
     """Find the patients, or examinations, of whom some have several cases; None if there are none.
 
-    `cases` are the cases of all rows, and `first` the first row of each case.
+    `cases` are the cases of all rows, and `first_rows_of_cases` the first row of each case.
     """
     frame = codes.frame
     columns = _patient_columns(frame)
     for column in columns:
         units = _units_of_columns(codes, [column], cases)
-        if _has_groups(units, column, cases, first):
+        if _has_groups(units, column, cases, first_rows_of_cases):
             return _Grouping(units, column)
     if "case" not in frame.columns or "patient" in columns:
         return None
@@ -150,7 +152,7 @@ def _find_grouping(codes: ColumnCodes, cases: np.ndarray, first: np.ndarray) -> 
     if patients is None:
         return None
     units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
-    if _has_groups(units, "", cases, first):
+    if _has_groups(units, "", cases, first_rows_of_cases):
         return _Grouping(units, "")
     return None
 
@@ -158,11 +160,11 @@ def _find_grouping(codes: ColumnCodes, cases: np.ndarray, first: np.ndarray) -> 
 def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
     """Warn if cases are chosen as units although the column `patient` gives several to some patients."""
     cases = _cases_of_rows(codes)
-    first = first_rows(cases)
-    grouping = _find_grouping(codes, cases, first)
+    first_rows_of_cases = first_rows(cases)
+    grouping = _find_grouping(codes, cases, first_rows_of_cases)
     if grouping is None or grouping.column != "patient":
         return
-    cases_per_patient = np.bincount(grouping.units.codes[first])
+    cases_per_patient = np.bincount(grouping.units.codes[first_rows_of_cases])
     n_repeated = int((cases_per_patient > 1).sum())
     patients_have = "patient has" if n_repeated == 1 else "patients have"
     warn(
@@ -266,12 +268,12 @@ def _names_people(column: str) -> bool:
     return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
 
 
-def _has_groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> bool:
+def _has_groups(units: Units, column: str, cases: np.ndarray, first_rows_of_cases: np.ndarray) -> bool:
     """Return True if units have several cases, and each case has one unit.
 
     A case with two patients passes, as other checks raise an error for it.
     """
-    case_units = units.codes[first]
+    case_units = units.codes[first_rows_of_cases]
     if column != "patient" and (units.codes != case_units[cases]).any():
         return False
     largest = int(np.bincount(case_units).max())
@@ -297,14 +299,17 @@ def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
 
 
-def _warn_of_unit_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
+def _warn_of_unit_source(
+    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
+) -> None:
     """Warn which column names the units, unless it is `patient`, and which sites may share their ids."""
-    codes = units.codes[first]
+    codes = units.codes[first_rows_of_cases]
     has_siblings = np.bincount(codes)[codes] > 1
     if column != "patient" or units.n_alone:
         source = f"column {column!r}"
         if not column:
-            source = f"the names of the cases, such as {frame['case'].iloc[first[has_siblings][0]]!r}"
+            first_sibling = first_rows_of_cases[has_siblings][0]
+            source = f"the names of the cases, such as {frame['case'].iloc[first_sibling]!r}"
         rows = "rows"
         remedy = Message(Setting("unit"), " names another")
         if "case" in frame.columns:
@@ -317,14 +322,14 @@ def _warn_of_unit_source(frame: pd.DataFrame, units: Units, column: str, first: 
                 unknown = f"; the only one of the {rows} without one is a unit of its own"
         n_groups = len(np.unique(codes[has_siblings]))
         warn(
-            f"units are told by {source}: {units.n} units of {len(first)} {rows}, {n_groups} with several"
+            f"units are told by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
             f"{unknown}",
             hint=remedy,
             option="unit",
             column=column or "case",
         )
-    for site in _site_columns(frame, column, first):
-        sites_per_unit = frame[site].iloc[first].groupby(codes).nunique()
+    for site in _site_columns(frame, column, first_rows_of_cases):
+        sites_per_unit = frame[site].iloc[first_rows_of_cases].groupby(codes).nunique()
         n_shared = int((sites_per_unit > 1).sum())
         if n_shared:
             warn(
@@ -335,21 +340,21 @@ def _warn_of_unit_source(frame: pd.DataFrame, units: Units, column: str, first: 
             )
 
 
-def _site_columns(frame: pd.DataFrame, column: str, first: np.ndarray) -> list[str]:
+def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: np.ndarray) -> list[str]:
     """List the columns of sites that may each number the patients of a column from 1."""
     if not column:
         return []
-    patients = numbered_names(frame[column].iloc[first])
+    patients = numbered_names(frame[column].iloc[first_rows_of_cases])
     sites = []
     for name in map(str, frame.columns):
         if name in (*KEY_COLUMNS, "metric", "score", column):
             continue
-        if _SITE.fullmatch(name) or numbering_restarts(patients, frame[name].iloc[first]):
+        if _SITE.fullmatch(name) or numbering_restarts(patients, frame[name].iloc[first_rows_of_cases]):
             sites.append(name)
     return sites
 
 
-def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray) -> None:
+def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first_rows_of_cases: np.ndarray) -> None:
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
     if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):
         return
@@ -367,7 +372,7 @@ def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray)
             column=column.name,
         )
         return
-    groups = groups_in_names(frame["case"].iloc[first].astype(TEXT))
+    groups = groups_in_names(frame["case"].iloc[first_rows_of_cases].astype(TEXT))
     if groups is None:
         return
     extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"

@@ -90,15 +90,15 @@ def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -
         return float(variances.sum() ** 2 / (scaled @ trace @ scaled))
 
 
-def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def bias_corrected_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Multiply derivatives (..., n_rows, n_cells) by sqrt(G / (G - 1)), with G units (..., n_cells)."""
     factor = np.sqrt(variance_factor(n_units))[..., None, :]
     return np.where(slopes != 0, slopes * factor, 0.0)
 
 
 def _scaled_influence_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> InfluenceWeights:
-    """Return the weights of `influence_weights`, for derivatives scaled by `scale_slopes`."""
-    scaled = scale_slopes(slopes, n_units)
+    """Return the weights of `influence_weights`, for derivatives scaled by `bias_corrected_slopes`."""
+    scaled = bias_corrected_slopes(slopes, n_units)
     return influence_weights(scaled, cells.means(), cells.counts.sum(axis=0))
 
 
@@ -112,7 +112,7 @@ def drawn_variances(
     """
     has_scores = (cells.counts > 0).astype(np.float64)
     n_drawn = smallest_n_in_sample(weights @ has_scores, cells.sample)
-    slopes = scale_slopes(estimand.gradient(means), n_drawn)
+    slopes = bias_corrected_slopes(estimand.gradient(means), n_drawn)
     per_sum, per_count = influence_weights(slopes, means, totals)
     variances = np.empty((len(weights), estimand.n_rows))
     for row in range(estimand.n_rows):

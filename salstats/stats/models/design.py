@@ -12,7 +12,7 @@ from salstats.checks import check_numeric, numeric_if_numbers, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
-from salstats.stats.models.formulas import Factor, Formula, alias
+from salstats.stats.models.formulas import Factor, Formula, python_identifier
 
 MAX_COLUMNS = 2000
 INTERCEPT = "(Intercept)"
@@ -390,7 +390,7 @@ def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_model_row
         return values[factor.columns[0]]
     if n_model_rows == 0:
         return np.empty(len(values[factor.columns[0]]))
-    names: dict[str, Any] = {alias(column): values[column] for column in factor.columns}
+    names: dict[str, Any] = {python_identifier(column): values[column] for column in factor.columns}
     names |= _TRANSFORMS | {"center": center, "scale": scale, "__builtins__": {}}
     try:
         with np.errstate(all="ignore"):

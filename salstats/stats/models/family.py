@@ -170,7 +170,7 @@ class Family:
     weighted: bool = False
 
     @property
-    def linear(self) -> bool:
+    def is_linear(self) -> bool:
         """True where the mean is the linear predictor itself."""
         return self.link.name == "identity"
 

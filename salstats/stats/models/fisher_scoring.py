@@ -161,7 +161,7 @@ def mean_slope_at(
         link_slope = link.first_derivative(predictor)
         by_points = (link.second_derivative(predictor) * predictor_slope)[:, None] * points
         return ValuesAndGradients(link_slope * predictor_slope, link_slope[:, None] * slopes + by_points)
-    coefficients = _part_coefficients(solution)
+    coefficients = _coefficients_by_part(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
     _, first, second = solution.mean_function(_all_predictors_at(solution, points))
@@ -174,7 +174,7 @@ def mean_slope_at(
     return ValuesAndGradients((first_of_parts * predictor_slopes).sum(axis=1), gradient)
 
 
-def _part_coefficients(solution: Solution) -> np.ndarray:
+def _coefficients_by_part(solution: Solution) -> np.ndarray:
     """Return the coefficients of each linear predictor, (n_parts, r)."""
     return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
@@ -185,7 +185,7 @@ def _all_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
     The shape is (m, number of predictors).
     """
     constant = np.tile(solution.nuisance_parameters, (len(points), 1))
-    return np.column_stack([points @ _part_coefficients(solution).T, constant])
+    return np.column_stack([points @ _coefficients_by_part(solution).T, constant])
 
 
 def _derivatives_by_parameters(

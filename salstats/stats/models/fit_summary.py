@@ -83,7 +83,7 @@ def _model_lines(
         return [*lines, "", f"No estimates from {len(model.rows)} rows."]
     if components is not None:
         lines += _likelihood_lines(fitted, statistics)
-    if model.family.linear:
+    if model.family.is_linear:
         lines += _residual_lines(model, is_mixed=components is not None)
     if components is not None:
         lines += ["", "Random effects:", *_component_lines(components)]
@@ -236,7 +236,7 @@ def _error_lines(fitted: Fitted, model: Model) -> list[str]:
 def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | None) -> list[str]:
     """Return the goodness of fit, and the numbers of observations and groups."""
     lines = []
-    if components is None and model.family.linear:
+    if components is None and model.family.is_linear:
         lines += [
             f"Residual standard error: {statistics['sigma']:.4g} "
             f"on {statistics['df_residual']:.0f} degrees of freedom",
@@ -248,7 +248,7 @@ def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | N
                 f"F-statistic: {statistics['statistic']:.4g} on {statistics['df']:.0f} and "
                 f"{statistics['df_denominator']:.4g} DF, p-value: {_p_text(statistics['p_value'])}"
             )
-    if components is None and not model.family.linear:
+    if components is None and not model.family.is_linear:
         lines += _deviance_lines(statistics)
     counts = f"Number of obs: {statistics['nobs']:.0f}"
     if components is not None:

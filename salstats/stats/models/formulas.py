@@ -97,7 +97,7 @@ class Formula:
         return tuple(dict.fromkeys(columns + groups))
 
 
-def alias(column: str) -> str:
+def python_identifier(column: str) -> str:
     """Return a Python identifier for a column of any name, which is never the name of a transform."""
     return f"c{column.encode().hex()}"
 
@@ -470,7 +470,7 @@ def _factor_of_expression(expression: str, checker: "_ExpressionChecker") -> Fac
     columns = tuple(dict.fromkeys(node.id for node in checker.column_nodes))
     # The nodes are changed in the tree, so that the code below has aliases and floats.
     for column in checker.column_nodes:
-        column.id = alias(column.id)
+        column.id = python_identifier(column.id)
     for constant in checker.number_nodes:
         constant.value = float(constant.value)
     is_column = isinstance(tree, ast.Name)

@@ -292,7 +292,7 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
         "df_residual": solution.df_residual,
         **solution.parameters,
     }
-    if family.linear:
+    if family.is_linear:
         statistics["sigma"] = float(np.sqrt(solution.dispersion))
         return statistics | _explained_variance(solution)
     statistics["null_deviance"] = solution.null_deviance
@@ -326,7 +326,7 @@ def _explained_variance(solution: Solution) -> dict[str, float]:
 def _f_test(model: Model, notes: Notes) -> dict[str, float]:
     """Return the F test of all terms of a linear model by column; empty for other models or without terms."""
     solution = model.solution
-    if solution is None or not model.family.linear or solution.rank == solution.intercept:
+    if solution is None or not model.family.is_linear or solution.rank == solution.intercept:
         return {}
     all_terms = range(len(model.formula.terms))
     test = joint_wald_test(model, all_terms, notes)

@@ -335,7 +335,7 @@ def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Messag
             ),
             option="family",
         )
-    if inference.solution.singular:
+    if inference.solution.is_singular:
         notes.add(
             "a singular fit, where a variance is 0 or effects are correlated by 1 or -1,",
             label,
@@ -394,7 +394,7 @@ def _with_shared_case_counts(
     remedy: MessagePart = shared_rows_call(data, formula.response.columns, "data")
     if is_term and set(SCORES_COLUMNS) <= set(data.columns):
         remedy = paired_call(data, data="data")
-        if models[0].family.linear:
+        if models[0].family.is_linear:
             remedy = Message(remedy, ", and (1|case) in the formula mostly within cases")
 
     # Models whose groups differ in nothing but the method are compared with each other.

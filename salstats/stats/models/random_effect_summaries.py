@@ -235,7 +235,7 @@ def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
     if fitted.reml is None:
         return {}
     inferences = _mixed_inferences(fitted)
-    singular = [None if inference is None else inference.solution.singular for inference in inferences]
+    singular = [None if inference is None else inference.solution.is_singular for inference in inferences]
     columns: dict[str, Any] = {"reml": fitted.reml, "singular": pd.array(singular, dtype="boolean")}
     groupings = dict.fromkeys(effect.name for model in fitted.models for effect in model.formula.random)
     for grouping in groupings:

@@ -403,7 +403,7 @@ def _n_parts(model: Model) -> int:
 
 def _warn_of_scale(fitted: Fitted) -> None:
     """Warn if exponentiated coefficients are no ratios, since the left side is not on a log scale."""
-    if not fitted.family.linear:
+    if not fitted.family.is_linear:
         return
     formulas = dict.fromkeys(model.formula for model in fitted.models)
     not_on_log_scale = [

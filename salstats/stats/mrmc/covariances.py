@@ -38,7 +38,7 @@ class CovarianceEstimator:
     clustered: bool = True
 
 
-def unbiasing_factors(present: np.ndarray) -> np.ndarray:
+def unbiasing_factors_of_cell_pairs(present: np.ndarray) -> np.ndarray:
     """Factor that makes sums of products of deviations unbiased, shape (n_cells, n_cells).
 
     `present` (n_units, n_cells) is true where a cell has a reading of a unit. Cells c and d of n_c and n_d
@@ -63,7 +63,7 @@ def _jackknife_covariance(readings: ReaderReadings, figure: FigureOfMerit, _: Bo
     mean = left_out.sum(axis=0) / n
     # Leaving out a unit moves a mean by 1 / (n - 1) of the unit's deviation from it.
     deviations = np.where(present, left_out - mean, 0.0) * (n - 1) / n
-    return np.asarray(unbiasing_factors(present) * (deviations.T @ deviations))
+    return np.asarray(unbiasing_factors_of_cell_pairs(present) * (deviations.T @ deviations))
 
 
 def _bootstrap_covariance(
@@ -88,11 +88,11 @@ def _delong_covariance(readings: ReaderReadings, _: FigureOfMerit, __: Bootstrap
     """
     positive_sums, has_positive = _placement_deviations_by_unit(readings, readings.positive)
     negative_sums, has_negative = _placement_deviations_by_unit(readings, ~readings.positive)
-    of_positives = unbiasing_factors(has_positive) * (positive_sums.T @ positive_sums)
-    of_negatives = unbiasing_factors(has_negative) * (negative_sums.T @ negative_sums)
+    of_positives = unbiasing_factors_of_cell_pairs(has_positive) * (positive_sums.T @ positive_sums)
+    of_negatives = unbiasing_factors_of_cell_pairs(has_negative) * (negative_sums.T @ negative_sums)
     # Positives and negatives covary within the units that have both.
     products = positive_sums.T @ negative_sums
-    of_both = unbiasing_factors(has_positive | has_negative) * (products + products.T)
+    of_both = unbiasing_factors_of_cell_pairs(has_positive | has_negative) * (products + products.T)
     return np.asarray(of_positives + of_negatives + of_both)
 
 

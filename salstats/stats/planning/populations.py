@@ -207,7 +207,7 @@ class StudySampler:
     seed: int
 
     @property
-    def n_scores(self) -> float:
+    def mean_n_scores(self) -> float:
         """Mean number of scores of a study, two for each pair."""
         return float(2 * self.n_units * self.moved.pilot.sizes.mean())
 

@@ -170,7 +170,7 @@ def simulate(
     """
     blocks = []
     for n_units, sampler in samplers.items():
-        block_size = int(np.clip(_SCORES_AT_ONCE / sampler.n_scores, 1, _STUDIES_AT_ONCE))
+        block_size = int(np.clip(_SCORES_AT_ONCE / sampler.mean_n_scores, 1, _STUDIES_AT_ONCE))
         for first in range(0, n_studies, block_size):
             studies = range(first, min(first + block_size, n_studies))
             blocks.append(_Block(n_units, sampler, plan, metric, studies))

@@ -15,7 +15,7 @@ from salstats.stats.agreement.readings import (
     jackknife_error,
     normal_coefficients,
     one_way_anova,
-    t_quantile,
+    t_or_normal_quantile,
     two_sided_p_value,
 )
 
@@ -70,7 +70,9 @@ def test_one_way_analysis_of_variance_is_that_of_scipy():
 
 
 def test_student_and_normal_quantiles_and_p_values_are_those_of_scipy():
-    np.testing.assert_allclose(t_quantile(0.95, np.array([4.0, np.nan])), [stats.t.ppf(0.975, 4), 1.9599640])
+    np.testing.assert_allclose(
+        t_or_normal_quantile(0.95, np.array([4.0, np.nan])), [stats.t.ppf(0.975, 4), 1.9599640]
+    )
     p_value = two_sided_p_value(np.array([-2.0, 2.0]), np.array([4.0, np.nan]))
     np.testing.assert_allclose(p_value, [2 * stats.t.sf(2, 4), 2 * stats.norm.sf(2)])
 
@@ -115,8 +117,8 @@ def test_readings_are_counted():
     readings = RaterReadings(values, cases=np.array([0, 0, 1, 2]), units=np.array([0, 0, 1, 1]))
     assert (readings.n_units, readings.n_cases, readings.n_raters) == (2, 3, 3)
     assert readings.readings_per_row == 8 / 4
-    assert not readings.complete
-    assert RaterReadings(values[2:3], np.array([0]), np.array([0])).complete
+    assert not readings.is_complete
+    assert RaterReadings(values[2:3], np.array([0]), np.array([0])).is_complete
     no_rows = np.empty(0, dtype=int)
     empty = RaterReadings(np.empty((0, 3)), no_rows, no_rows)
     assert (empty.n_units, empty.n_cases, empty.readings_per_row) == (0, 0, 0.0)

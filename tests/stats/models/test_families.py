@@ -47,7 +47,7 @@ def test_derivatives_of_links_are_those_of_the_mean(family):
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
 def test_scores_outside_0_and_1_are_for_linear_models_alone(family):
     outcome = np.array([0.25, 1.5])
-    if family.linear:
+    if family.is_linear:
         family.check_outcome(outcome, family.name)
     else:
         with raises(ValueRangeError, option="family", value=family.name):

@@ -75,4 +75,4 @@ def test_a_perfect_fit_has_no_dispersion(n):
 def test_any_outcome_suits_a_linear_model():
     GAUSSIAN.check_outcome(np.array([-1e9, 0.5, 7.0]), "gaussian")
     np.testing.assert_array_equal(GAUSSIAN.variance(np.array([0.1, 5.0])), 1)
-    assert GAUSSIAN.linear
+    assert GAUSSIAN.is_linear

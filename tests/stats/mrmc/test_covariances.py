@@ -8,7 +8,7 @@ from mrmc_readings import area, readings, some_ratings
 
 from salstats.stats.auroc import roc_area
 from salstats.stats.mrmc import figures_of_merit
-from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, unbiasing_factors
+from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, unbiasing_factors_of_cell_pairs
 from salstats.stats.mrmc.figures_of_merit import ReaderReadings
 
 ROUNDING = 1e-12
@@ -134,7 +134,7 @@ def test_cells_without_a_case_in_common_have_no_covariance():
 
 def test_the_factor_of_complete_cells_is_bessels():
     np.testing.assert_allclose(
-        unbiasing_factors(np.ones((8, 3), bool)), np.full((3, 3), 8 / 7), atol=ROUNDING
+        unbiasing_factors_of_cell_pairs(np.ones((8, 3), bool)), np.full((3, 3), 8 / 7), atol=ROUNDING
     )
 
 

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
-from salstats.stats.models.mixed.deviance import Evaluation, evaluate_deviance, level_products
+from salstats.stats.models.mixed.deviance import Evaluation, evaluate_deviance, weighted_products_by_level
 from salstats.stats.models.mixed.information import covariance_slopes, parameter_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors, theta_entries
@@ -95,7 +95,7 @@ class MixedSolution:
         return relative_covariance_factors(self.theta, self.terms)
 
     @property
-    def singular(self) -> bool:
+    def is_singular(self) -> bool:
         """True if some combination of a term's effects has no variance."""
         smallest_singular_values = [
             np.linalg.svd(relative_factor, compute_uv=False)[-1]
@@ -181,7 +181,7 @@ class MixedSolution:
         for k, relative_factor in enumerate(scaled.scaled_factors_at(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
-            z_by_z = level_products(scaled.products, weighted, k) - loading_products
+            z_by_z = weighted_products_by_level(scaled.products, weighted, k) - loading_products
             relative_covariance = relative_factor @ relative_factor.T
             basis = scaled.bases[k]
             conditional = relative_covariance - relative_covariance @ z_by_z @ relative_covariance

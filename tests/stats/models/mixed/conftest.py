@@ -33,5 +33,5 @@ def reml(request):
 def lme4_model(request, reml):
     """A model of the lme4 oracle: its name, names of coefficients, solution, and R's tolerances."""
     terms, solution = fit_model(request.param, reml)
-    rtol = RTOL_ON_BOUNDARY if solution.singular else RTOL
+    rtol = RTOL_ON_BOUNDARY if solution.is_singular else RTOL
     return SimpleNamespace(name=request.param, reml=reml, terms=terms, solution=solution, rtol=rtol)

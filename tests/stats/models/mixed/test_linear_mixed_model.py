@@ -49,7 +49,7 @@ def test_variance_of_no_use_is_zero_and_said(slopes):
     centred = response - np.array([response[terms[1].codes == c].mean() for c in range(40)])[terms[1].codes]
     found = fit_mixed(matrix, centred, terms)
     assert found.covariances[1].item() == 0.0
-    assert found.singular
+    assert found.is_singular
     assert found.converged
     without = fit_mixed(matrix, centred, terms[:1])
     np.testing.assert_allclose(found.log_likelihood, without.log_likelihood, rtol=1e-11)
@@ -131,7 +131,7 @@ def test_variances_are_lme4s(lme4_model, reml):
                 np.testing.assert_allclose(covariance[i, j], theirs, rtol=0, atol=rtol * size)
     fit = r_rows("fits", lme4_model.name, reml).iloc[0]
     np.testing.assert_allclose(solution.log_likelihood, fit["log_likelihood"], rtol=0, atol=ATOL_LIKELIHOOD)
-    assert solution.singular == fit["singular"]
+    assert solution.is_singular == fit["singular"]
     assert solution.converged
 
 

@@ -39,7 +39,7 @@ def test_start_does_not_matter(three_readers, size):
 def test_no_variance_more_or_less_is_better(three_readers):
     # in any direction, also one that has no variance, the deviance must not fall
     found = fit_mixed(*three_readers)
-    assert found.singular
+    assert found.is_singular
     for slope, factor in zip(
         found.evaluation_at_optimum.gradients, found.scaled.scaled_factors_at(found.theta), strict=True
     ):

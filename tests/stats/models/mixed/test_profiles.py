@@ -104,7 +104,7 @@ def test_perfect_correlation_is_its_own_limit():
         RandomTerm("case", ("(Intercept)",), case, 30, matrix[:, :1]),
     ]
     found = fit_mixed(matrix, response + rng.normal(size=360), terms)
-    assert found.singular
+    assert found.is_singular
     correlation = next(limit for limit in variance_limits(found) if limit.kind == "correlation")
     np.testing.assert_allclose(correlation.estimate, 1, rtol=1e-12)
     assert -1 < correlation.conf_low < 1
