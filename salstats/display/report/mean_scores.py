@@ -51,7 +51,10 @@ def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str
 def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the means of one metric, and the methods that lack tasks that others have."""
     has_averages = bool(means.is_over_tasks.any())
-    rows = wording.sorted_by_method(means.subset(means.is_over_tasks) if has_averages else means)
+    rows = means
+    if has_averages:
+        rows = means.subset(means.is_over_tasks)
+    rows = wording.sorted_by_method(rows)
     if not rows.has_estimate.any():
         yield f"On {metric_name}, no score was defined."
         return

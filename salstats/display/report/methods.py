@@ -397,7 +397,9 @@ def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
     sentences: list[str] = []
     for name, n_rows in contrasts.frame["test"].value_counts().items():
         note = TESTS[str(name)].note
-        sentences.append(f"Of {count_text(n_rows)} of them: {note}" if sentences else note)
+        if sentences:
+            note = f"Of {count_text(n_rows)} of them: {note}"
+        sentences.append(note)
     n_replicates = count_text(wording.settings.n_replicates)
     return " ".join(sentences).format(unit=wording.unit, replicates=n_replicates)
 

@@ -158,12 +158,11 @@ class Wording:
         """Return each row's estimate as in running text, its P value named for what it is."""
         if digits is None:
             digits = decimals_of_values(estimates.numbers("estimate"))
-        return inline_row_texts(
-            estimates.frame,
-            decimals_of_limits(estimates, digits),
-            self.settings.style,
-            p_name=self.p_name(estimates) if p_values else "",
-        )
+        p_name = ""
+        if p_values:
+            p_name = self.p_name(estimates)
+        digits = decimals_of_limits(estimates, digits)
+        return inline_row_texts(estimates.frame, digits, self.settings.style, p_name=p_name)
 
 
 class LabelSpelling(Spelling):
@@ -261,7 +260,10 @@ def named_values_text(
     """
     phrases = []
     for text, name in zip(texts, names, strict=True):
-        phrases.append(f"{text} {preposition} {name}" if name else text)
+        phrase = text
+        if name:
+            phrase = f"{text} {preposition} {name}"
+        phrases.append(phrase)
     if len(phrases) <= MAX_WRITTEN:
         return joined(phrases)
     numbers = np.array([float(value) for value in values])

@@ -126,25 +126,28 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         return None
 
     rows_stay = arrangement.rows == (LabelAxis.ROW,)
-    row_of_line = _source_row_by_line(table, sources, rows_stay=rows_stay)
-    lines = sorted(row_of_line)
+    source_row_by_new_row = _source_row_by_new_row(table, sources, rows_stay=rows_stay)
+    new_rows = sorted(source_row_by_new_row)
     grid = []
     cells = []
-    for line in lines:
-        line_sources = [sources.get((line, column)) for column in columns]
-        grid.append(line_sources)
-        cells.append([_cell_text(table, source) for source in line_sources])
+    for new_row in new_rows:
+        source_cells = [sources.get((new_row, column)) for column in columns]
+        grid.append(source_cells)
+        cells.append([_cell_text(table, source) for source in source_cells])
     n_group_axes = len(arrangement.groups)
-    groups = [
-        ", ".join(_texts_at_position(labels, arrangement.groups, line[:n_group_axes])) for line in lines
-    ]
+    groups = []
+    for new_row in new_rows:
+        group_texts = _texts_at_position(labels, arrangement.groups, new_row[:n_group_axes])
+        groups.append(", ".join(group_texts))
+    if not any(groups):
+        groups = []
     if rows_stay:
         stubhead = table.stubhead
-        stub = [table.stub[row_of_line[line]] for line in lines]
-        source_rows = [row_of_line[line] for line in lines]
+        stub = [table.stub[source_row_by_new_row[new_row]] for new_row in new_rows]
+        source_rows = [source_row_by_new_row[new_row] for new_row in new_rows]
     else:
         stubhead = _stubhead(table, labels, arrangement.rows)
-        stub = [_texts_at_position(labels, arrangement.rows, line[n_group_axes:]) for line in lines]
+        stub = [_texts_at_position(labels, arrangement.rows, new_row[n_group_axes:]) for new_row in new_rows]
         source_rows = []  # marks of rows have no row to stand at
     return replace(
         table,
@@ -152,7 +155,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         stub=stub,
         columns=_new_columns(table, arrangement, labels, sources, shared_headings),
         cells=cells,
-        groups=groups if any(groups) else [],
+        groups=groups,
         bold=_cell_positions_in_grid(table.bold, grid),
         underline=_cell_positions_in_grid(table.underline, grid),
         rows_with_rule_above=_new_rows(table.rows_with_rule_above, source_rows),
@@ -229,7 +232,7 @@ def _source_cell_by_position(
 ) -> dict[tuple[_Position, _Position], _CellIndex] | None:
     """Return the row and column of the cell that moves to each place, None if two cells move to one place.
 
-    The keys are places of the new table: position of the line, position of the column. Rows without text,
+    The keys are places of the new table: position of the row, position of the column. Rows without text,
     which are headings of the rows below them, are omitted unless rows stay rows.
     """
     rows_stay = arrangement.rows == (LabelAxis.ROW,)
@@ -238,11 +241,11 @@ def _source_cell_by_position(
         if not rows_stay and not any(table.cells[row]):
             # an empty row is a heading of the rows below it, and is needed only above them
             continue
-        line = _label_positions(labels, (*arrangement.groups, *arrangement.rows), row, column)
+        new_row = _label_positions(labels, (*arrangement.groups, *arrangement.rows), row, column)
         new_column = _label_positions(labels, arrangement.columns, row, column)
-        if (line, new_column) in sources:
+        if (new_row, new_column) in sources:
             return None
-        sources[line, new_column] = (row, column)
+        sources[new_row, new_column] = (row, column)
     return sources
 
 
@@ -258,15 +261,15 @@ def _label_positions(
     return tuple(position)
 
 
-def _source_row_by_line(
+def _source_row_by_new_row(
     table: Table, sources: Mapping[tuple[_Position, _Position], _CellIndex], *, rows_stay: bool
 ) -> dict[_Position, int]:
-    """Return each line that is not empty, or that was empty before, with the row that it comes from."""
+    """Return the row that each new row comes from; new rows without text are left out, but for headings."""
     rows = {}
-    for (line, _), (row, column) in sources.items():
+    for (new_row, _), (row, column) in sources.items():
         is_heading = rows_stay and not any(table.cells[row])
         if table.cells[row][column] or is_heading:
-            rows[line] = row
+            rows[new_row] = row
     return rows
 
 

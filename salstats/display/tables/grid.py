@@ -113,10 +113,11 @@ def interval_texts(
     Small variances have `digits` significant digits. Coefficients of one term have the same decimals in all
     models, as many as the narrowest of their intervals needs.
     """
+    digits_of_models = DEFAULT_DIGITS if digits is None else digits
     if estimates.distinct_values("parameter"):
-        decimals = _variance_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
+        decimals = _variance_decimals(estimates, digits_of_models)
     elif estimates.distinct_values("formula") and estimates.distinct_values("term"):
-        decimals = _coefficient_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
+        decimals = _coefficient_decimals(estimates, digits_of_models)
     else:
         decimals = np.array(decimals_of_rows(estimates, digits), dtype=np.int64)
     rows = zip(

@@ -63,7 +63,10 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
     rows = zip(estimates.frame.to_dict("records"), estimates.has_estimate, strict=True)
     texts = []
     for row, is_defined in rows:
-        texts.append(row_p_text(row, style) if is_defined else "")
+        text = ""
+        if is_defined:
+            text = row_p_text(row, style)
+        texts.append(text)
     return texts
 
 

@@ -205,8 +205,10 @@ def _contrast_noun(differences: Estimates) -> str:
 def dash_note(
     cells: Iterable[Iterable[str]], n_references: int = 0, reference: str = "reference level"
 ) -> str:
-    """Say what a dash means where there is one; `n_references` dashes are of what `reference` names."""
-    n_dashes = sum(MISSING in text for row in cells for text in row)
+    """Say what a dash means where there is one; `n_references` of the dashes stand for a `reference`."""
+    n_dashes = 0
+    for row in cells:
+        n_dashes += sum(MISSING in text for text in row)
     meanings = []
     if n_references:
         meanings.append(reference)

@@ -240,7 +240,10 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     """Return the row of patients whose value is missing; none where it is known of all."""
     texts = []
     for group_rows in by_group:
-        texts.append(MISSING if group_rows.empty else count_text(group_rows["n_missing"].iloc[0]))
+        text = MISSING
+        if not group_rows.empty:
+            text = count_text(group_rows["n_missing"].iloc[0])
+        texts.append(text)
     if set(texts) <= {"0", MISSING}:
         return []
     return [_Row(_MISSING_LABEL, texts, is_indented=True)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from salstats.display.text.format import MINUS
@@ -124,4 +125,5 @@ def _integer_part(text: str) -> str:
 
 def has_whole_number_row_labels(table: Table) -> bool:
     """Return whether all labels of rows are whole numbers, which are aligned at the right."""
-    return all(label.replace(",", "").isdecimal() for labels in table.stub for label in labels)
+    labels = chain.from_iterable(table.stub)
+    return all(label.replace(",", "").isdecimal() for label in labels)

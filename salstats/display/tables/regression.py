@@ -227,14 +227,17 @@ def table_regression(
     p_value_note = ""
     if star_texts.note or p_values:
         p_value_note = p_note(estimates, in_column=p_values)
+    factor_test_note = ""
+    if not has_one_term:
+        # one term stands in the heading, without a row for its factor
+        factor_test_note = tests_of_factors.note
     statistics = paragraph(
         interval_note(estimates, names),
         weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
         p_value_note,
-        # one term stands in the heading, without a row for its factor
-        "" if has_one_term else tests_of_factors.note,
+        factor_test_note,
     )
     groups_heading = ", ".join(names.column(key) for key in groups)
     columns_heading = ""

@@ -369,7 +369,8 @@ def number_lines(text: str, n_breaks: int) -> list[str]:
         return [" ".join(lines)]
     if n_breaks == 1:
         return lines
-    return [piece for line in lines for piece in line.split(_NO_BREAK_SPACE)]
+    # between the limits, too
+    return " ".join(lines).replace(_NO_BREAK_SPACE, " ").split(" ")
 
 
 def word_pieces(word: str) -> list[str]:

@@ -90,7 +90,9 @@ def right_side_columns(formula: str, terms: Sequence[str] | None = None) -> list
             columns_of_factor[factor.name] = factor.columns
     names = set(columns_of_factor)
     if terms is not None:
-        names = {variable.name for term in terms for variable in term_variables(term, formula)}
+        names = set()
+        for term in terms:
+            names |= {variable.name for variable in term_variables(term, formula)}
     columns: dict[str, None] = {}
     for name, factor_columns in columns_of_factor.items():
         if name in names:
