@@ -249,8 +249,14 @@ def _rank_axis(points: pd.DataFrame, panel_width: float) -> _Axis:
     name_widths = points["name"].map(text_width_mm)
     left_mm = name_widths[points["is_left"]].max()
     right_mm = name_widths[~points["is_left"]].max()
-    n_ranks = points.groupby("panel", observed=True).size().max()
-    return _Axis(left_mm + 2 * _NAME_GAP_MM, panel_width - right_mm - 2 * _NAME_GAP_MM, int(n_ranks))
+    n_methods = int(points.groupby("panel", observed=True).size().max())
+    # ranks may be among more methods than those that are compared
+    largest_rank = math.ceil(points["rank"].max())
+    return _Axis(
+        left=left_mm + 2 * _NAME_GAP_MM,
+        right=panel_width - right_mm - 2 * _NAME_GAP_MM,
+        n_ranks=max(n_methods, largest_rank),
+    )
 
 
 def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:

@@ -250,6 +250,15 @@ def test_pairs_that_no_bar_joins_are_named_in_the_caption(demsar):
     assert layers(untested, "geom_segment")[-1]._data.empty
 
 
+def test_ranks_among_more_methods_than_those_compared_lie_on_the_axis_of_a_diagram(demsar):
+    ranks, tests = demsar
+    last_two = ["C4.5", "C4.5+cf"]
+    own = tests[tests["method"].isin(last_two) & tests["reference"].isin(last_two)]
+    figure = ss.plot_significance(own, form="diagram", ranks=ranks)
+    axis = layers(figure, "geom_segment")[0]._data.iloc[0]
+    assert figure.data["x"].between(axis["x"], axis["xend"]).all()
+
+
 def test_a_diagram_has_the_tests_and_the_ranks_of_each_panel(significance, ranks):
     figure = ss.plot_significance(significance, form="diagram", ranks=ranks)
     best = figure.data.groupby("panel", observed=True)["method"].first().to_dict()
