@@ -147,7 +147,8 @@ class Fit(Fitted):
             models (of mixed models divided by their standard deviation); variances, standard deviations and
             correlations of random effects, as lme4 does; the coefficients with standard errors, degrees of
             freedom where they differ, t or z, and P values; the kind of standard errors and the number of
-            clusters; R squared and the F test, or deviances and AIC; the number of observations and groups.
+            clusters; R squared and the F test, or deviances and AIC; the number of observations and groups;
+            the correlations of up to 12 fixed effects of a mixed model, with abbreviated names as in lme4.
             Its fields hold the numbers: `coefficients` as from `tidy`, `statistics` as from `glance`,
             `random_effects` with the columns of `variance_components` that need no profiles, and `text`.
 

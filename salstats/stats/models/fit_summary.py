@@ -1,5 +1,6 @@
 """Printed summaries of fitted models, in the layout of R's `summary()`."""
 
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ _LEGEND = "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1"
 _DIGITS = 4
 #: Numbers that would need more decimals are in scientific notation.
 _MAX_DECIMALS = 8
+#: Most coefficients whose correlations are printed, as in lme4.
+_MAX_CORRELATED = 12
+#: Fewest letters of the names of its rows and columns.
+_ROW_LENGTH = 11
+_COLUMN_LENGTH = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -89,7 +95,10 @@ def _model_lines(
         lines += ["", "Random effects:", *_component_lines(components)]
     heading = "Coefficients" if components is None else "Fixed effects"
     lines += _coefficient_lines(coefficients, heading)
-    return [*lines, "", *_error_lines(fitted, model), *_fit_lines(model, statistics, components)]
+    lines += ["", *_error_lines(fitted, model), *_fit_lines(model, statistics, components)]
+    if components is not None:
+        lines += _correlation_lines(model)
+    return lines
 
 
 def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
@@ -260,6 +269,73 @@ def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | N
     if model.n_missing:
         lines.append(f"  ({model.n_missing} observations left out because a variable is missing)")
     return lines
+
+
+def _correlation_lines(model: Model) -> list[str]:
+    """Return the table of the correlations of a mixed model's coefficients, as lme4 prints it.
+
+    There is none for one coefficient or for more than `_MAX_CORRELATED`. As in lme4 the covariance is the one
+    without the adjustment of Kenward and Roger, whatever the standard errors are.
+    """
+    solution = model.solution
+    assert solution is not None
+    assert solution.inference is not None
+    n_coefficients = solution.rank
+    if not 1 < n_coefficients <= _MAX_CORRELATED:
+        return []
+    covariance = solution.inference.covariance("satterthwaite")
+    std_error = np.sqrt(np.diag(covariance))
+    # adding 0 turns -0.0 into 0.0
+    correlation = np.round(covariance / np.outer(std_error, std_error), 3) + 0.0
+    width = 6 if correlation.min() < 0 else 5
+    row_names = _distinct_abbreviations(model.terms, _ROW_LENGTH)
+    column_names = _distinct_abbreviations(model.terms, _COLUMN_LENGTH)[:-1]
+    rows = [["", *column_names]]
+    for i in range(1, n_coefficients):
+        texts = [f"{value:{width}.3f}" for value in correlation[i, :i]]
+        texts += [""] * (len(column_names) - i)
+        rows.append([row_names[i], *texts])
+    return ["", "Correlation of Fixed Effects:", *_aligned(rows, n_left=len(rows[0]))]
+
+
+def _distinct_abbreviations(names: Sequence[str], length: int) -> list[str]:
+    """Return abbreviations of names as R's `abbreviate`; those that would be equal are longer."""
+    abbreviations = [_abbreviated(name, length) for name in names]
+    longest = max(len(name) for name in names)
+    while len(set(abbreviations)) < len(names) and length < longest:
+        length += 1
+        repeated = {text for text in abbreviations if abbreviations.count(text) > 1}
+        for i, name in enumerate(names):
+            if abbreviations[i] in repeated:
+                abbreviations[i] = _abbreviated(name, length)
+    return abbreviations
+
+
+def _abbreviated(name: str, length: int) -> str:
+    """Return a name without blanks and without letters, as many as it must lose to have a length.
+
+    Vowels are dropped first, then other lower-case letters, then any. Those at the ends of words are dropped
+    before others, the last one first; first letters of words are kept. Short names are unchanged.
+    """
+    if len(name) <= length:
+        return name
+    words = name.split()
+    for droppable, at_ends in [
+        ("aeiou", True),
+        ("aeiou", False),
+        (string.ascii_lowercase, True),
+        (string.ascii_lowercase, False),
+        (name, False),
+    ]:
+        for position in reversed(range(len(words))):
+            word = words[position]
+            for i in reversed(range(1, len(word))):
+                n_letters = sum(map(len, words))
+                is_end = i == len(word) - 1
+                if n_letters > length and word[i] in droppable and (is_end or not at_ends):
+                    word = word[:i] + word[i + 1 :]
+                    words[position] = word
+    return "".join(words)
 
 
 def _deviance_lines(statistics: pd.Series) -> list[str]:

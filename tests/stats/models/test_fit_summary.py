@@ -52,6 +52,65 @@ def test_mixed_models_are_printed_as_lme4_prints_them(scores):
     assert "prob 0.023508 0.049903 121.0 0.471 0.638" in lines
 
 
+#: Last lines of R's `print(summary(lmer(iou ~ method * prob + (1 | case))))`, without blanks at their ends.
+CORRELATIONS_OF_LME4 = """\
+Correlation of Fixed Effects:
+            (Intr) mthdhm mthdcc prob   mthdh:
+methodhuman -0.695
+methodcclsn -0.695  0.500
+prob        -0.977  0.679  0.679
+mthdhmn:prb  0.679 -0.977 -0.489 -0.695
+mthdcclsn:p  0.679 -0.489 -0.977 -0.695  0.500"""
+
+
+@pytest.mark.parametrize("errors", ["satterthwaite", "kenward-roger"])
+def test_correlations_of_fixed_effects_are_printed_as_lme4_prints_them(scores, errors):
+    summary = ss.fit(scores, "iou ~ method * prob + (1|case)", errors=errors).summary()
+    assert str(summary).endswith(f"\n\n{CORRELATIONS_OF_LME4}")
+
+
+#: The same lines for `lmer(iou ~ task * prob + method + (1 | case))` of three tasks and two methods.
+CORRELATIONS_OF_TASKS = """\
+            (Intr) tskCns tskPlE prob   mthdhm tskCn:
+taskCnsldtn -0.713
+tskPlrlEffs -0.698  0.506
+prob        -0.965  0.702  0.687
+methodhuman -0.121 -0.004  0.002 -0.005
+tskCnsldtn:  0.680 -0.973 -0.483 -0.704  0.002
+tskPlEffsn:  0.672 -0.487 -0.975 -0.695 -0.001  0.489"""
+
+
+def test_names_of_several_words_are_abbreviated_as_in_r():
+    scores = ss.datasets.load_simulated().drop(columns="patient").query("method != 'occlusion'")
+    rows = scores[scores["task"].isin(["Cardiomegaly", "Consolidation", "Pleural Effusion"])]
+    summary = ss.fit(rows, "iou ~ task * prob + method + (1|case)", by=()).summary()
+    assert str(summary).endswith(CORRELATIONS_OF_TASKS)
+
+
+#: The same lines for `iou ~ method + prob + (1 | case)` with a method "humans": names are longer
+#: than six letters where they would be equal.
+CORRELATIONS_OF_HUMANS = """\
+            (Intr) methdhmn mthdhmns
+methodhuman -0.237
+methodhumns -0.237  0.500
+prob        -0.940  0.000    0.000"""
+
+
+def test_abbreviations_of_different_names_differ(scores):
+    renamed = scores.replace({"method": {"occlusion": "humans"}})
+    summary = ss.fit(renamed, "iou ~ method + prob + (1|case)").summary()
+    assert str(summary).endswith(CORRELATIONS_OF_HUMANS)
+
+
+def test_one_coefficient_or_many_have_no_correlations(scores):
+    alone = ss.fit(scores, "iou ~ 1 + (1|case)").summary()
+    powers = " + ".join(f"I(prob**{power})" for power in range(2, 5))
+    many = ss.fit(scores, f"iou ~ method * (prob + {powers}) + (1|case)").summary()
+    assert len(many.coefficients) == 15
+    for summary in (alone, many):
+        assert "Correlation of Fixed Effects" not in str(summary)
+
+
 def test_fields_are_those_of_the_frames(scores):
     fit = ss.fit(scores, "iou ~ method + (1 + prob|case)")
     summary = fit.summary()
