@@ -11,6 +11,7 @@ from salstats.checks import quoted
 from salstats.display.estimates import Estimates
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.errors import ColumnError, Message, SalstatsError, Setting
+from salstats.stats.patient_characteristics import text_of_level
 
 Key: TypeAlias = tuple[str, ...]
 #: Values of columns as positions in the order of their labels.
@@ -235,7 +236,10 @@ def _label_ranks_of_rows(frame: pd.DataFrame, columns: Key, labels: Labels) -> l
 
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
-    """Return a row's values of some columns as text, missing ones empty."""
+    """Return a row's values of some columns as text, missing ones empty.
+
+    Seeds are whole numbers in one frame and floats in another, in which some are missing.
+    """
     key = []
     for column in columns:
         value = frame[column].iloc[row]
@@ -244,7 +248,7 @@ def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
         if is_missing:
             key.append("")
         else:
-            key.append(str(value))
+            key.append(text_of_level(value))
     return tuple(key)
 
 

@@ -87,6 +87,13 @@ def foot(fit, frame=None):
     return foot_texts(estimates, models, fit, parameters, None, Labels(), 2, "nature")
 
 
+def test_a_model_of_a_seed_has_its_statistics_where_other_models_have_none():
+    joined = read_and_join({"by seed": terms(seed=1), "all": terms()}, ("term",), "terms").frame
+    assert joined["seed"].dtype == np.float64
+    statistics = pd.DataFrame({"formula": ["iou ~ age + size"], "seed": [1], "nobs": [90]})
+    assert foot(statistics, joined[:3])["n"] == {ModelCell((), 0): "90"}
+
+
 def test_the_foot_has_n_and_of_a_linear_model_no_likelihood():
     cell = ModelCell((), 0)
     assert foot(None) == {"n": {cell: "100"}}
