@@ -78,13 +78,17 @@ def named_paths(values: Sequence[str], flag: str, example: str) -> str | dict[st
 
     if is_unnamed_single_value(values):
         return values[0]
-    assignments = []
+    named: dict[str, str] = {}
     for text in values:
-        if is_unnamed_single_value([text]):
-            assignments.append(f"{Path(text).absolute().name}={text}")
-        else:
-            assignments.append(text)
-    return repeated_assignments(assignments, flag, example)
+        # a path alone may hold a "="
+        path_by_name = {Path(text).absolute().name: text}
+        if not is_unnamed_single_value([text]):
+            path_by_name = repeated_assignments([text], flag, example)
+        for name, path in path_by_name.items():
+            if name in named:
+                raise typer.BadParameter(f"{flag} names {name!r} twice")
+            named[name] = path
+    return named
 
 
 def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:

@@ -64,6 +64,15 @@ def test_text_becomes_the_value_of_python(parse, texts, expected):
         assert parse(texts, flag="--x", example="a=b") == expected
 
 
+def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
+    folder = tmp_path / "lr=0.1"
+    folder.mkdir()
+    named = values.named_paths([str(folder), "b=x"], flag="--maps", example="a=b")
+    assert named == {"lr=0.1": str(folder), "b": "x"}
+    with pytest.raises(typer.BadParameter, match="'b' twice"):
+        values.named_paths([str(folder), "b=x", "b"], flag="--maps", example="a=b")
+
+
 @pytest.mark.parametrize(
     ("parse", "texts"),
     [
