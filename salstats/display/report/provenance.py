@@ -3,7 +3,6 @@
 import hashlib
 import os
 import platform
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -103,11 +102,12 @@ def _names_and_digests_of_inputs(settings: Settings, scores: pd.DataFrame) -> di
 
 def _distinct_names(names: Sequence[str]) -> list[str]:
     """Number names that occur several times: two files of one name in two folders stay two rows."""
-    n_seen: Counter[str] = Counter()
-    distinct = []
+    distinct: list[str] = []
     for name in names:
-        n_seen[name] += 1
-        if names.count(name) > 1:
-            name = f"{name} ({n_seen[name]})"
-        distinct.append(name)
+        distinct_name = name
+        number = 1
+        while names.count(name) > 1 and (distinct_name in names or distinct_name in distinct):
+            distinct_name = f"{name} ({number})"
+            number += 1
+        distinct.append(distinct_name)
     return distinct

@@ -56,6 +56,12 @@ def test_two_inputs_of_one_name_stay_two_rows_without_their_folders(tmp_path, sm
     assert rows["SHA-256 of scores.csv (1)"] == file_digest(paths[0])
     assert rows["SHA-256 of scores.csv (1)"] != rows["SHA-256 of scores.csv (2)"]
     assert str(tmp_path) not in str(rows)
+    # a third file is called as the first of these would be
+    paths.append(tmp_path / "scores.csv (1)")
+    paths[-1].write_bytes(b"abe")
+    rows = dict(provenance_rows(words(inputs=paths), small))
+    digests = {digest for name, digest in rows.items() if name.startswith("SHA-256")}
+    assert digests == {file_digest(path) for path in paths}
 
 
 def test_without_a_file_the_digest_is_of_the_frame_and_says_so(small):
