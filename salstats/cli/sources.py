@@ -188,8 +188,7 @@ def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
 
     options = TableOptions(**reading)
     options.check_sheet_is_in_a_workbook([path])
-    frame = read_table(path, options).typed().reset_index(drop=True)
-    return frame.replace("", float("nan"))
+    return read_table(path, options).typed().reset_index(drop=True)
 
 
 @dataclass(frozen=True)

@@ -217,8 +217,9 @@ def read_data(
     DataFrame
         The file's columns in their order: identifiers as text, others as numbers where every cell is
         one, else as text. In a table with a column `case` a column `score` is what it is in a scores
-        frame: float64, finite or missing. In a table with a column `estimate`, columns with the dots of
-        R's broom (`conf.low`, `std.error`, `p.value`) have the names of an estimates frame (`conf_low`).
+        frame, float64, finite or missing, and no row lacks its case, task, method or metric. In a table with
+        a column `estimate`, columns with the dots of R's broom (`conf.low`, `std.error`, `p.value`) have the
+        names of an estimates frame (`conf_low`).
 
     Raises
     ------
@@ -243,7 +244,9 @@ def read_data(
     table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
     table = table.renamed(names_of_dotted_columns(table.columns))
     data = table.typed(layout.case)
-    check_identifiers_are_filled(data, table, table.rows)
+    if "case" in data.columns:
+        # other tables, such as those of `case_flow`, have rows of no method or metric
+        check_identifiers_are_filled(data, table, table.rows)
     return join_tables(data, joined_tables, layout) if joined_tables else data
 
 

@@ -458,7 +458,7 @@ class FileTable:
             elif is_name:
                 text = self.text(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
-                typed_columns[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
+                typed_columns[column] = text.where(text.ne(""))
             elif column == "score" and "case" in self.cells.columns:
                 typed_columns[column] = self.scores(column)
             else:

@@ -46,6 +46,7 @@ FRAMES = {
         lambda: ss.calibration_curve(DIGITS, "prob", "label", by="method"),
         (ss.plot_calibration,),
     ),
+    "flow of cases": (lambda: ss.case_flow(DIGITS), (ss.plot_flow,)),
     "marginal means": (
         lambda: ss.fit(OF_FINDINGS, "iou ~ method + prob", by=[]).means("method"),
         (ss.plot_intervals, ss.table_estimates),
