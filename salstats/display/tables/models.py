@@ -370,11 +370,14 @@ def foot_texts(
     if fit is not None:
         fit_estimates = read_and_join(fit, required_columns=(), name="fit")
         statistics = _statistic_texts(estimates, fit_estimates, row_by_model_cell, n_heading, digits)
+        # n of `fit` counts all rows of a model; a model without a row in `fit` keeps the n of its terms
+        n_texts_of_fit = statistics.pop(n_heading)
+        for cell, n_text in n_texts_of_fit.items():
+            if n_text != MISSING:
+                foot[n_heading][cell] = n_text
         for heading, texts in statistics.items():
-            # the residual SD of `components` stays, since it has limits; n of `fit`, which counts all rows of
-            # a model, replaces that of the terms
-            if heading not in foot or heading == n_heading:
-                foot[heading] = texts
+            # the residual SD of `components` stays, since it has limits
+            foot.setdefault(heading, texts)
     rows_with_values: FootRows = {}
     for heading, texts in foot.items():
         has_value = any(text not in (MISSING, "") for text in texts.values())

@@ -80,9 +80,9 @@ def test_variables_without_a_row_are_hidden():
     assert variables_without_row_by_formula(read_estimates(terms())) == {"iou ~ age + size": ()}
 
 
-def foot(fit, frame=None):
+def foot(fit, frame=None, columns=None):
     estimates = read_estimates(terms() if frame is None else frame)
-    models = first_rows_of_models(estimates, [0] * len(estimates), [])
+    models = first_rows_of_models(estimates, columns or [0] * len(estimates), [])
     parameters = estimates.subset(estimates.frame["term"] == "")
     return foot_texts(estimates, models, fit, parameters, None, Labels(), 2, "nature")
 
@@ -106,6 +106,16 @@ def test_the_foot_has_n_and_of_a_linear_model_no_likelihood():
     }
     of_linear = foot(statistics.assign(r_squared=0.25))
     assert {name: texts[cell] for name, texts in of_linear.items()} == {"n": "90", "R²": "0.25"}
+
+
+def test_a_model_without_statistics_keeps_the_n_of_its_terms():
+    frame = pd.concat([terms(method="lime"), terms(method="rise")], ignore_index=True)
+    keys = {"method": ["lime"], "formula": ["iou ~ age + size"]}
+    statistics = pd.DataFrame({**keys, "nobs": 90, "r_squared": 0.25})
+    with_statistics, without = ModelCell((), 0), ModelCell((), 1)
+    texts = foot(statistics, frame, columns=[0] * 3 + [1] * 3)
+    assert texts["n"] == {with_statistics: "90", without: "100"}
+    assert texts["R²"] == {with_statistics: "0.25", without: "—"}
 
 
 def test_a_column_of_several_models_has_no_statistics():
