@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from salstats.checks import check_choice, quoted
+from salstats.checks import check_choice, did_you_mean, quoted
 from salstats.errors import Message, SalstatsError, Setting, ShapeError, warn
 from salstats.images import consensus
 from salstats.images.center_bias import Box
@@ -437,8 +437,10 @@ def selected_names(
     missing = sorted(set(selected) - set(available))
     if missing:
         distinct = list(dict.fromkeys(available))
+        # a list of all would hide the names that may be meant
+        choices = did_you_mean(missing[0], distinct, n=3) or f" ({noun}s: {quoted(distinct)})"
         raise SalstatsError(
-            f"{source} has no {noun} {missing[0]!r} ({noun}s: {quoted(distinct)})",
+            f"{source} has no {noun} {missing[0]!r}{choices}",
             option=f"{noun}s",
             value=missing[0],
             choices=distinct,

@@ -67,9 +67,13 @@ def test_a_method_selects_all_its_series_and_a_full_name_one():
     assert study.with_maps() == series[:2]
 
 
-def test_an_unknown_name_is_an_error_that_lists_the_known(study):
-    with raises(SalstatsError, option="tasks", value="Oedema", choices=("Edema", "Nodule")):
+def test_an_unknown_name_is_an_error_that_lists_near_ones_or_else_the_known(study):
+    with raises(SalstatsError, option="tasks", value="Oedema", choices=("Edema", "Nodule")) as caught:
         study.select(tasks=["Edema", "Oedema"])
+    assert "'Edema'" in str(caught.value)
+    assert "Nodule" not in str(caught.value)
+    with raises(SalstatsError, value="Mass", match="'Edema', 'Nodule'"):
+        study.select(tasks=["Mass"])
     with raises(SalstatsError, option="tasks", value=None):
         selected_names([], ["Edema"], "task", "study", required=True)
     assert selected_names(None, ["b", "a"], "task", "study") == ("b", "a")
