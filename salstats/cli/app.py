@@ -190,6 +190,15 @@ class _ShellCommand(TyperCommand):
 class _ShellGroup(TyperGroup):
     """The group of all commands; its switches show no type in the help."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; the error for another name of a command says which it is."""
+        from salstats.cli.commands import COMMANDS
+
+        for command in COMMANDS:
+            if args[0] in command.other_names:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {command.name!r}?")
+        return super().resolve_command(ctx, args)
+
     def get_params(self, ctx: Any) -> list[Any]:
         """List the parameters."""
         return _without_types_of_switches(super().get_params(ctx))

@@ -50,6 +50,8 @@ class Command:
     output_help: str = ""
     #: Print where no output is named, although the output is no file of a frame.
     prints: bool = False
+    #: Words that people look for it by; the error for such a command names this one.
+    other_names: tuple[str, ...] = ()
     run: Callable[[CommandRun, Source], None] = runs.write_result
 
 
@@ -512,6 +514,7 @@ COMMANDS = (
         },
         output_help="Write .pdf, .svg, .eps, .png or .tif, and the caption as .txt.",
         summary="Draw maps of the worst, middle and best cases over their images.",
+        other_names=("overlay", "overlays"),
         main_parameters=("scores", "metric", "methods"),
     ),
     Command(

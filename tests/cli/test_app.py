@@ -221,6 +221,11 @@ def test_bad_arguments_are_one_line_exit_2_and_no_file(capsys, folder, command):
     assert contents(folder) == before
 
 
+def test_another_word_for_a_command_leads_to_it(capsys):
+    assert run(["overlay", "study"]) == 2
+    assert "'gallery'" in error_line(capsys)
+
+
 def test_warnings_do_not_add_lines_to_an_error(capsys, folder):
     study().assign(size=["unknown", *map(str, range(47))]).to_csv("odd.csv", index=False)
     assert run(["describe", "odd.csv", "--by", "x"]) == 2
