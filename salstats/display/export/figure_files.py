@@ -50,6 +50,10 @@ _SETTINGS: dict[Any, Any] = {
     "savefig.bbox": None,
     "text.hinting": "no_hinting",
 }
+#: Bytes by which the memory of the second process may grow before loky starts it anew, as text. loky takes
+#: 300 MB for a leak; a PDF whose panels hold many points takes more, since Matplotlib keeps a picture of the
+#: whole page for each panel until the file is written. The process ends with the figures.
+_MEMORY_OF_SECOND_PROCESS = "1e15"
 #: Compression of TIFF without loss.
 _TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}
 #: Options of Matplotlib's `savefig` by file name ending.
@@ -426,7 +430,12 @@ def _second_process_pool() -> Any:
 
         if cpu_count() < 2:
             return None
-        pool = ProcessPoolExecutor(max_workers=1, initializer=end_with, initargs=(os.getpid(),))
+        pool = ProcessPoolExecutor(
+            max_workers=1,
+            initializer=end_with,
+            initargs=(os.getpid(),),
+            env={"LOKY_MAX_MEMORY_LEAK_SIZE": _MEMORY_OF_SECOND_PROCESS},
+        )
         # a process of another pool may start none, which is an AssertionError
         pool.submit(_do_nothing)
         return pool

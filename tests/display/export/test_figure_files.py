@@ -266,6 +266,9 @@ def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_
         for i in range(2):  # one in the other process, one in this
             work.add(drawing(), [Path(f"{i}.png"), Path(f"{i}.pdf")])
         assert work.finish() == []
+        # a process that needs memory for one large figure has no leak, and is not started anew
+        allowed_growth = work._pool.submit(os.getenv, "LOKY_MAX_MEMORY_LEAK_SIZE").result()
+        assert float(allowed_growth) > 1e12
     for suffix in ("png", "pdf"):
         assert Path(f"0.{suffix}").read_bytes() == Path(f"1.{suffix}").read_bytes()
 
