@@ -87,7 +87,8 @@ def mrmc(
         A scores frame with a column `reader`, which may hold seeds of a network too.
     reference : str, optional
         The method to compare the others with. By default all pairs of methods are compared, the first in
-        sorted order minus the second. Each row is `method` - `reference`, as in `difference`.
+        sorted order minus the second, where `difference(reference="all")` may subtract the first. In both
+        each row is `method` - `reference`, by the columns of these names.
     figure : {"mean", "auc"}
         Figure of a reader with a method: the mean of the scores (IoU, hit, NCC), or the area under the ROC
         curve of the scores as ratings of `label`.
@@ -123,7 +124,7 @@ def mrmc(
         - `n` defined scores, `n_missing` undefined ones (`n_absent`, where there is any, those of absent
           findings), `n_units`; `n_shared` and `caution` where methods have different cases, as for
           `summarize`; `df_residual`;
-        - `method_mean`, `reference_mean`, `verdict` of differences, with `margin` its columns, as in
+        - `reference_mean`, `method_mean`, `verdict` of differences, with `margin` its columns, as in
           `difference`;
         - `test`, `figure`, `covariance`, `n_readers`, `design` ("factorial", "readers nested in methods",
           "split plot", ...); `n_replicates` of a bootstrap.
@@ -268,8 +269,9 @@ def mrmc(
     }
     special: dict[str, Any] = {
         "df_residual": table["df_residual"],
-        "method_mean": table["method_mean"],
+        # in the order of `difference`
         "reference_mean": table["reference_mean"],
+        "method_mean": table["method_mean"],
         **verdict_columns,
     }
     special |= {"test": TEST, "figure": figure, "covariance": covariance}

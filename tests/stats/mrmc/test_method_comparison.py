@@ -203,6 +203,9 @@ def test_groups_have_rows_of_their_own(sets):
     both = pd.concat([sets["synth2_score"], sets["synth2_hit"]])
     found = ss.mrmc(both)
     assert list(found.columns[:4]) == ["metric", "method", "reference", "term"]
+    # the means of a difference stand in the order of `difference`
+    means = [column for column in found.columns if column.endswith("_mean")]
+    assert means == ["reference_mean", "method_mean"]
     assert list(found["metric"]) == ["hit"] * 4 + ["rating"] * 4
     alone = ss.mrmc(sets["synth2_hit"])
     pd.testing.assert_frame_equal(found.head(4), alone)
