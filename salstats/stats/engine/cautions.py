@@ -38,6 +38,11 @@ POOLED_TASKS = Caution(
     "rows of several tasks, data sets or models are taken together, so that what differs between these is in "
     "the estimate; each for itself, a stratum or a term of the formula takes them apart.",
 )
+POOLED_METRICS = Caution(
+    "metrics taken together",
+    "scores of several metrics are taken together as if they were one, so that the estimate is of none of "
+    "them and a case counts once for each; a model of each metric, or a term for metrics, takes them apart.",
+)
 BASELINE_SHOWS_MUCH = Caution(
     "baseline shows much",
     "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
@@ -86,6 +91,7 @@ RECORDS = (
     DIFFERENT_CASES,
     INCOMPLETE_PAIRS,
     POOLED_TASKS,
+    POOLED_METRICS,
     FEW_UNITS,
     OUTLYING_UNITS,
     MOSTLY_ZEROS,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
-from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
+from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_METRICS, POOLED_TASKS, caution_column
 from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, inference_column, is_fixed_row
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import DesignMatrix, Variable
@@ -52,6 +52,8 @@ class Model:
     different_cases: bool = False
     #: True if rows of several tasks, data sets or models are pooled because `by` was not given.
     tasks_pooled: bool = False
+    #: True if rows of several metrics are pooled.
+    metrics_pooled: bool = False
 
     @property
     def terms(self) -> list[str]:
@@ -164,10 +166,12 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
         columns["n_shared"] = integer_column(model.n_shared for model in models).repeat(n_rows)
     different_cases = [model.different_cases for model in models]
     tasks_pooled = [model.tasks_pooled for model in models]
+    metrics_pooled = [model.metrics_pooled for model in models]
     columns |= caution_column(
         {
             DIFFERENT_CASES: np.repeat(different_cases, n_rows),
             POOLED_TASKS: np.repeat(tasks_pooled, n_rows),
+            POOLED_METRICS: np.repeat(metrics_pooled, n_rows),
         }
     )
     if fitted.unit is not None:

@@ -99,8 +99,12 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
-        if _pools_tasks(frame.take(used_rows), parsed, options.by, by, notes):
-            formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
+        tasks_pooled = _pools_tasks(frame.take(used_rows), parsed, options.by, by, notes)
+        metrics_pooled = _pools_metrics(frame, parsed, by, notes)
+        formula_models = [
+            replace(model, tasks_pooled=tasks_pooled, metrics_pooled=metrics_pooled)
+            for model in formula_models
+        ]
         _note_references(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
         models += _with_shared_case_counts(formula_models, groups, has_no_finding, by, data, inference_notes)
@@ -169,7 +173,6 @@ def _formula_data(
 ) -> _FormulaData:
     """Read the variables, units and weights of a formula from the data."""
     frame = model_frame(data, formula, options.reference)
-    _note_mixed_metrics(frame, formula, by, notes)
     warn_pooled_methods(frame, [*by, *formula.columns])
     units = _units(frame, options, errors)
     clustered_by = units.name if units and errors in CLUSTERED else None
@@ -432,18 +435,20 @@ def _with_shared_case_counts(
     return marked
 
 
-def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> None:
-    """Note a model whose rows are scores of several metrics."""
+def _pools_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> bool:
+    """Return whether a model pools scores of several metrics without a term for them; note it if so."""
     if "metric" not in frame.columns or "metric" in by or "metric" in formula.columns:
-        return
+        return False
     metrics = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
-    if len(metrics) > 1:
-        notes.add(
-            "rows of several metrics used together",
-            f"{formula.text}: {', '.join(metrics)}",
-            hint=Message("name one metric in the formula, or add 'metric' to ", Setting("by")),
-            column="metric",
-        )
+    if len(metrics) < 2:
+        return False
+    notes.add(
+        "rows of several metrics used together",
+        f"{formula.text}: {', '.join(metrics)}",
+        hint=Message("name one metric in the formula, or add 'metric' to ", Setting("by")),
+        column="metric",
+    )
+    return True
 
 
 def _pools_tasks(

@@ -30,8 +30,10 @@ def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_sco
 
 def test_scores_of_several_metrics_in_one_model_warn(drawn_scores):
     with warns_too(column="metric", match="iou, hit"):
-        ss.regress(drawn_scores, "score ~ prob", errors="cluster")
-    ss.regress(drawn_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
+        pooled = ss.regress(drawn_scores, "score ~ prob", errors="cluster")
+    assert pooled["caution"].str.contains("metrics taken together").all()
+    by_metric = ss.regress(drawn_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
+    assert "caution" not in by_metric or not by_metric["caution"].str.contains("metrics").any()
 
 
 def test_pooled_tasks_of_a_mixed_model_may_have_a_random_effect(drawn_scores):
