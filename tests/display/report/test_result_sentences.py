@@ -79,6 +79,8 @@ CORNERS = (
     "whole", "no reference", "one method", "one task", "few patients", "a distance", "unknown and negative",
     "mixed signs", "undefined tasks", "all equal", "sixty tasks",
 )  # fmt: skip
+#: Corners of each run; a report on the others is composed by `pytest -m slow`.
+ODDEST = ("few patients", "unknown and negative", "undefined tasks", "all equal")
 
 
 def odd_scores(name):
@@ -114,7 +116,9 @@ def odd_scores(name):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-@pytest.mark.parametrize("name", CORNERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in ODDEST else pytest.mark.slow) for name in CORNERS]
+)
 def test_sentences_keep_their_form_and_claim_nothing_more_in_every_corner(name):
     report = composed(
         odd_scores(name), covariates=None if name in ("one task", "sixty tasks") else ["elongation"]
