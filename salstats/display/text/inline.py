@@ -113,9 +113,11 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
 
 
 def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
-    """Return the name of an interval before its limits: "95% CI "."""
+    """Return the name of an interval before its limits: "95% CI ", "CI " where its level is not known."""
     name = journal.interval_prefix.replace("CI", limits_name_without_level([row.get("term")]))
-    level = row.get("conf_level", 0.95)
+    level = row.get("conf_level")
+    if pd.isna(level):
+        return name.removeprefix("{level}% ")
     family_level = row.get("family_level")
     if not pd.isna(family_level) and level > family_level + LEVEL_TOLERANCE:
         # the limits of all rows of the family hold together at this level

@@ -26,6 +26,9 @@ def test_inline_text_of_a_percentage_and_of_missing_rows():
 
 def test_inline_text_says_the_level_it_was_given():
     assert inline_text(pd.DataFrame([{**ROW, "conf_level": 0.999}])) == ["0.566 [99.9% CI 0.526, 0.606]"]
+    without_level = [{**ROW, "conf_level": float("nan")}, ROW]
+    assert inline_text(pd.DataFrame(without_level))[0] == "0.566 [CI 0.526, 0.606]"
+    assert inline_text(pd.DataFrame([ROW]).drop(columns="conf_level")) == ["0.566 [CI 0.526, 0.606]"]
 
 
 def test_inline_text_refuses_what_it_cannot_read():
@@ -48,6 +51,7 @@ def test_tiny_coefficients_are_those_of_more_units_which_the_text_names():
             "estimate": [0.000052, -3e-7, 0.2],
             "conf_low": [0.000030, -4e-7, 0.1],
             "conf_high": [0.000074, -2e-7, 0.3],
+            "conf_level": 0.95,
         }
     )
     assert inline_text(terms) == [
