@@ -113,20 +113,20 @@ def plot_agreement(
     check_distinct(estimates, [*groups, "term"])
     check_drawable(estimates)
     is_drawn = are_in_drawn_panels(estimates, groups)
-    drawn = estimates.subset(is_drawn)
-    frame = drawn.frame
-    is_linked = _has_linked_readings(drawn)
+    drawn_limits = estimates.subset(is_drawn)
+    frame = drawn_limits.frame
+    is_linked = _has_linked_readings(drawn_limits)
     points = _distinct_points(scores, frame, groups, is_linked=is_linked)
     pair_texts = _pair_texts(estimates.frame, frame_labels)
-    undefined = estimates.frame[~is_drawn]
-    missing = estimates.with_frame(undefined.assign(pair=undefined["pair"].map(pair_texts)))
+    undefined_rows = estimates.frame[~is_drawn]
+    missing_limits = estimates.with_frame(undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts)))
     # a single panel is named by its pair
-    title_columns = [column for column in groups if len(drawn.distinct_values(column)) > 1] or ["pair"]
+    title_columns = [column for column in groups if len(drawn_limits.distinct_values(column)) > 1] or ["pair"]
     frame = _with_pair_and_panel(frame, frame_labels, pair_texts, title_columns)
     points = _with_pair_and_panel(points, frame_labels, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
-    metrics = drawn.distinct_values("metric")
+    metrics = drawn_limits.distinct_values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
     score = "score"
@@ -146,8 +146,8 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, frame_labels, ("method", "task")),
-                *_caption_sentences(drawn.with_frame(frame), points, is_linked=is_linked),
-                not_drawn_sentence(missing, frame_labels, groups),
+                *_caption_sentences(drawn_limits.with_frame(frame), points, is_linked=is_linked),
+                not_drawn_sentence(missing_limits, frame_labels, groups),
             ],
         )
         + p9.theme(legend_position="none")

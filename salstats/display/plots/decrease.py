@@ -209,7 +209,7 @@ def plot_decrease(  # noqa: C901
         x_title=drawn.title,
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, ends, digits, style, named=not text),
+            arrows_note(frame, ends, digits, style, has_numbers=not text),
             fill_note,
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),

@@ -360,11 +360,11 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
     """Return the lines of the box of exclusions before a stage, one for each reason."""
     lines = []
     for reason in dict.fromkeys(excluded["reason"]):
-        row_of_method = excluded[excluded["reason"] == reason].set_index("method")
+        rows_by_method = excluded[excluded["reason"] == reason].set_index("method")
         amounts = {}
         for method in methods:
-            if method in row_of_method.index:
-                amounts[method] = _excluded_amount_text(row_of_method.loc[method])
+            if method in rows_by_method.index:
+                amounts[method] = _excluded_amount_text(rows_by_method.loc[method])
         are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
         if are_equal:
             text = next(iter(amounts.values()))

@@ -257,7 +257,7 @@ def plot_forest(  # noqa: C901
         notes=[
             scope_note(frame, frame_labels, unnamed_columns),
             interval_caption(prepared, labels=frame_labels),
-            arrows_note(frame, ends, decimals, style, named=False),
+            arrows_note(frame, ends, decimals, style, has_numbers=False),
             _models_note(prepared, frame_labels),
             labelled.reference_note,
             _direction_note(row_columns),
@@ -366,14 +366,14 @@ def _row_columns(estimates: Estimates) -> list[str]:
         return [_VARIABLE, _LEVEL]
     columns = [key for key in estimates.keys if key != "metric"]
     columns += [column for column in ("formula", "term") if estimates.distinct_values(column)]
-    varying = [column for column in columns if estimates.varies(column)]
-    if len(varying) > 2:
+    varying_columns = [column for column in columns if estimates.varies(column)]
+    if len(varying_columns) > 2:
         raise SalstatsError(
-            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them",
-            hint=f"keep one value of the others, as in estimates.query(\"{varying[0]} == '...'\")",
-            column=varying[0],
+            f"estimates is grouped by {quoted(varying_columns)}, and a forest has rows for two of them",
+            hint=f"keep one value of the others, as in estimates.query(\"{varying_columns[0]} == '...'\")",
+            column=varying_columns[0],
         )
-    return varying or columns[:1]
+    return varying_columns or columns[:1]
 
 
 def _panel_texts(

@@ -45,7 +45,7 @@ _SERIES_COLUMNS = ("model", "seed", "reader")
 def gallery(  # noqa: C901
     rows: Sequence["GalleryRow"],
     pictures: Mapping[str, Sequence[Picture]],
-    values: "PanelScores",
+    scores: "PanelScores",
     layout: GalleryLayout,
     style: MapStyle,
     *,
@@ -61,7 +61,7 @@ def gallery(  # noqa: C901
         The rows from the top down.
     pictures : mapping
         Pictures of each column by its key, one for each row.
-    values : PanelScores
+    scores : PanelScores
         Scores of the pictures.
     layout : GalleryLayout
         Sizes of pictures, and names of rows and columns.
@@ -84,25 +84,25 @@ def gallery(  # noqa: C901
     # the name of the metric below pictures; the caption names a metric whose label is too long
     tag_metric = ""
     metric_note = ""
-    if values.metric is not None:
-        metric = labels.value("metric", values.metric)
+    if scores.metric is not None:
+        metric = labels.value("metric", scores.metric)
         if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT):
             tag_metric = metric
         else:
             metric_note = f"Numbers: {metric}."
-    placed = []
+    placed_pictures = []
     mean_note = ""
     for number, row in enumerate(rows):
         for column, column_pictures in pictures.items():
             picture = column_pictures[number]
-            score = values.mean_of_picture(picture)
+            score = scores.mean_of_picture(picture)
             if score.n_scores > 1:
                 mean_note = "Scores of several readers or seeds are their mean."
             tag = picture.note
             if score.n_scores > 0:
                 pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.rows_of_picture(picture)))
                 tag = _score_text(score.mean, tag_metric, pick_names, picture.note)
-            placed.append(PlacedPicture(picture, row.key, column, tag, score.mean))
+            placed_pictures.append(PlacedPicture(picture, row.key, column, tag, score.mean))
     series_of_columns = {
         column: column_pictures[0].series for column, column_pictures in pictures.items() if column != IMAGE
     }
@@ -131,14 +131,14 @@ def gallery(  # noqa: C901
         ]
 
     single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]
-    all_pictures = sheet_tables(placed, layout.sheet([single_stack])).pictures
+    all_pictures = sheet_tables(placed_pictures, layout.sheet([single_stack])).pictures
     _, bar_note = scale_bar_layers(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
-    longest_notes = [*caption_sentences(placed), bar_note, "Page 10 of 10."]
-    pages = layout.stacks_of_pages(placed, outside_pictures_mm(longest_notes, layout.width))
+    longest_notes = [*caption_sentences(placed_pictures), bar_note, "Page 10 of 10."]
+    pages = layout.stacks_of_pages(placed_pictures, outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
-        page_pictures = _pictures_of_page(placed, stacks)
+        page_pictures = _pictures_of_page(placed_pictures, stacks)
         page_figures.append(
             overlay_figure(
                 page_pictures,

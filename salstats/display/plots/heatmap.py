@@ -357,15 +357,15 @@ def _blank_tiles(
     all_places = pd.MultiIndex.from_product(places, names=["panel", "method", row_column]).to_frame(
         index=False
     )
-    placed = tiles[["panel", "method", row_column, "estimate"]].astype({"panel": object})
-    blank = all_places.merge(placed, how="left", indicator="origin")
-    blank = blank[blank["estimate"].isna()].reset_index(drop=True)
-    is_absent = blank["origin"] == "left_only"
+    tile_places = tiles[["panel", "method", row_column, "estimate"]].astype({"panel": object})
+    blank_places = all_places.merge(tile_places, how="left", indicator="origin")
+    blank_places = blank_places[blank_places["estimate"].isna()].reset_index(drop=True)
+    is_absent = blank_places["origin"] == "left_only"
     absent_words = _stacked_words_or_dash(NO_ESTIMATE, tile_width)
     undefined_words = _stacked_words_or_dash(NOT_DEFINED, tile_width)
-    return blank.assign(
-        panel=pd.Categorical(blank["panel"], tiles["panel"].cat.categories, ordered=True),
-        across=[float(methods.index(method)) for method in blank["method"]],
+    return blank_places.assign(
+        panel=pd.Categorical(blank_places["panel"], tiles["panel"].cat.categories, ordered=True),
+        across=[float(methods.index(method)) for method in blank_places["method"]],
         is_absent=is_absent,
         words=np.where(is_absent, absent_words, undefined_words),
     )
@@ -392,19 +392,21 @@ def _blank_layers(blank_tiles: pd.DataFrame, outline: dict[str, Any]) -> list[An
 
 def _text_layers(tiles: pd.DataFrame, tile_mm: float, estimate_pt: float | None) -> list[Any]:
     """Return the layers of numbers in tiles; without a size in points there are no estimates."""
-    defined = tiles[tiles["estimate"].notna()]
-    ink = np.where(defined["shade"] >= _DARK_FROM, "white", "black")
-    offset = np.where(defined["limits"] != "", _LINE_SHARE * tile_mm, 0.0)
-    defined = defined.assign(ink=ink, upper=defined["up"] + offset, lower=defined["up"] - offset)
+    defined_tiles = tiles[tiles["estimate"].notna()]
+    text_colours = np.where(defined_tiles["shade"] >= _DARK_FROM, "white", "black")
+    offset = np.where(defined_tiles["limits"] != "", _LINE_SHARE * tile_mm, 0.0)
+    defined_tiles = defined_tiles.assign(
+        ink=text_colours, upper=defined_tiles["up"] + offset, lower=defined_tiles["up"] - offset
+    )
     options: dict[str, Any] = {"family": font(), "va": "center"}
     layers = []
     if estimate_pt is not None:
         number = p9.aes(y="upper", label="text", color="ink")
-        layers.append(p9.geom_text(number, defined, size=estimate_pt, **options))
-    limited = defined[defined["limits"] != ""]
-    if len(limited):
+        layers.append(p9.geom_text(number, defined_tiles, size=estimate_pt, **options))
+    tiles_with_limits = defined_tiles[defined_tiles["limits"] != ""]
+    if len(tiles_with_limits):
         limits = p9.aes(y="lower", label="limits", color="ink")
-        layers.append(p9.geom_text(limits, limited, size=_LIMITS_PT, **options))
+        layers.append(p9.geom_text(limits, tiles_with_limits, size=_LIMITS_PT, **options))
     return layers
 
 
@@ -447,10 +449,10 @@ def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bo
         notes.append("Estimates far from the others of their panel do not stretch its shades.")
     if drawing.n_panels > 1 and drawing.term not in (None, "mean"):
         notes.append(f"Numbers: {_quantity_text(drawing)}.")
-    limited = estimates.subset(estimates.has_limits)
+    estimates_with_limits = estimates.subset(estimates.has_limits)
     if has_limits:
-        notes.append(bars_sentence(limited, mark="Below estimates", labels=drawing.labels))
-    elif len(limited):
+        notes.append(bars_sentence(estimates_with_limits, mark="Below estimates", labels=drawing.labels))
+    elif len(estimates_with_limits):
         notes.append("Tiles are too narrow for the limits of intervals.")
     n_absent = n_tiles - len(drawing.frame)
     if n_absent:

@@ -166,7 +166,7 @@ def plot_intervals(
         x_title=_axis_title(drawing),
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, ends, digits, style, named=True),
+            arrows_note(frame, ends, digits, style, has_numbers=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
             marginal_estimates_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),
@@ -216,13 +216,13 @@ def _sorter_by_decrease_and_note(
         )
     _shared_row_column(drawing, contrasts, "percent_decrease")
     further_keys = [key for key in contrasts.keys if key not in (row_column, "metric", "method")]
-    varying = [key for key in further_keys if len(contrasts.distinct_values(key)) > 1]
-    if varying:
+    varying_columns = [key for key in further_keys if len(contrasts.distinct_values(key)) > 1]
+    if varying_columns:
         raise SalstatsError(
-            f"decrease has several values of {quoted(varying)}",
+            f"decrease has several values of {quoted(varying_columns)}",
             hint="keep one to sort by",
             option="decrease",
-            column=varying[0],
+            column=varying_columns[0],
         )
     methods = labels.order("method", contrasts.distinct_values("method"))
     if method is not None and method not in methods:

@@ -334,13 +334,13 @@ def _threshold_list_text(texts: Mapping[tuple[str, Series], str], labels: Labels
     `texts` is the text of the threshold of each task and series.
     """
     has_several_series = len({series for _, series in texts}) > 1
-    listed = []
+    threshold_texts = []
     for (task, series), text in texts.items():
         group = labels.value("task", task)
         if has_several_series:
             group += f", {method_label(labels, [series])}"
-        listed.append(f"{text} ({group})")
-    return joined(listed)
+        threshold_texts.append(f"{text} ({group})")
+    return joined(threshold_texts)
 
 
 def _threshold_range_text(pictures: Sequence[Picture]) -> str:

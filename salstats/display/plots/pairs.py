@@ -228,7 +228,7 @@ def plot_pairs(
     reference = _only_reference(estimates)
     frame_labels = Labels(labels, scores)
     drawing = _pairs_data(scores, estimates, reference, frame_labels)
-    drawn = drawing.differences
+    drawn_differences = drawing.differences
     n_places = len(drawing.methods)
     if drawing.has_differences_beside:
         n_places = 2
@@ -237,7 +237,7 @@ def plot_pairs(
     share = _BESIDE_SHARE if drawing.has_differences_beside else _BELOW_SHARE
     height = grid.panel_height(share)
     place_names = _method_names_below(drawing, grid.panel_width / n_places)
-    metrics = drawn.distinct_values("metric")
+    metrics = drawn_differences.distinct_values("metric")
     y_title = "Score"
     if len(metrics) == 1:
         y_title = with_smaller_is_better(frame_labels.value("metric", metrics[0]), metrics[0])
@@ -268,9 +268,9 @@ def plot_pairs(
             block_height,
             y=y_title,
             notes=[
-                scope_note(drawn.frame, frame_labels, ("metric", "task")),
+                scope_note(drawn_differences.frame, frame_labels, ("metric", "task")),
                 *_caption_sentences(drawing, frame_labels),
-                *margin_notes(drawn, frame_labels, "nature", has_marks=False),
+                *margin_notes(drawn_differences, frame_labels, "nature", has_marks=False),
                 not_drawn_sentence(missing, frame_labels, missing.keys),
             ],
             legend=drawing.unit_labels,
@@ -369,12 +369,12 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
     groups = [key for key in estimates.keys if key not in ("method", "reference")]
     key_columns = [*groups, "method"]
     check_distinct(estimates, key_columns)
-    drawn = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
-    if not len(drawn):
+    drawn_estimates = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
+    if not len(drawn_estimates):
         raise SalstatsError(
             "differences has averages only, which are of no pairs", option="differences", column="estimate"
         )
-    frame = drawn.frame.copy()
+    frame = drawn_estimates.frame.copy()
     pairs = complete_pairs(scores, reference, groups)
     # a frame that was read from a file may have numbers where scores have texts
     for rows in (frame, pairs):
@@ -391,7 +391,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
     pairs["unit"] = pairs["line"]
     pairs["unit_label"] = ""
     unit_labels: list[str] = []
-    unit = drawn.only_value("unit")
+    unit = drawn_estimates.only_value("unit")
     if unit in pairs.columns:
         unit_numbers = pairs.groupby(unit, dropna=False, sort=False).ngroup()
         # the share of hits of a few cases is no hit: lines of 0/1 scores are those of pairs
@@ -404,7 +404,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
         # equal lines of 0/1 scores are one line, which is of no unit
         pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")
     return PairsData(
-        differences=drawn.with_frame(frame),
+        differences=drawn_estimates.with_frame(frame),
         pairs=pairs,
         ends=_line_ends(pairs, methods[reference]),
         methods=methods,
@@ -417,14 +417,14 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
 def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: list[str]) -> None:
     """Raise unless each difference of unweighted pairs is the mean of its pairs."""
     means = pairs.groupby(key_columns, as_index=False)["difference"].mean()
-    compared = differences.merge(means, how="left", on=key_columns)
-    error = (compared["estimate"] - compared["difference"]).abs()
-    is_equal = error <= _ROUNDING_TOLERANCE * np.maximum(1, compared["estimate"].abs())
-    is_weighted = "weights" in compared.columns and compared["weights"].notna().any()
+    compared_differences = differences.merge(means, how="left", on=key_columns)
+    error = (compared_differences["estimate"] - compared_differences["difference"]).abs()
+    is_equal = error <= _ROUNDING_TOLERANCE * np.maximum(1, compared_differences["estimate"].abs())
+    is_weighted = "weights" in compared_differences.columns and compared_differences["weights"].notna().any()
     if is_weighted:
-        is_equal = compared["difference"].notna()
+        is_equal = compared_differences["difference"].notna()
     if not is_equal.all():
-        row = compared[~is_equal].iloc[0]
+        row = compared_differences[~is_equal].iloc[0]
         raise SalstatsError(
             f"the difference of {', '.join(row[key_columns])} is not the mean of the pairs of scores",
             hint=Message("give the scores that it is of, and ", Setting("pairs", "complete")),
@@ -448,10 +448,10 @@ def _with_places(
 
     Panels of scores and of differences alternate.
     """
-    varying = [column for column in groups if frame[column].nunique() > 1]
+    varying_columns = [column for column in groups if frame[column].nunique() > 1]
     # panels fill one column after the other, so that those of a metric stand in a row
-    varying.sort(key=lambda column: column == "metric")
-    titles = crossed_labels(frame, _texts_of_groups(frame, labels, varying))
+    varying_columns.sort(key=lambda column: column == "metric")
+    titles = crossed_labels(frame, _texts_of_groups(frame, labels, varying_columns))
     titles = titles.rename_categories({"": _SINGLE_TITLE})
     panels = []
     for title in titles.categories:
@@ -467,9 +467,11 @@ def _with_places(
 
 def _line_ends(pairs: pd.DataFrame, reference_text: str) -> pd.DataFrame:
     """Return the ends of lines: the reference's score of each line, then those of methods."""
-    of_reference = pairs.drop_duplicates(["panel", "line"])
-    of_reference = of_reference.assign(score=of_reference["reference_score"], mark=reference_text, place=1)
-    ends = pd.concat([of_reference, pairs], ignore_index=True)
+    reference_ends = pairs.drop_duplicates(["panel", "line"])
+    reference_ends = reference_ends.assign(
+        score=reference_ends["reference_score"], mark=reference_text, place=1
+    )
+    ends = pd.concat([reference_ends, pairs], ignore_index=True)
     ends["mark"] = pd.Categorical(ends["mark"], pairs["mark"].cat.categories, ordered=True)
     ends["panel"] = ends["score_panel"]
     return ends[["panel", "line", "unit", "unit_label", "mark", "place", "score", "binary"]]
@@ -485,55 +487,61 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     pairs = drawing.pairs
     both_scores = pairs[["score", "reference_score"]]
     pairs = pairs.assign(score_low=both_scores.min(axis=1), score_high=both_scores.max(axis=1))
-    groups = pairs.groupby("panel", observed=True).agg(
+    panel_ranges = pairs.groupby("panel", observed=True).agg(
         score_panel=("score_panel", "first"),
         metric=("metric", "first"),
         score_low=("score_low", "min"),
         score_high=("score_high", "max"),
     )
-    numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
-    groups["difference_low"] = numbers.min()
-    groups["difference_high"] = numbers.max()
-    groups["zero"] = 0.0
-    groups["low"] = groups["difference_low"]
-    groups["high"] = groups["difference_high"]
+    difference_numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
+    panel_ranges["difference_low"] = difference_numbers.min()
+    panel_ranges["difference_high"] = difference_numbers.max()
+    panel_ranges["zero"] = 0.0
+    panel_ranges["low"] = panel_ranges["difference_low"]
+    panel_ranges["high"] = panel_ranges["difference_high"]
     if drawing.has_differences_beside:
         frame = drawing.differences.frame
-        groups["zero"] = frame.groupby("panel", observed=True)["reference_mean"].first()
-        groups["low"] = np.minimum(groups["score_low"], groups["difference_low"] + groups["zero"])
-        groups["high"] = np.maximum(groups["score_high"], groups["difference_high"] + groups["zero"])
-    of_metric = groups.groupby("metric")
+        panel_ranges["zero"] = frame.groupby("panel", observed=True)["reference_mean"].first()
+        panel_ranges["low"] = np.minimum(
+            panel_ranges["score_low"], panel_ranges["difference_low"] + panel_ranges["zero"]
+        )
+        panel_ranges["high"] = np.maximum(
+            panel_ranges["score_high"], panel_ranges["difference_high"] + panel_ranges["zero"]
+        )
+    ranges_of_metric = panel_ranges.groupby("metric")
     for column in ("low", "score_low", "difference_low"):
-        groups[column] = of_metric[column].transform("min")
+        panel_ranges[column] = ranges_of_metric[column].transform("min")
     for column in ("high", "score_high", "difference_high"):
-        groups[column] = of_metric[column].transform("max")
-    groups = groups.reset_index()
-    of_scores = groups.assign(
-        panel=groups["score_panel"], first_number=groups["score_low"], last_number=groups["score_high"]
+        panel_ranges[column] = ranges_of_metric[column].transform("max")
+    panel_ranges = panel_ranges.reset_index()
+    score_axes = panel_ranges.assign(
+        panel=panel_ranges["score_panel"],
+        first_number=panel_ranges["score_low"],
+        last_number=panel_ranges["score_high"],
     )
     if not drawing.has_differences_beside:
-        of_scores = of_scores.assign(low=groups["score_low"], high=groups["score_high"])
-    of_differences = groups.assign(
-        low=groups["low"] - groups["zero"],
-        high=groups["high"] - groups["zero"],
+        score_axes = score_axes.assign(low=panel_ranges["score_low"], high=panel_ranges["score_high"])
+    difference_axes = panel_ranges.assign(
+        low=panel_ranges["low"] - panel_ranges["zero"],
+        high=panel_ranges["high"] - panel_ranges["zero"],
     )
-    of_differences = of_differences.assign(
-        first_number=of_differences["low"], last_number=of_differences["high"]
+    difference_axes = difference_axes.assign(
+        first_number=difference_axes["low"], last_number=difference_axes["high"]
     )
-    axes = pd.concat([of_scores, of_differences], ignore_index=True)
+    axes = pd.concat([score_axes, difference_axes], ignore_index=True)
     return axes[["panel", "low", "high", "first_number", "last_number"]]
 
 
 def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
     """Return all finite numbers on the axes of differences and zero: columns `panel` and `number`."""
     frame = drawing.differences.frame
-    parts = [
+    number_frames = [
         drawing.pairs[["panel"]].assign(number=drawing.pairs["difference"]),
         frame[["panel"]].assign(number=0.0),
     ]
     for column in drawing.differences.existing(["conf_low", "conf_high", "margin_low", "margin_high"]):
-        parts.append(frame[["panel"]].assign(number=frame[column]))
-    return pd.concat(parts).replace([np.inf, -np.inf], np.nan)
+        number_frames.append(frame[["panel"]].assign(number=frame[column]))
+    return pd.concat(number_frames).replace([np.inf, -np.inf], np.nan)
 
 
 def _numbers_of_axis(limits: tuple[float, float], axes: pd.DataFrame, height: float) -> list[float]:
@@ -572,9 +580,9 @@ def _line_layer(ends: pd.DataFrame, line: str, drawing: PairsData, *, pale: bool
     Equal lines of 0/1 scores are one line, the wider the more they are.
     """
     key = ["panel", line]
-    ordered = ends.sort_values([*key, "place"], kind="stable").reset_index(drop=True)
-    following = ordered.groupby(key, observed=True)[["place", "score"]].shift(-1)
-    lines = ordered.assign(next_place=following["place"], next_score=following["score"])
+    ordered_ends = ends.sort_values([*key, "place"], kind="stable").reset_index(drop=True)
+    next_ends = ordered_ends.groupby(key, observed=True)[["place", "score"]].shift(-1)
+    lines = ordered_ends.assign(next_place=next_ends["place"], next_score=next_ends["score"])
     lines = lines[lines["next_place"] == lines["place"] + 1]
     n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
     lines = lines.assign(n_lines=n_lines)
@@ -619,9 +627,9 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
 def _mean_lines(drawing: PairsData) -> pd.DataFrame:
     """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
     frame = drawing.differences.frame
-    of_methods = frame.assign(mean=frame["method_mean"])
-    of_reference = frame.assign(mean=frame["reference_mean"], place=1)
-    means = pd.concat([of_reference, of_methods], ignore_index=True)
+    method_means = frame.assign(mean=frame["method_mean"])
+    reference_means = frame.assign(mean=frame["reference_mean"], place=1)
+    means = pd.concat([reference_means, method_means], ignore_index=True)
     means = means.assign(
         panel=means["score_panel"],
         start=means["place"] - _MEAN_HALF,
@@ -635,16 +643,16 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     """Return layers of the differences of pairs, their density, their mean with its interval, and margins."""
     frame = drawing.differences.frame
     pairs = drawing.pairs
-    room = 1.0
+    place_width = 1.0
     if drawing.has_differences_beside:
         # the panel of one difference has the room of two methods
-        room = 2.0
+        place_width = 2.0
         frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
         pairs = pairs.assign(place=_MIDDLE)
     dots = _distinct_dots_with_sizes(pairs.assign(score=pairs["difference"]))
-    spread = evenly_spread_fractions([dots["panel"], dots["mark"]])
-    spread = np.where(dots["binary"], 0.5, spread)
-    dots["x"] = dots["place"] - room * (_DOTS_START + _DOTS_WIDTH * spread)
+    spread_fractions = evenly_spread_fractions([dots["panel"], dots["mark"]])
+    spread_fractions = np.where(dots["binary"], 0.5, spread_fractions)
+    dots["x"] = dots["place"] - place_width * (_DOTS_START + _DOTS_WIDTH * spread_fractions)
     layers: list[Any] = [
         p9.geom_hline(p9.aes(yintercept="zero"), frame[["panel"]].assign(zero=0.0), color=GUIDE, size=0.4)
     ]
@@ -655,7 +663,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
         layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.cloud_mask.any():
-        clouds = _density_outlines(pairs[drawing.cloud_mask], room)
+        clouds = _density_outlines(pairs[drawing.cloud_mask], place_width)
         cloud = p9.aes("x", "value", group="mark")
         style: dict[str, Any] = {"alpha": 0.4, "size": 0, "show_legend": False}
         if drawing.unit_labels:
@@ -678,10 +686,12 @@ def _density_outlines(pairs: pd.DataFrame, place_width: float) -> pd.DataFrame:
     curves = density_curves(pairs, "difference", ["panel", "mark", "place"])
     # clouds of a panel have the same area
     densest = curves.groupby("panel", observed=True)["density"].transform("max")
-    base = curves["place"] + place_width * _CLOUD_START
-    curves = curves.assign(base=base, x=base + place_width * _CLOUD_WIDTH * curves["density"] / densest)
-    back = curves.iloc[::-1].assign(x=curves["base"].iloc[::-1])
-    outlines = pd.concat([curves, back], ignore_index=True)
+    straight_x = curves["place"] + place_width * _CLOUD_START
+    curves = curves.assign(
+        base=straight_x, x=straight_x + place_width * _CLOUD_WIDTH * curves["density"] / densest
+    )
+    straight_side = curves.iloc[::-1].assign(x=curves["base"].iloc[::-1])
+    outlines = pd.concat([curves, straight_side], ignore_index=True)
     for column in ("panel", "mark"):
         outlines[column] = pd.Categorical(outlines[column], pairs[column].cat.categories, ordered=True)
     return outlines
@@ -702,10 +712,10 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
             lines += f"; colours: {plural(unit)}"
     elif unit == "case":
         lines = "Lines: cases"
-    parts = [lines, "short bars: means", "dots at the left: differences"]
+    mark_texts = [lines, "short bars: means", "dots at the left: differences"]
     if drawing.cloud_mask.any():
-        parts.append("clouds: densities of differences")
-    notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(parts)}."]
+        mark_texts.append("clouds: densities of differences")
+    notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(mark_texts)}."]
     if drawing.pairs["binary"].any():
         # lines of 0/1 scores are never means of units
         lines = "lines: pairs; " if drawing.has_repeated_units else ""

@@ -199,14 +199,16 @@ def plot_power(  # noqa: C901, PLR0912
 
 def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     """Return the curves of a plan, which show "power" or "width"."""
-    varying = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
+    varying_columns = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]
     if show == "power":
         quantity = 100 * frame["power"]
     frame = frame.assign(
         shown=quantity,
         n_cases=frame["n_cases"].astype("float64"),
-        panel=crossed_labels(frame, {column: labels.texts(column, frame[column]) for column in varying}),
+        panel=crossed_labels(
+            frame, {column: labels.texts(column, frame[column]) for column in varying_columns}
+        ),
     )
     has_panels = frame["panel"].nunique() > 1
     texts: dict[str, str] = {}
@@ -387,19 +389,19 @@ def _sample_size_note(
         beginning = f"{' and '.join(marks)}: fewest".capitalize()
     has_panels = curves.rows["panel"].nunique() > 1
     if has_texts:
-        sizes = "at the lower right"
+        where_sizes_stand = "at the lower right"
     elif has_panels:
-        sizes = "in the table of the plan"
+        where_sizes_stand = "in the table of the plan"
     elif legend:
-        sizes = "in brackets"
+        where_sizes_stand = "in brackets"
     else:
-        sizes = joined([_sample_size_text(curve, show_limits=True) for curve in curves_of(frame)])
-    limits = ""
+        where_sizes_stand = joined([_sample_size_text(curve, show_limits=True) for curve in curves_of(frame)])
+    limits_text = ""
     if (has_bars or not has_panels) and any(n_needed_limits_text(curve) for curve in curves_of(frame)):
         level = level_text_without_sign(LIMITS_LEVEL)
-        limits = f" and their {level}% limits, as the pilot's spread is uncertain"
-    target = level_text_without_sign(frame.iloc[0]["target"])
-    return f"{beginning} cases for {target}%{limits} ({sizes})."
+        limits_text = f" and their {level}% limits, as the pilot's spread is uncertain"
+    target_text = level_text_without_sign(frame.iloc[0]["target"])
+    return f"{beginning} cases for {target_text}%{limits_text} ({where_sizes_stand})."
 
 
 def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:

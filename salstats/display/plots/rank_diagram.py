@@ -201,30 +201,30 @@ def _panel_parts(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> 
     categories = tests["panel"].cat.categories
     points = []
     bars = []
-    unjoined = []
+    unjoined_pairs = []
     for panel, panel_tests in tests.groupby("panel", observed=True):
         ranked = _ranked_methods(panel_tests, ranking[ranking["panel"] == panel], labels)
-        order = list(ranked["method"])
-        position = np.arange(len(order))
-        is_left = position < math.ceil(len(order) / 2)
+        method_order = list(ranked["method"])
+        positions = np.arange(len(method_order))
+        is_left = positions < math.ceil(len(method_order) / 2)
         # the outermost name of each side stands on top, so that no lines cross
-        row = np.where(is_left, position, position[::-1])
+        row = np.where(is_left, positions, positions[::-1])
         points.append(ranked.assign(panel=panel, is_left=is_left, row=row))
         # a pair without a P value is not shown to be alike
-        groups = rank_groups(panel_tests.dropna(subset="p_adjusted"), order)
+        groups = rank_groups(panel_tests.dropna(subset="p_adjusted"), method_order)
         for level, (first, last) in enumerate(groups.groups):
             bars.append((panel, level, ranked["rank"].iloc[first], ranked["rank"].iloc[last]))
         for first, last in groups.apart:
-            pair = joined([labels.value("method", order[place]) for place in (first, last)])
+            pair_text = joined([labels.value("method", method_order[place]) for place in (first, last)])
             if len(categories) > 1:
-                pair = f"{pair} ({panel})"
-            unjoined.append(pair)
+                pair_text = f"{pair_text} ({panel})"
+            unjoined_pairs.append(pair_text)
     all_points = pd.concat(points, ignore_index=True)
     all_bars = pd.DataFrame(bars, columns=["panel", "level", "best_rank", "worst_rank"])
     return _PanelParts(
         points=all_points.assign(panel=pd.Categorical(all_points["panel"], categories)),
         bars=all_bars.assign(panel=pd.Categorical(all_bars["panel"], categories)),
-        unjoined=unjoined,
+        unjoined=unjoined_pairs,
     )
 
 
@@ -298,11 +298,11 @@ def _unjoined_note(pairs: Sequence[str]) -> str:
     """Return a sentence on pairs of methods that do not differ and that no bar joins, "" without such."""
     if not pairs:
         return ""
-    named = list(pairs[:_MAX_NAMED])
-    n_further = len(pairs) - len(named)
+    named_pairs = list(pairs[:_MAX_NAMED])
+    n_further = len(pairs) - len(named_pairs)
     if n_further:
-        named.append(counted(n_further, "further pair"))
+        named_pairs.append(counted(n_further, "further pair"))
     return (
-        f"No bar joins {'; '.join(named)}: they do not differ significantly, but one of them does from a "
-        "method between them."
+        f"No bar joins {'; '.join(named_pairs)}: they do not differ significantly, but one of them does from "
+        "a method between them."
     )

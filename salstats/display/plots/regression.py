@@ -199,8 +199,8 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    drawn = drawing.estimates.with_frame(frame)
-    with_references = with_reference_rows(drawn, [*drawing.estimates.keys, "formula"])
+    drawn_estimates = drawing.estimates.with_frame(frame)
+    with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
     entries = term_table_rows(with_references, drawing.labels)
     values = []

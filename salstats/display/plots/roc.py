@@ -137,25 +137,25 @@ def _n_fitting_lines(panel_width: float, height: float, *, text_width: float) ->
 
 def _area_text_layers(areas: pd.DataFrame, grid: PanelGrid, height: float) -> list[Any]:
     """Return layers of areas at the lower right of the panels, in the order of the legend."""
-    order = areas["method_label"].cat.codes
-    n_lines = int(order.max()) + 1
+    legend_positions = areas["method_label"].cat.codes
+    n_lines = int(legend_positions.max()) + 1
     line_height = LINE_MM / height
     margin = _AREA_MARGIN_MM / 2
-    placed = areas.assign(
+    placed_areas = areas.assign(
         x=1 - margin / grid.panel_width,
-        y=margin / height + line_height * (n_lines - 1 - order),
+        y=margin / height + line_height * (n_lines - 1 - legend_positions),
     )
     text = p9.aes("x", "y", label="text", color="method_label")
     style: dict[str, Any] = {"size": _AREA_PT, "family": font(), "ha": "right", "va": "bottom"}
-    return [p9.geom_text(text, placed, show_legend=False, inherit_aes=False, **style)]
+    return [p9.geom_text(text, placed_areas, show_legend=False, inherit_aes=False, **style)]
 
 
 def _band_note(points: Estimates, *, has_bands: bool) -> str:
     """Return a sentence on the bands, "" if none are drawn."""
     if not has_bands:
         return ""
-    banded = points.subset(points.has_estimate_and_both_limits)
-    return interval_caption(banded, mark="Bands, at each false positive rate")
+    points_with_limits = points.subset(points.has_estimate_and_both_limits)
+    return interval_caption(points_with_limits, mark="Bands, at each false positive rate")
 
 
 def _area_note(auroc: pd.DataFrame | None, *, are_written: bool, n_written: int) -> str:

@@ -230,12 +230,12 @@ def plot_scatter(
         layers += _line_layers(lines.frame)
     text_height = 0.0
     if drawn_correlations is not None:
-        stacked = _stacked_texts(drawn_correlations.frame, grid.panel_width)
-        n_lines = stacked["text"].str.count("\n").max() + 1
+        stacked_texts = _stacked_texts(drawn_correlations.frame, grid.panel_width)
+        n_lines = stacked_texts["text"].str.count("\n").max() + 1
         text_height = _LINE_MM * float(n_lines)
         # without points and lines the squares of the texts are the keys of the legend
         has_mark_keys = bool(_mapped_aesthetics(layers) & {"shape", "linetype"})
-        layers += _text_layers(stacked, show_legend=not has_mark_keys)
+        layers += _text_layers(stacked_texts, show_legend=not has_mark_keys)
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
     scales = group_scales(
@@ -420,16 +420,18 @@ def _placed_rates(
     columns = [column for column in keys.columns if column not in ("panel", "group")]
     frame = rates.frame
     frame = frame.assign(**{column: frame[column].astype(TEXT) for column in columns})
-    placed = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
+    placed_rates = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
     for column in ("panel", "group"):
-        placed[column] = pd.Categorical(placed[column], points[column].cat.categories, ordered=True)
-    x_drawn = placed["x_mean"]
+        placed_rates[column] = pd.Categorical(
+            placed_rates[column], points[column].cat.categories, ordered=True
+        )
+    x_drawn = placed_rates["x_mean"]
     if side_by_side:
-        lane = placed["group"].cat.codes
+        lane = placed_rates["group"].cat.codes
         n_lanes = len(points["group"].cat.categories)
         step = _RATE_STEP * (points["x"].max() - points["x"].min())
         x_drawn = x_drawn + step * (lane - (n_lanes - 1) / 2)
-    return rates.with_frame(placed.assign(x_drawn=x_drawn))
+    return rates.with_frame(placed_rates.assign(x_drawn=x_drawn))
 
 
 def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
@@ -477,9 +479,9 @@ def correlation_texts(correlations: Estimates, x: str, y: str, scatter: ScatterD
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         pair_texts = [f"{first} and {second}" for first, second in pairs]
         raise _other_variables_error("correlations", f"correlation of {x!r} and {y!r}", pair_texts)
-    matched = _with_panel_and_group(correlations.subset(is_of_axes), scatter, [])
-    texts = [_correlation_text(row) for row in matched.frame.to_dict("records")]
-    return matched.with_columns(text=texts)
+    matched_correlations = _with_panel_and_group(correlations.subset(is_of_axes), scatter, [])
+    texts = [_correlation_text(row) for row in matched_correlations.frame.to_dict("records")]
+    return matched_correlations.with_columns(text=texts)
 
 
 def _other_variables_error(option: str, missing: str, available: list[str]) -> SalstatsError:
@@ -542,23 +544,27 @@ def _with_panel_and_group(estimates: Estimates, scatter: ScatterData, further_ke
             rows=np.flatnonzero(is_repeated).tolist(),
         )
     has_groups = scatter.colour is None or scatter.colour in shared
-    target_columns = ["panel"]
+    panel_and_group_columns = ["panel"]
     if has_groups:
-        target_columns.append("group")
-    targets = scatter.keys[[*shared, *target_columns]].drop_duplicates()
+        panel_and_group_columns.append("group")
+    panels_and_groups = scatter.keys[[*shared, *panel_and_group_columns]].drop_duplicates()
     rows = frame.drop(columns=["panel", "group"], errors="ignore")
     rows = rows.assign(**{column: frame[column].astype(TEXT) for column in shared})
     # estimates that have no column of the figure belong to each panel
-    matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
-    if matched.empty:
+    matched_estimates = (
+        rows.merge(panels_and_groups, on=shared) if shared else rows.merge(panels_and_groups, how="cross")
+    )
+    if matched_estimates.empty:
         raise SalstatsError(
             f"{name} has no row for any panel of the figure", hint="its groups are other ones", option=name
         )
     if not has_groups:
-        matched["group"] = None
+        matched_estimates["group"] = None
     for column in ("panel", "group"):
-        matched[column] = pd.Categorical(matched[column], scatter.keys[column].cat.categories, ordered=True)
-    return estimates.with_frame(matched)
+        matched_estimates[column] = pd.Categorical(
+            matched_estimates[column], scatter.keys[column].cat.categories, ordered=True
+        )
+    return estimates.with_frame(matched_estimates)
 
 
 def scatter_notes(
@@ -733,8 +739,10 @@ def background_points(scatter: ScatterData) -> pd.DataFrame:
         return positions.iloc[:0]
     shared = [column for column in scatter.by if column != scatter.colour]
     panels = scatter.keys[[*shared, "panel"]]
-    others = panels.rename(columns={"panel": "panel_of_points"})
-    pairs = panels.merge(others, on=shared) if shared else panels.merge(others, how="cross")
+    panels_of_points = panels.rename(columns={"panel": "panel_of_points"})
+    pairs = (
+        panels.merge(panels_of_points, on=shared) if shared else panels.merge(panels_of_points, how="cross")
+    )
     pairs = pairs[pairs["panel"].astype(str) != pairs["panel_of_points"].astype(str)]
     background = pairs[["panel", "panel_of_points"]].merge(positions, on="panel_of_points")
     return background[["panel", "x_drawn", "y_drawn"]]
@@ -779,9 +787,9 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
         line_colour = {}
         band_colour = {}
     layers: list[Any] = [p9.geom_line(line, lines, size=0.6, **line_colour)]
-    banded = barred_rows(lines)
-    if len(banded):
-        layers.insert(0, p9.geom_ribbon(band, banded, alpha=0.2, show_legend=False, **band_colour))
+    rows_with_limits = barred_rows(lines)
+    if len(rows_with_limits):
+        layers.insert(0, p9.geom_ribbon(band, rows_with_limits, alpha=0.2, show_legend=False, **band_colour))
     return layers
 
 
@@ -800,15 +808,15 @@ def _stacked_texts(correlations: pd.DataFrame, panel_width: float) -> pd.DataFra
         rows["text"] = rows["text"].str.replace(" (", "\n(", regex=False)
     n_lines = rows["text"].str.count("\n") + 1
     n_lines_above = n_lines.groupby(rows["panel"], observed=True).cumsum() - n_lines
-    stacked = []
+    stacked_texts = []
     keys = []
     for n_above, text in zip(n_lines_above, rows["text"], strict=True):
         empty_lines = int(n_above) * "\n"
-        stacked.append(empty_lines + indent + text.replace("\n", f"\n{indent}"))
+        stacked_texts.append(empty_lines + indent + text.replace("\n", f"\n{indent}"))
         keys.append(empty_lines + _KEY)
     if not has_keys:
         keys = [""] * len(rows)
-    return rows.assign(text=stacked, key=keys)
+    return rows.assign(text=stacked_texts, key=keys)
 
 
 def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:

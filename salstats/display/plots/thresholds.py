@@ -102,13 +102,13 @@ def plot_thresholds(
     n_columns = 2 if len(panels) == 4 else _MAX_COLUMNS
     grid = panel_grid(panels, n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
-    barred = barred_rows(rows)
+    rows_with_limits = barred_rows(rows)
     bar_layers: list[Any] = []
-    if len(barred):
+    if len(rows_with_limits):
         limits = p9.aes(ymin="conf_low", ymax="conf_high")
-        bar_layers.append(p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False))
+        bar_layers.append(p9.geom_linerange(limits, rows_with_limits, size=0.3, alpha=0.6, show_legend=False))
     interval_note = ""
-    if len(barred):
+    if len(rows_with_limits):
         interval_note = interval_caption(estimates)
     notes = [
         scope_note(rows, frame_labels, ["method"]),

@@ -190,21 +190,23 @@ def axis_end_of_rows(panel_of_row: pd.Series, limits: pd.DataFrame, end: str, de
     return panel_of_row.astype(TEXT).map(end_of_panel).astype(float).fillna(default)
 
 
-def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, named: bool) -> str:
+def arrows_note(
+    frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, has_numbers: bool
+) -> str:
     """Return sentences on the arrows of a figure, "" without arrows.
 
-    If `named`, they have the estimates beyond the axis with `digits` decimals, as a style writes them.
+    If `has_numbers`, they have the estimates beyond the axis with `digits` decimals, as a style writes them.
     """
     frame = frame[frame["estimate"].notna()]
-    cut = with_bars_cut_at_limits(frame, limits)
-    if not cut[["left_arrow", "right_arrow"]].notna().to_numpy().any():
+    cut_frame = with_bars_cut_at_limits(frame, limits)
+    if not cut_frame[["left_arrow", "right_arrow"]].notna().to_numpy().any():
         return ""
-    if not cut["is_beyond"].any():
+    if not cut_frame["is_beyond"].any():
         return _BARS_GO_ON
-    if not named:
+    if not has_numbers:
         return f"{_BARS_GO_ON} {_ESTIMATE_BEYOND}"
     texts = []
-    for row in frame[cut["is_beyond"]].to_dict("records"):
+    for row in frame[cut_frame["is_beyond"]].to_dict("records"):
         names = [str(row.get(column) or "") for column in ("panel", "row_label", "method_label")]
         numbers = interval_text(row["estimate"], row["conf_low"], row["conf_high"], digits, style)
         texts.append(f"{'/'.join(name for name in names if name)} {numbers}")

@@ -84,11 +84,11 @@ def undefined_note(
         has_scores = ~estimates.frame["metric"].isin(estimates.metrics_without_scores).to_numpy()
         estimates = estimates.subset(has_scores)
         is_in_panel = is_in_panel[has_scores]
-    shown = estimates.subset(is_in_panel)
-    n_undefined = int((~shown.has_estimate).sum())
+    panel_estimates = estimates.subset(is_in_panel)
+    n_undefined = int((~panel_estimates.has_estimate).sum())
     if n_undefined:
         verb = "is" if n_undefined == 1 else "are"
-        sentences.append(f"{n_undefined} of {counted(len(shown), 'estimate')} {verb} not defined.")
+        sentences.append(f"{n_undefined} of {counted(len(panel_estimates), 'estimate')} {verb} not defined.")
     sentences.append(not_drawn_sentence(estimates.subset(~is_in_panel), labels, columns))
     return paragraph(*sentences)
 
@@ -167,7 +167,7 @@ def groups_without_value_note(
     groups = []
     for row in groups_without_value.to_dict("records"):
         groups.append(", ".join(labels.value(column, row[column]) for column in columns))
-    named = ["; ".join(groups[:_MAX_NAMED])]
+    named_groups = ["; ".join(groups[:_MAX_NAMED])]
     if len(groups) > _MAX_NAMED:
-        named.append(f"{count_text(len(groups) - _MAX_NAMED)} more")
-    return f"Without {value_noun}: {joined(named)}."
+        named_groups.append(f"{count_text(len(groups) - _MAX_NAMED)} more")
+    return f"Without {value_noun}: {joined(named_groups)}."

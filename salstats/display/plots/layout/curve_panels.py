@@ -162,13 +162,13 @@ def lines_with_bands(
     line_size : float
         Width of the lines.
     """
-    banded = barred_rows(rows)
-    has_bands = has_bands and len(banded) > 0
+    rows_with_limits = barred_rows(rows)
+    has_bands = has_bands and len(rows_with_limits) > 0
     layers: list[Any] = []
     aesthetics = ["color", "linetype"]
     if has_bands:
         limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
-        layers.append(p9.geom_ribbon(limits, banded, alpha=0.2, color="none", show_legend=False))
+        layers.append(p9.geom_ribbon(limits, rows_with_limits, alpha=0.2, color="none", show_legend=False))
         aesthetics.append("fill")
     layers.append(p9.geom_line(p9.aes(linetype="method_label"), size=line_size))
     scales = group_scales(texts, [HUMAN], aesthetics, width, labels=labels)

@@ -48,15 +48,16 @@ def only_varying_column(estimates: Estimates, columns: Sequence[str], used_colum
     SalstatsError
         Two or more of the columns have several values.
     """
-    varying = [column for column in columns if len(estimates.distinct_values(column)) > 1]
-    if len(varying) > 1:
+    varying_columns = [column for column in columns if len(estimates.distinct_values(column)) > 1]
+    if len(varying_columns) > 1:
         name = estimates.name
         raise SalstatsError(
-            f"{name} is grouped by {quoted(varying)} besides {used_columns} and has panels for one of them",
-            hint=f"keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")",
-            column=varying[-1],
+            f"{name} is grouped by {quoted(varying_columns)} besides {used_columns} and has panels for one "
+            "of them",
+            hint=f"keep one value of the others, as in {name}.query(\"{varying_columns[-1]} == '...'\")",
+            column=varying_columns[-1],
         )
-    return next(iter(varying), None)
+    return next(iter(varying_columns), None)
 
 
 def require_single_term(estimates: Estimates) -> str | None:

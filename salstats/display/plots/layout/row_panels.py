@@ -207,14 +207,14 @@ def fitting_rows(
     tried, then wrapped headings with shorter and shorter lines of labels. If nothing fits, the narrowest rows
     are returned.
     """
-    placed = rows_for_chars(LABEL_CHARS)
-    candidates = [FittedRows(placed.frame, placed.rows, dict(columns))]
+    placed_rows = rows_for_chars(LABEL_CHARS)
+    candidates = [FittedRows(placed_rows.frame, placed_rows.rows, dict(columns))]
     narrow_columns = with_wrapped_headings(columns)
     for chars in _LABEL_CHARS_TRIED:
-        placed = rows_for_chars(chars)
-        candidates.append(FittedRows(placed.frame, placed.rows, narrow_columns))
-    fitting = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
-    if not fitting:
+        placed_rows = rows_for_chars(chars)
+        candidates.append(FittedRows(placed_rows.frame, placed_rows.rows, narrow_columns))
+    fitting_candidates = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
+    if not fitting_candidates:
         return candidates[-1]
     unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
@@ -226,7 +226,7 @@ def fitting_rows(
         panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
         return -n_broken, min(panel_width, _USUAL_PANEL_MM), -n_left_out, min(panel_width, WIDE_PANEL_MM)
 
-    return max(fitting, key=preference_key)
+    return max(fitting_candidates, key=preference_key)
 
 
 def _label_words(rows: FigureRows) -> set[str]:

@@ -101,13 +101,15 @@ def test_a_limit_without_end_has_no_arrow():
 def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows():
     frame = rows([0, 8])
     limits = axis_limits(frame, (-10, 10), None)
-    assert arrows_note(frame, limits, 1, "nature", named=False) == (
+    assert arrows_note(frame, limits, 1, "nature", has_numbers=False) == (
         "Bars that end in an arrow go on beyond the axis."
     )
     beyond = rows([0, 20])
-    assert "An arrow without a mark" in arrows_note(beyond, limits, 1, "nature", named=False)
-    assert "Beyond it: IoU/t1 20.0 (15.0, 25.0)." in arrows_note(beyond, limits, 1, "nature", named=True)
-    assert arrows_note(rows([0]), limits, 1, "nature", named=True) == ""
+    assert "An arrow without a mark" in arrows_note(beyond, limits, 1, "nature", has_numbers=False)
+    assert "Beyond it: IoU/t1 20.0 (15.0, 25.0)." in arrows_note(
+        beyond, limits, 1, "nature", has_numbers=True
+    )
+    assert arrows_note(rows([0]), limits, 1, "nature", has_numbers=True) == ""
 
 
 def test_lines_beyond_the_axis_are_left_out():
