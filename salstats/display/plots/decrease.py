@@ -54,7 +54,7 @@ _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 # a figure is put together layer by layer; the branches are its optional parts
 @plot_function
-def plot_decrease(  # noqa: C901
+def plot_decrease(  # noqa: C901, PLR0912
     decrease: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
@@ -190,9 +190,12 @@ def plot_decrease(  # noqa: C901
     frame["last"] = False
     if row_column:
         frame["last"] = frame[row_column].astype(TEXT).isin(SUMMARY_LABELS)
-    drawn = _drawn_ratios(frame, drawing, term) if are_ratios else _drawn_decreases(frame, drawing, term)
-    frame = drawn.frame
-    ends = axis_limits(frame, limits, term, log=are_ratios)
+    if are_ratios:
+        drawn_contrasts = _drawn_ratios(frame, drawing, term)
+    else:
+        drawn_contrasts = _drawn_decreases(frame, drawing, term)
+    frame = drawn_contrasts.frame
+    axis_ends = axis_limits(frame, limits, term, log=are_ratios)
     rule = significance_rule_text(drawing.estimates, style, no_difference="1" if are_ratios else "0")
     fill_note = ""
     if rule:
@@ -206,22 +209,22 @@ def plot_decrease(  # noqa: C901
     return row_figure(
         frame,
         rows,
-        x_title=drawn.title,
+        x_title=drawn_contrasts.title,
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, ends, digits, style, has_numbers=not text),
+            arrows_note(frame, axis_ends, digits, style, has_numbers=not text),
             fill_note,
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),
             p_value_sentence(drawing.estimates, drawing.labels),
             *margin_notes(drawing.estimates, drawing.labels, style, has_marks=text),
             drawing.missing_note,
-            drawn.note,
+            drawn_contrasts.note,
         ],
-        guides=drawn.guides,
+        guides=drawn_contrasts.guides,
         margins=margin_lines(drawing.estimates, frame),
-        sides=drawn.sides,
-        limits=ends,
+        sides=drawn_contrasts.sides,
+        limits=axis_ends,
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,

@@ -190,33 +190,33 @@ def plot_forest(  # noqa: C901
         if not intercept:
             differences = without_intercepts(differences)
         differences = per_covariate_units(differences)
-    labelled = _with_term_labels(
-        pairs_as_methods(variances_as_standard_deviations(differences, frame_labels), frame_labels),
-        frame_labels,
-    )
-    prepared = labelled.estimates
+    # each of these changes estimates of one kind and returns others as they are
+    with_deviations = variances_as_standard_deviations(differences, frame_labels)
+    with_pairs = pairs_as_methods(with_deviations, frame_labels)
+    labelled_terms = _with_term_labels(with_pairs, frame_labels)
+    prepared = labelled_terms.estimates
     row_columns = _row_columns(prepared)
     key_columns = list(row_columns)
     if prepared.distinct_values("metric"):
         key_columns.insert(0, "metric")
     check_distinct(prepared, key_columns)
-    ratio = is_ratio(prepared)
+    are_ratios = is_ratio(prepared)
     cut_note = ""
-    if ratio:
+    if are_ratios:
         prepared, cut_note = intervals_cut_to_log_axis(prepared)
-    with_references = prepared
+    estimates_and_references = prepared
     # notes are on what was estimated
-    prepared = with_references.subset(~labelled.is_reference)
+    prepared = estimates_and_references.subset(~labelled_terms.is_reference)
     check_drawable(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
     term = None
     if "term" not in row_columns:
         term = defined_estimates.only_term
     texts_of_panels = _panel_texts(defined_estimates, frame_labels, row_columns, term)
-    is_in_panel = are_in_drawn_panels(with_references, list(texts_of_panels))
-    in_panels = with_references.subset(is_in_panel)
-    is_reference = labelled.is_reference[is_in_panel]
-    frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
+    is_in_panel = are_in_drawn_panels(estimates_and_references, list(texts_of_panels))
+    panel_estimates = estimates_and_references.subset(is_in_panel)
+    is_reference = labelled_terms.is_reference[is_in_panel]
+    frame = panel_estimates.frame.assign(panel=crossed_labels(panel_estimates.frame, texts_of_panels))
     methods: dict[Any, str] = {}
     references = references_of(prepared)
     if "method" in row_columns:
@@ -226,12 +226,12 @@ def plot_forest(  # noqa: C901
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
     if is_reference.any():
         frame["fill"] = np.where(is_reference, "white", PALETTE[0])
-    decimals = _n_decimals(digits, term, ratio)
-    heading = _estimate_heading(defined_estimates, frame_labels, term, ratio)
+    decimals = _n_decimals(digits, term, are_ratios)
+    heading = _estimate_heading(defined_estimates, frame_labels, term, are_ratios)
     columns = _text_columns(
-        in_panels,
+        panel_estimates,
         heading=heading,
-        digits=_n_decimals_of_rows(in_panels, decimals, more_for_small=ratio and digits is None),
+        digits=_n_decimals_of_rows(panel_estimates, decimals, more_for_small=are_ratios and digits is None),
         p_values=p_values,
         style=style,
     )
@@ -240,8 +240,8 @@ def plot_forest(  # noqa: C901
     p_value_note = ""
     if p_values:
         p_value_note = p_value_sentence(prepared, frame_labels)
-    ends = axis_limits(frame, limits, term, log=ratio)
-    null_line = _null_position(null, defined_estimates, term, ratio)
+    axis_ends = axis_limits(frame, limits, term, log=are_ratios)
+    null_line = _null_position(null, defined_estimates, term, are_ratios)
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
     if row_columns:
@@ -253,36 +253,36 @@ def plot_forest(  # noqa: C901
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,
-        x_title=_axis_title(defined_estimates, frame_labels, term, ratio),
+        x_title=_axis_title(defined_estimates, frame_labels, term, are_ratios),
         notes=[
             scope_note(frame, frame_labels, unnamed_columns),
             interval_caption(prepared, labels=frame_labels),
-            arrows_note(frame, ends, decimals, style, has_numbers=False),
+            arrows_note(frame, axis_ends, decimals, style, has_numbers=False),
             _models_note(prepared, frame_labels),
-            labelled.reference_note,
+            labelled_terms.reference_note,
             _direction_note(row_columns),
             interaction_note(differences, frame_labels),
             _count_note(
                 prepared,
-                in_panels.subset(~is_reference),
+                panel_estimates.subset(~is_reference),
                 n_is_left_out="n" in columns and "n" not in fitted_columns,
             ),
             p_value_note,
             *margin_notes(prepared, frame_labels, style, has_marks=True),
             cut_note,
-            undefined_note(prepared, is_in_panel[~labelled.is_reference], frame_labels, key_columns),
+            undefined_note(prepared, is_in_panel[~labelled_terms.is_reference], frame_labels, key_columns),
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
         sides=axis_sides(frame, term),
-        limits=ends,
+        limits=axis_ends,
         methods=methods,
         references=references,
         labels=frame_labels,
         legend=False,
         columns=fitted_columns,
         width=width,
-        is_log=ratio,
+        is_log=are_ratios,
         striped=not has_headings,
     )
     label_style: dict[str, Any] = {}
@@ -304,11 +304,11 @@ def _models_note(estimates: Estimates, labels: Labels) -> str:
     return marginal_estimates_note(estimates, labels)
 
 
-def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bool) -> str:
+def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_out: bool) -> str:
     """Return the sentence on numbers of observations that the rows of a forest do not give.
 
-    `in_panels` are the estimates with a row, and `n_is_left_out` is whether the column of their numbers has
-    no room.
+    `panel_estimates` are the estimates with a row, and `n_is_left_out` is whether the column of their numbers
+    has no room.
     """
     if has_marginal_estimates(estimates):
         return count_sentence(estimates)
@@ -318,7 +318,7 @@ def _count_note(estimates: Estimates, in_panels: Estimates, *, n_is_left_out: bo
         # n counts pairs, several of a unit; the caption gives both numbers
         return count_sentence(estimates, "pair", "incomplete")
     if n_is_left_out:
-        return f"n = {count_range(in_panels.numbers('n'))}."
+        return f"n = {count_range(panel_estimates.numbers('n'))}."
     return ""
 
 
@@ -422,14 +422,15 @@ def _fitted_rows(
 
 
 def _place_rows(
-    frame: pd.DataFrame, labels: Labels, row_columns: list[str], chars: float, *, text_lines: int = 1
+    frame: pd.DataFrame, labels: Labels, row_columns: list[str], line_chars: float, *, text_lines: int = 1
 ) -> PlacedRows:
     """Return rows of a forest and its frame with positions.
 
-    `chars` is the length of a line of a label, and `text_lines` the number of lines of the text beside it.
+    `line_chars` is the length of a line of a label, and `text_lines` the number of lines of the text beside
+    the label.
     """
     keys = _row_keys(frame, row_columns)
-    entries = _row_entries(keys, labels, row_columns, chars)
+    entries = _row_entries(keys, labels, row_columns, line_chars)
     has_headings = len(row_columns) > 1
     # a figure of a single row has no columns that name it
     first_values = [key[0] for key in entries if key]
@@ -451,7 +452,7 @@ def _place_rows(
 
 
 def _row_entries(
-    keys: list[_RowKey], labels: Labels, row_columns: list[str], chars: float
+    keys: list[_RowKey], labels: Labels, row_columns: list[str], line_chars: float
 ) -> dict[_RowKey, _Entry]:
     """Return the label of each row from the top down, by the values that name it.
 
@@ -461,13 +462,13 @@ def _row_entries(
     """
     if not row_columns or not keys:
         return {(): _Entry("", is_bold=False)}
-    outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], chars)
+    outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], line_chars)
     if len(row_columns) == 1:
         return {
             (value,): _Entry(text, is_bold=str(value) in SUMMARY_LABELS)
             for value, text in outer_labels.items()
         }
-    inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], chars)
+    inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], line_chars)
     entries: dict[_RowKey, _Entry] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]
@@ -484,17 +485,19 @@ def _row_entries(
     return entries
 
 
-def _null_position(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
+def _null_position(
+    null: float | str | None, estimates: Estimates, term: str | None, are_ratios: bool
+) -> float:
     """Return the position of the vertical line, NaN for no line; raise unless `null` is a valid position."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
         check_choice(null, ("auto",), "null")
-        return _no_effect_value(estimates, term, ratio)
+        return _no_effect_value(estimates, term, are_ratios)
     is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
-    if not is_finite_number or (ratio and null <= 0):
+    if not is_finite_number or (are_ratios and null <= 0):
         condition = ""
-        if ratio:
+        if are_ratios:
             condition = " above 0"
         raise ValueRangeError(
             Setting("null"),
@@ -504,9 +507,9 @@ def _null_position(null: float | str | None, estimates: Estimates, term: str | N
     return float(null)
 
 
-def _no_effect_value(estimates: Estimates, term: str | None, ratio: bool) -> float:
+def _no_effect_value(estimates: Estimates, term: str | None, are_ratios: bool) -> float:
     """Return the value of estimates that means no effect, NaN where there is none."""
-    if ratio:
+    if are_ratios:
         return 1.0
     if has_marginal_estimates(estimates) and not _has_slopes_or_contrasts(estimates):
         return float("nan")
@@ -520,11 +523,11 @@ def _has_slopes_or_contrasts(estimates: Estimates) -> bool:
     return bool(estimates.distinct_values("term") or estimates.distinct_values("reference_level"))
 
 
-def _n_decimals(digits: int | None, term: str | None, ratio: bool) -> int:
+def _n_decimals(digits: int | None, term: str | None, are_ratios: bool) -> int:
     """Return the number of decimals of estimates and limits as text, by default that of the term."""
     if digits is not None:
         return check_count(digits, "digits", 0)
-    if ratio:
+    if are_ratios:
         return _RATIO_DIGITS
     if term in CONTRASTS:
         return TERMS[term].digits
@@ -549,10 +552,10 @@ def _direction_note(row_columns: list[str]) -> str:
     return ""
 
 
-def _estimate_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+def _estimate_heading(estimates: Estimates, labels: Labels, term: str | None, are_ratios: bool) -> str:
     """Return the heading of the column of estimates."""
-    if estimates.distinct_values("formula") or ratio:
-        heading = effect_text(estimates, ratio)
+    if estimates.distinct_values("formula") or are_ratios:
+        heading = effect_text(estimates, are_ratios)
     elif term in CONTRASTS:
         heading = TERMS[term].heading
     else:
@@ -593,14 +596,14 @@ def _with_reference_texts(
     return texts_of_columns
 
 
-def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_ratios: bool) -> str:
     """Return the title of the horizontal axis: quantity, outcome or reference, and interval."""
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
     if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
         return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
-    if estimates.distinct_values("formula") or ratio:
-        effect = effect_text(estimates, ratio)
+    if estimates.distinct_values("formula") or are_ratios:
+        effect = effect_text(estimates, are_ratios)
         if term:
             effect += f" of {labels.term(term)}"
         # estimates with metrics have these as titles of panels

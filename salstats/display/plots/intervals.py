@@ -150,7 +150,7 @@ def plot_intervals(
     if suffixes:
         auroc_note = "In parentheses: AUROC of the classifier."
     frame, rows = place_rows(drawing, sort_values, suffixes)
-    ends = axis_limits(frame, limits, drawing.term)
+    axis_ends = axis_limits(frame, limits, drawing.term)
     digits = _DEFAULT_DIGITS
     if drawing.term in TERMS:
         digits = TERMS[drawing.term].digits
@@ -166,7 +166,7 @@ def plot_intervals(
         x_title=_axis_title(drawing),
         notes=[
             interval_caption(drawing.estimates, labels=drawing.labels),
-            arrows_note(frame, ends, digits, style, has_numbers=True),
+            arrows_note(frame, axis_ends, digits, style, has_numbers=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
             marginal_estimates_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),
@@ -179,7 +179,7 @@ def plot_intervals(
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
         sides=axis_sides(frame, drawing.term),
-        limits=ends,
+        limits=axis_ends,
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,

@@ -139,10 +139,10 @@ def plot_regression(
     coefficients = coefficients.subset(is_coefficient(coefficients.frame))
     if not intercept:
         coefficients = without_intercepts(coefficients)
-    ratio = is_ratio(coefficients)
+    are_ratios = is_ratio(coefficients)
     coefficients = per_covariate_units(coefficients)
     cut_note = ""
-    if ratio:
+    if are_ratios:
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
     frame_labels = Labels(labels, coefficients.frame)
     drawing = _prepared_coefficients(coefficients, frame_labels)
@@ -158,7 +158,7 @@ def plot_regression(
             drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], frame_labels
         )
         reference_note = names_of_terms.reference_note
-    no_effect = 1.0 if ratio else 0.0
+    no_effect = 1.0 if are_ratios else 0.0
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=no_effect)
     unnamed_columns = []
     if drawing.row_column != "task":
@@ -166,7 +166,7 @@ def plot_regression(
     figure = row_figure(
         frame,
         rows,
-        x_title=_axis_title(drawing, ratio),
+        x_title=_axis_title(drawing, are_ratios),
         notes=[
             scope_note(frame, frame_labels, unnamed_columns),
             model_note(drawing.estimates, frame_labels),
@@ -185,7 +185,7 @@ def plot_regression(
         labels=drawing.labels,
         n_columns=_n_columns(drawing),
         width=width,
-        is_log=ratio,
+        is_log=are_ratios,
         # panels of one outcome are compared with each other
         common_axis=drawing.facet_column is not None and frame["outcome"].nunique() == 1,
     )
@@ -391,9 +391,9 @@ def _n_columns(drawing: EstimateDrawing) -> int:
     return math.ceil(drawing.n_panels / n_panel_rows)
 
 
-def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
+def _axis_title(drawing: EstimateDrawing, are_ratios: bool) -> str:
     """Return the title of the horizontal axis: the effect, its term if no row names it, the only outcome."""
-    title = effect_text(drawing.estimates, ratio)
+    title = effect_text(drawing.estimates, are_ratios)
     if drawing.term and drawing.row_column != "term":
         title += f" of {drawing.term}"
     outcomes = [outcome for outcome in drawing.estimates.distinct_values("outcome") if outcome]
