@@ -113,6 +113,10 @@ def test_dark_tiles_are_rows_that_are_better(significance):
     assert len(found) == 12
     assert rows[0] == cols[0] == "LRP"
     assert layers(figure, "geom_tile")[0].mapping["fill"] == "better"
+    # as a program writes it that has no type for flags
+    texts = significance.assign(better=significance["better"].astype(str))
+    as_text = ss.plot_significance(texts[texts["metric"] == "iou"])
+    assert as_text.data["better"].tolist() == figure.data["better"].tolist()
 
 
 def test_methods_of_the_map_stand_by_their_ranks(significance, ranks):
