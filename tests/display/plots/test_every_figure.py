@@ -165,6 +165,8 @@ FIGURES = {
     "heatmap of a distance": (ss.plot_heatmap, DISTANCE_MEANS, False),
     "heatmap of extremes": (ss.plot_heatmap, EXTREME_DECREASE, False),
 }
+#: Figures of FIGURES that are of usual frames; the others are drawn by `pytest -m slow`.
+USUAL = [name for name in FIGURES if " of " not in name and " in " not in name]
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 
@@ -283,7 +285,18 @@ def assert_texts_keep_apart(drawn):
     assert all(room.x1 < drawn.bbox.x1 - 0.5 / 25.4 * drawn.dpi for room in rooms)
 
 
-@pytest.mark.parametrize(("name", "width"), in_turn(FIGURES, (60, 89, 183)))
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [
+        *in_turn(USUAL, (60, 89, 183)),
+        *(
+            pytest.param(name, width, marks=pytest.mark.slow)
+            for name in FIGURES
+            if name not in USUAL
+            for width in (60, 89, 183)
+        ),
+    ],
+)
 def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_is(name, width):
     make, frame, shows_names = FIGURES[name]
     before = frame.copy(deep=True)
@@ -318,11 +331,12 @@ ADDITIONS = {
 }
 
 
-#: Each figure with each addition, one of them at each run.
-ADDED = in_turn(
-    [name for name in FIGURES if " of " not in name and " in " not in name],
-    list(ADDITIONS),
-)
+#: Each figure with each addition; each run has each addition once, with one figure.
+ADDED = [
+    pytest.param(name, addition, marks=() if name == USUAL[2 * turn] else pytest.mark.slow)
+    for turn, addition in enumerate(ADDITIONS)
+    for name in USUAL
+]
 
 
 @pytest.mark.parametrize(("name", "addition"), ADDED)
@@ -343,11 +357,7 @@ def test_characters_that_the_face_lacks_do_not_stop_the_drawing():
 
 @pytest.mark.parametrize(
     ("make", "frame"),
-    [
-        (make, frame)
-        for name, (make, frame, _) in FIGURES.items()
-        if " of " not in name and " in " not in name
-    ],
+    [FIGURES[name][:2] for name in USUAL],
 )
 def test_a_frame_of_something_else_is_an_error_that_names_a_column(make, frame):
     with pytest.raises(ColumnError, match=r"no column|neither a column nor a metric"):
