@@ -65,7 +65,7 @@ class Estimates:
             return [None] * len(self.frame)
         return list(self.frame[column])
 
-    def existing(self, columns: Sequence[str]) -> list[str]:
+    def existing_columns(self, columns: Sequence[str]) -> list[str]:
         """Return those of some columns that the frame has, with or without values."""
         return [column for column in columns if column in self.frame.columns]
 
@@ -91,9 +91,9 @@ class Estimates:
         """Return whether a column has two values, a missing one counting as one."""
         return column in self.frame.columns and self.frame[column].nunique(dropna=False) > 1
 
-    def subset(self, rows: Any) -> "Estimates":
-        """Return some of the rows."""
-        return replace(self, frame=self.frame[np.asarray(rows, dtype=bool)].reset_index(drop=True))
+    def subset(self, row_mask: Any) -> "Estimates":
+        """Return the rows for which a mask is True."""
+        return replace(self, frame=self.frame[np.asarray(row_mask, dtype=bool)].reset_index(drop=True))
 
     def take(self, positions: Any) -> "Estimates":
         """Return the rows at some positions, in the order of these."""
@@ -123,7 +123,7 @@ class Estimates:
         return self.subset(self.frame["term"] == term)
 
     @cached_property
-    def varying(self) -> tuple[str, ...]:
+    def varying_keys(self) -> tuple[str, ...]:
         """Grouping columns that have two values and more."""
         return tuple(key for key in self.keys if self.varies(key))
 
@@ -174,7 +174,7 @@ class Estimates:
     @cached_property
     def is_summary_row(self) -> np.ndarray:
         """True for each row that is an average of others or all of them pooled."""
-        grouping = self.frame[self.existing(self.keys)]
+        grouping = self.frame[self.existing_columns(self.keys)]
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
     @cached_property
@@ -339,7 +339,7 @@ def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> np.ndarr
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def check_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
+def check_rows_are_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
     """Raise SalstatsError where two estimates have the same values of some columns."""
     rows = estimates.frame
     # without columns that tell them apart, all rows but the first repeat it

@@ -170,7 +170,7 @@ def texts_with_their_rows(
         return list(counts)
     if labels is None:
         labels = Labels(None, estimates.frame)
-    keys = sorted(estimates.varying, key=lambda column: column != "metric")
+    keys = sorted(estimates.varying_keys, key=lambda column: column != "metric")
     if estimates.varies("term"):
         keys.append("term")
     for key in keys:

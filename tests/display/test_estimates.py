@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
-from salstats.display.estimates import check_distinct, read_estimates
+from salstats.display.estimates import check_rows_are_distinct, read_estimates
 from salstats.errors import ColumnError, SalstatsError
 from salstats.files.frame_files import write_frame
 from salstats.readers.scores import read_data
@@ -32,7 +32,7 @@ def estimates():
 
 def test_grouping_columns_stand_before_the_estimates(estimates):
     assert estimates.keys == ("metric", "task", "method")
-    assert estimates.varying == ("task", "method")
+    assert estimates.varying_keys == ("task", "method")
     several = read_estimates(FRAME.assign(reference=["x", "y", "x", "y"]))
     assert several.keys[-1] == "reference"
 
@@ -101,9 +101,9 @@ def test_text_in_place_of_numbers_names_its_column():
 
 
 def test_two_estimates_of_one_group_are_refused(estimates):
-    check_distinct(estimates, ["task", "method"])
+    check_rows_are_distinct(estimates, ["task", "method"])
     with raises(SalstatsError, option="estimates", rows=(1, 2, 3)):
-        check_distinct(estimates, ["metric"])
+        check_rows_are_distinct(estimates, ["metric"])
 
 
 def test_columns_with_the_dots_of_r_are_named_and_read_under_our_names(tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
@@ -110,7 +110,7 @@ def plot_agreement(
         )
     frame_labels = Labels(labels, frame)
     groups = list(estimates.keys)
-    check_distinct(estimates, [*groups, "term"])
+    check_rows_are_distinct(estimates, [*groups, "term"])
     check_drawable(estimates)
     is_drawn = are_in_drawn_panels(estimates, groups)
     drawn_limits = estimates.subset(is_drawn)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_frame, check_numeric
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
@@ -86,7 +86,7 @@ def plot_curves(
     columns = list(points.frame.columns)
     # the grouping columns stand before the fraction
     groups = columns[: columns.index("fraction")]
-    check_distinct(points, [*groups, "fraction"])
+    check_rows_are_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet_column = only_varying_column(points, further_groups, used_columns="metric and method")
     methods = method_labels(frame_labels, points.distinct_values("method") or [""], [HUMAN])

@@ -11,7 +11,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice, check_count, quoted
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
     interval_caption,
@@ -199,7 +199,7 @@ def plot_forest(  # noqa: C901
     key_columns = list(row_columns)
     if prepared.distinct_values("metric"):
         key_columns.insert(0, "metric")
-    check_distinct(prepared, key_columns)
+    check_rows_are_distinct(prepared, key_columns)
     are_ratios = is_ratio(prepared)
     cut_note = ""
     if are_ratios:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, quoted
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.decrease import (
     contrast_title,
@@ -271,7 +271,7 @@ def _sorter_by_estimate(drawing: EstimateDrawing) -> Callable[[list[Any]], list[
 def _auroc_suffixes(drawing: EstimateDrawing, areas: Estimates) -> dict[Any, str]:
     """Return the AUROC in parentheses for the label of each row that has one, by the row's value."""
     row_column = _shared_row_column(drawing, areas, "auroc")
-    check_distinct(areas, [row_column])
+    check_rows_are_distinct(areas, [row_column])
     area_of = dict(zip(areas.frame[row_column], areas.numbers("estimate"), strict=True))
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 

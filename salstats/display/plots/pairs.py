@@ -11,7 +11,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import margin_notes, scope_note
@@ -368,7 +368,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
     """Return the pairs of the groups and methods of differences; raise unless these are their means."""
     groups = [key for key in estimates.keys if key not in ("method", "reference")]
     key_columns = [*groups, "method"]
-    check_distinct(estimates, key_columns)
+    check_rows_are_distinct(estimates, key_columns)
     drawn_estimates = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
     if not len(drawn_estimates):
         raise SalstatsError(
@@ -539,7 +539,9 @@ def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
         drawing.pairs[["panel"]].assign(number=drawing.pairs["difference"]),
         frame[["panel"]].assign(number=0.0),
     ]
-    for column in drawing.differences.existing(["conf_low", "conf_high", "margin_low", "margin_high"]):
+    for column in drawing.differences.existing_columns(
+        ["conf_low", "conf_high", "margin_low", "margin_high"]
+    ):
         number_frames.append(frame[["panel"]].assign(number=frame[column]))
     return pd.concat(number_frames).replace([np.inf, -np.inf], np.nan)
 

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct
+from salstats.display.estimates import Estimates, check_rows_are_distinct
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import distinct_values
 from salstats.display.plots.layout.figure import Figure
@@ -151,7 +151,7 @@ def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
     This is the mean or median rank over the cases where methods are ranked by it, else their rank.
     """
     check_columns(ranks.frame, [*groups, "method", "estimate"], "ranks")
-    check_distinct(ranks, [*groups, "method"])
+    check_rows_are_distinct(ranks, [*groups, "method"])
     record = _scheme(ranks.frame)
     column = "estimate"
     if record is not None and record.of_ranks:

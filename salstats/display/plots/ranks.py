@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice, check_columns, check_frame
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, pooled_tasks_sentence, texts_with_their_rows
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
@@ -131,7 +131,7 @@ def plot_ranks(
     estimates = read_estimates(ranks, "ranks", ("estimate", "method"))
     frame = estimates.frame
     groups = [key for key in estimates.keys if key != "method"]
-    check_distinct(estimates, [*groups, "method"])
+    check_rows_are_distinct(estimates, [*groups, "method"])
     order = _method_order(frame, frame_labels)
     y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
     data = frame.assign(
@@ -267,7 +267,7 @@ def plot_significance(
     # a frame that was read from a file has 0 and 1, or text
     frame = comparisons.frame.assign(better=flags_of(comparisons.frame["better"]))
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]
-    check_distinct(comparisons, [*groups, "method", "reference"])
+    check_rows_are_distinct(comparisons, [*groups, "method", "reference"])
     ranking = None
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")

@@ -8,7 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
@@ -84,7 +84,7 @@ def plot_readers(
         Message(Call("mrmc_readers"), " makes the frame"),
     )
     frame_labels = Labels(labels, estimates.frame)
-    check_distinct(estimates, estimates.keys)
+    check_rows_are_distinct(estimates, estimates.keys)
     further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
     facet_column = only_varying_column(estimates, further_groups, used_columns="metric")
     rows = rows_with_estimate(estimates)
@@ -177,7 +177,7 @@ def _reader_means(
     `group_columns` the grouping columns of the readers. Raises if no mean is of a drawn method and group.
     """
     is_in_figure = (means.frame["term"] == "mean") & means.frame["method"].isin(methods)
-    for column in means.existing(group_columns):
+    for column in means.existing_columns(group_columns):
         # a column with a single value has no part in the titles
         is_in_figure &= means.frame[column].isin(rows[column].unique())
     if not is_in_figure.any():

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.layout.captions import (
@@ -246,7 +246,7 @@ def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateD
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
     if differ_by_formula:
         key_columns.append("formula")
-    check_distinct(coefficients.with_frame(frame), key_columns)
+    check_rows_are_distinct(coefficients.with_frame(frame), key_columns)
     label_of_term = {
         entry.term: entry.full_text for entry in term_table_rows(coefficients.with_frame(frame), labels)
     }

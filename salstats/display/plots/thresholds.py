@@ -8,7 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count, check_frame, check_numeric, quoted
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
@@ -159,7 +159,7 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _Sweep:
             choices=map(str, metrics),
             column="metric",
         )
-    check_distinct(estimates, key_columns)
+    check_rows_are_distinct(estimates, key_columns)
     line_columns = [column for column in key_columns if column != "threshold"]
     named_columns = [column for column in line_columns if column == "task" or frame[column].nunique() > 1]
     # a line without any estimate is named once, not with each threshold

@@ -224,7 +224,7 @@ def run_analyses(
     return analyses
 
 
-def _contrast_groups(scores: pd.DataFrame) -> list[str]:
+def _grouping_columns_of_contrasts(scores: pd.DataFrame) -> list[str]:
     """Return the grouping columns of contrasts."""
     return [column for column in ("metric", "task") if column in scores.columns]
 
@@ -244,7 +244,7 @@ def _run_differences_from_best_method(
     metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
     compared = scores_without_reference(scores, settings)
-    options = {"by": _contrast_groups(scores), "reference": best_method, **options}
+    options = {"by": _grouping_columns_of_contrasts(scores), "reference": best_method, **options}
     averages_tasks = options["average"] is not None
 
     def differences() -> pd.DataFrame:
@@ -275,7 +275,7 @@ def _run_contrasts_with_reference(
     Each hypothesis is tested once, by the difference, whose P values the decreases take. Metrics of which a
     percentage means nothing have no decreases.
     """
-    by = _contrast_groups(scores)
+    by = _grouping_columns_of_contrasts(scores)
     adjust = settings.adjust
     if settings.test == _NO_TEST:
         adjust = "none"

@@ -55,10 +55,10 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
         return
     tested = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
     for metric, rows in wording.rows_by_metric(tested):
-        yield f"On {wording.metric(metric)}, {_margin_result(wording.sorted_by_method(rows), wording)}."
+        yield f"On {wording.metric(metric)}, {_margin_result_text(wording.sorted_by_method(rows), wording)}."
 
 
-def _margin_result(contrasts: Estimates, wording: Wording) -> str:
+def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
     """Return what a margin shows of the methods on one metric."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
@@ -126,7 +126,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     metric = str(contrasts.frame["metric"].iloc[0])
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     start = f"On {wording.metric(metric)}, compared with {reference},"
-    return f"{start}{_average_phrase(contrasts)} {'; '.join(clauses)}."
+    return f"{start}{_over_tasks_phrase(contrasts)} {'; '.join(clauses)}."
 
 
 def _subject(names: Sequence[str], n_methods: int) -> str:
@@ -138,7 +138,7 @@ def _subject(names: Sequence[str], n_methods: int) -> str:
     return f"{len(names)} of {n_methods} methods"
 
 
-def _average_phrase(contrasts: Estimates) -> str:
+def _over_tasks_phrase(contrasts: Estimates) -> str:
     """Return what an average is over, "" where there is none."""
     if not contrasts.is_over_tasks.any():
         return ""

@@ -55,7 +55,7 @@ def write_report(
             count(0, "Layout")
             # figures give again the warnings of scores that the analyses have given
             with analyses.recording_warnings():
-                report = compose(rows, analyses, wording, examples)
+                report = composed_report(rows, analyses, wording, examples)
         figure_warnings = write_folder(report, folder, figures, progress=progress)
     for warning in analyses.warnings.values():
         warn(warning)
@@ -79,7 +79,7 @@ def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
     return labels
 
 
-def compose(
+def composed_report(
     scores: pd.DataFrame, analyses: Analyses, wording: Wording, examples: Examples | None = None
 ) -> Report:
     """Return the contents of the page."""

@@ -60,7 +60,7 @@ class Contents:
         return str(self.ranked_means["metric"].iloc[0])
 
     @cached_property
-    def contrast_key(self) -> str:
+    def contrast_frame_key(self) -> str:
         """Key of the contrasts in figures: decreases if all metrics have them, and without a margin."""
         results = self.analyses.results
         if "decrease" not in results or "difference" not in results:
@@ -105,7 +105,7 @@ class Contents:
             slots["and_task"] = " and task"
             slots["by_task"] = " by task"
             slots["over_tasks"] = ", averaged over tasks"
-        if self.contrast_key == "decrease":
+        if self.contrast_frame_key == "decrease":
             slots["contrast"] = "Percentage decrease"
         if "best" in self.analyses.frames:
             slots["best"] = self.wording.method(self.analyses.frames["best"]["reference"].iloc[0])
@@ -188,29 +188,29 @@ def _ranked_means(contents: Contents) -> FrameWithCall:
 
 def _main_contrasts(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts over tasks, or those of the only task."""
-    if contents.contrast_key not in contents.analyses.frames:
+    if contents.contrast_frame_key not in contents.analyses.frames:
         return None
     if _contrasts_have_averages(contents):
         return _contrast_rows(contents, over_tasks=True)
-    key = contents.contrast_key
+    key = contents.contrast_frame_key
     return FrameWithCall(contents.analyses.frames[key], contents.analyses.calls[key])
 
 
 def _contrasts_by_task(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts in single tasks, None where there is one task only."""
-    if contents.contrast_key not in contents.analyses.frames or not _contrasts_have_averages(contents):
+    if contents.contrast_frame_key not in contents.analyses.frames or not _contrasts_have_averages(contents):
         return None
     return _contrast_rows(contents, over_tasks=False)
 
 
 def _contrasts_have_averages(contents: Contents) -> bool:
     """Return whether contrasts have rows over tasks."""
-    return bool(contents.analyses.results.estimates(contents.contrast_key).is_over_tasks.any())
+    return bool(contents.analyses.results.estimates(contents.contrast_frame_key).is_over_tasks.any())
 
 
 def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
     """Return the contrasts over tasks, or those in single tasks."""
-    key = contents.contrast_key
+    key = contents.contrast_frame_key
     frame = contents.analyses.frames[key]
     is_over_tasks = contents.analyses.results.estimates(key).is_over_tasks
     if over_tasks:

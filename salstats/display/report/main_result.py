@@ -86,10 +86,10 @@ def _best_method_sentence(
             reference_text = wording.estimate_texts(reference_rows, digits, p_values=False)[0]
             return (
                 f"{subject} had a mean score of {mean_text} and {wording.method(reference)} one of "
-                f"{reference_text}{over_tasks}{_direction_note(metric)}."
+                f"{reference_text}{over_tasks}{_smaller_is_better_note(metric)}."
             )
         return (
-            f"{subject} had a mean score of {mean_text}{over_tasks}{_direction_note(metric)}; "
+            f"{subject} had a mean score of {mean_text}{over_tasks}{_smaller_is_better_note(metric)}; "
             "no other method had a mean score to compare it with."
         )
     superlative = "best" if direction(metric) else "highest"
@@ -103,11 +103,11 @@ def _best_method_sentence(
         undefined = f"; {name_list(undefined_methods, 'methods')} had no defined mean score"
     return (
         f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
-        f"{mean_text}{over_tasks}{_direction_note(metric)}; {comparison}{undefined}."
+        f"{mean_text}{over_tasks}{_smaller_is_better_note(metric)}; {comparison}{undefined}."
     )
 
 
-def _direction_note(metric: str) -> str:
+def _smaller_is_better_note(metric: str) -> str:
     """Return a note in brackets where smaller is better."""
     if direction(metric) < 0:
         return " (smaller is better)"
@@ -188,22 +188,22 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
     name = wording.method(method)
     reference_name = wording.method(reference)
     start = f"The mean score of {name}"
-    decrease = _contrast_of("decrease", method, metric, frames)
-    if decrease is not None and _has_plain_share(decrease):
+    decrease = _defined_contrast("decrease", method, metric, frames)
+    if decrease is not None and _has_interpretable_share(decrease):
         digits = decimals_of_limits(decrease, _DECIMALS_OF_SHARE)
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
-            f"{start} was {share} of that of {reference_name}{_direction_note(metric)}; {name} was "
+            f"{start} was {share} of that of {reference_name}{_smaller_is_better_note(metric)}; {name} was "
             f"{_verdict_phrase(decrease)}."
         )
-    difference = _contrast_of("difference", method, metric, frames)
+    difference = _defined_contrast("difference", method, metric, frames)
     if difference is not None:
         gap = wording.estimate_texts(difference, p_values=False)[0]
         return f"{start} minus that of {reference_name} was {gap}; {name} was {_verdict_phrase(difference)}."
     return f"No mean score of {name} could be compared with that of {reference_name}."
 
 
-def _contrast_of(key: str, method: str, metric: str, frames: ReportFrames) -> Estimates | None:
+def _defined_contrast(key: str, method: str, metric: str, frames: ReportFrames) -> Estimates | None:
     """Return the contrasts of one method on one metric, over tasks if there are any; None if undefined."""
     if key not in frames:
         return None
@@ -218,7 +218,7 @@ def _contrast_of(key: str, method: str, metric: str, frames: ReportFrames) -> Es
     return rows
 
 
-def _has_plain_share(decreases: Estimates) -> bool:
+def _has_interpretable_share(decreases: Estimates) -> bool:
     """Return whether a share of the reference's mean has a plain reading: a mean above 0, finite limits."""
     has_infinite_limit = np.isinf(decreases.numbers("conf_low")) | np.isinf(decreases.numbers("conf_high"))
     return bool((decreases.numbers("reference_mean") > 0).all() and not has_infinite_limit.any())

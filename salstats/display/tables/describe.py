@@ -83,7 +83,7 @@ def table_describe(
     frame = summaries.frame
     keys = summaries.keys
     names = Labels(labels, frame).with_references(references_of(summaries))
-    varying = summaries.varying
+    varying = summaries.varying_keys
     rows = list(varying or keys)[-1:]
     if "method" in varying:
         rows = ["method"]

@@ -28,7 +28,7 @@ from salstats.display.tables.grid import (
     read_estimates_to_show,
     value_table,
 )
-from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
+from salstats.display.tables.marks import best_estimates, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.models import estimate_kind
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, Columns, choose_placement, lay_out
 from salstats.display.text.correlation import (
@@ -184,7 +184,7 @@ def table_estimates(
     keys = _table_keys(means)
     placement = choose_placement(means, keys, _rows_or_pairs(means, rows, columns, groups), columns, groups)
     grid = lay_out(_with_term_texts(means, names), placement, names)
-    best = _best_estimates(means, keys, bold, references, exclude, names, directions)
+    best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
@@ -437,7 +437,7 @@ class _BoldEstimates(NamedTuple):
     note: str
 
 
-def _best_estimates(
+def _bold_estimates(
     estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],
@@ -463,7 +463,7 @@ def _best_estimates(
     if "method" in compared_columns:
         methods = estimates.distinct_values("method")
         excluded += [name for name in references if name in methods and name not in excluded]
-    best = best_rows(estimates, keys, compared_columns, excluded, directions)
+    best = best_estimates(estimates, keys, compared_columns, excluded, directions)
     note = notes.best_note(best, compared_columns, excluded, labels, estimates.distinct_values("method"))
     term = TERMS.get(str(estimates.only_term))
     is_contrast = term is not None and term.contrast

@@ -69,7 +69,7 @@ class BestEstimates(NamedTuple):
     unknown: tuple[object, ...] = ()
 
 
-def best_rows(
+def best_estimates(
     estimates: Estimates,
     keys: Sequence[str],
     compared_columns: Sequence[str],
@@ -131,7 +131,7 @@ def _excluded_row_mask(
     return np.asarray(values.isin(list(exclude)).any(axis=1).to_numpy())
 
 
-class Differing(NamedTuple):
+class DifferingEstimates(NamedTuple):
     """Estimates that differ from a reference.
 
     Attributes
@@ -152,7 +152,7 @@ class Differing(NamedTuple):
     n_untested: int
 
 
-def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> Differing:
+def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> DifferingEstimates:
     """Return the rows that differ from the reference of differences."""
     references = differences.distinct_values("reference")
     _check_differences(estimates, keys, differences, references)
@@ -189,7 +189,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
             Setting("differences"),
             f" has no row of these estimates; it has {quoted(map(' '.join, side_by_key))}",
         )
-    return Differing(rows, other_rows, marks, n_untested)
+    return DifferingEstimates(rows, other_rows, marks, n_untested)
 
 
 def rarer_rows(differing: Collection[int], others: Collection[int]) -> set[int]:
@@ -258,7 +258,7 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         check_count(n_tests, "n_tests")
     if not stars:
         return Stars([""] * len(estimates), "")
-    if not estimates.existing(["p_value"]):
+    if not estimates.existing_columns(["p_value"]):
         raise ColumnError(
             Setting("stars", True),
             f" needs a column 'p_value' of {estimates.name}",
@@ -273,7 +273,7 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
     if n_tests is None and estimates.adjustment_procedure == "none":
         # the caller chose not to adjust
         n_tests = 1
-    if n_tests is None and estimates.existing(["p_adjusted"]):
+    if n_tests is None and estimates.existing_columns(["p_adjusted"]):
         adjusted = np.where(is_tested, estimates.numbers("p_adjusted"), np.nan)
         is_unadjusted = is_tested & np.isnan(adjusted)
         if is_unadjusted.any():

@@ -29,7 +29,7 @@ def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, name
     if joint is None:
         return FactorTests([""] * len(frame), "")
     tests = read_and_join(joint, ("term", "p_value"), "joint")
-    models = tests.existing(columns_identifying_models(estimates))
+    models = tests.existing_columns(columns_identifying_models(estimates))
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
         model = key_of(tests.frame, row, models)
@@ -72,7 +72,7 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
 
 def p_note(estimates: Estimates, *, in_column: bool) -> str:
     """Name the test behind the stars; behind P values in a column also what they were adjusted by."""
-    if not estimates.existing(["df"]):
+    if not estimates.existing_columns(["df"]):
         return ""
     text = f"P values: two-sided {_wald_prefix(estimates)}{_t_or_z_tests_text(estimates)}"
     if not in_column:

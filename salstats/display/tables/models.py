@@ -125,7 +125,7 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
 def columns_identifying_models(estimates: Estimates) -> list[str]:
     """Return the columns whose values together identify a model."""
     columns = list(estimates.keys)
-    for column in estimates.existing(["reference", "formula"]):
+    for column in estimates.existing_columns(["reference", "formula"]):
         if column not in columns:
             columns.append(column)
     return columns
@@ -423,7 +423,7 @@ def _component_texts(
     style: str,
 ) -> FootRows:
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
-    columns = components.existing(columns_identifying_models(estimates))
+    columns = components.existing_columns(columns_identifying_models(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in row_by_model_cell.items()}
     term_labels = {row.term: row.full_text for row in term_table_rows(estimates, labels)}
     units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
@@ -510,7 +510,7 @@ def _fit_row_by_cell(
     estimates: Estimates, fit: Estimates, row_by_model_cell: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
-    shared = fit.existing(columns_identifying_models(estimates))
+    shared = fit.existing_columns(columns_identifying_models(estimates))
     rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(

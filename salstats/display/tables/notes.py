@@ -18,7 +18,7 @@ from salstats.display.facts import (
     undefined_replicates_sentence,
     weights_sentence,
 )
-from salstats.display.tables.marks import BestEstimates, Differing
+from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.format import (
     MISSING,
     count_text,
@@ -44,7 +44,7 @@ def equality_test_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if "equal" not in estimates.distinct_values("term"):
         return ""
     texts = []
-    keys = [key for key in estimates.varying if key not in ("method", "reference")]
+    keys = [key for key in estimates.varying_keys if key not in ("method", "reference")]
     rows = estimates.subset(estimates.frame["term"] == "equal")
     for row in rows.frame.to_dict("records"):
         p_value_text = p_text(row["p_value"], style, named=True, alpha=row_alpha(row, "p_value"))
@@ -148,7 +148,7 @@ def _heading_in_sentence(column: str, labels: Labels) -> str:
     return heading
 
 
-def underline_note(differences: Estimates, differing: Differing, labels: Labels) -> str:
+def underline_note(differences: Estimates, differing: DifferingEstimates, labels: Labels) -> str:
     """Say what underlined means, or that all or none differ: from what, at which level, by which correction.
 
     The rarer ones are underlined: estimates that differ, or those that were not shown to.

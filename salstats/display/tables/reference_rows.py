@@ -17,7 +17,7 @@ def has_one_reference_mean(contrasts: Estimates) -> bool:
     """
     if contrasts.only_value("reference") is None:
         return False
-    columns = contrasts.existing(["reference_mean", "n_pairs"])
+    columns = contrasts.existing_columns(["reference_mean", "n_pairs"])
     values = contrasts.frame[columns].round(_EQUAL_DECIMALS)
     groups = _group_numbers(contrasts)
     n_distinct = values.groupby(groups).nunique(dropna=False)
@@ -32,7 +32,7 @@ def with_reference_rows_first(contrasts: Estimates) -> Estimates:
     """
     frame = contrasts.frame
     first_rows = frame[~_group_numbers(contrasts).duplicated()]
-    columns = contrasts.existing(["reference", "term", "n_pairs", "reference_mean"])
+    columns = contrasts.existing_columns(["reference", "term", "n_pairs", "reference_mean"])
     reference_rows = first_rows[list(dict.fromkeys([*contrasts.keys, *columns]))].assign(
         method=first_rows["reference"], method_mean=first_rows["reference_mean"]
     )

@@ -265,13 +265,13 @@ def counted_range(values: Iterable[float], singular: str) -> str:
     return f"{count_range(counts)} {noun_text}"
 
 
-def percent_text(value: Any, digits: int = 1) -> str:
+def percent_text(percent: Any, digits: int = 1) -> str:
     """Return a number that is in percent already, with its sign.
 
     >>> percent_text(24.04), percent_text(-128.13), percent_text(None)
     ('24.0%', '−128.1%', '—')
     """
-    text = fixed_text(value, digits)
+    text = fixed_text(percent, digits)
     if text == MISSING:
         return MISSING
     return f"{text}%"

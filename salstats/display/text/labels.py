@@ -380,7 +380,7 @@ def _shared_spellings(methods: Iterable[str]) -> set[str]:
 
 def _has_labels_besides_0_and_1(frame: pd.DataFrame | None) -> bool:
     """Return whether a frame's column `label` has values besides 0 for absent and 1 for present."""
-    return any(value not in (0, 1) for value in _distinct(frame, "label"))
+    return any(value not in (0, 1) for value in _distinct_values(frame, "label"))
 
 
 def _checked_colours(colours: object) -> dict[str, str]:
@@ -406,7 +406,7 @@ def _checked_colours(colours: object) -> dict[str, str]:
 
 def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
     """Return the methods of a frame, and the references that they are compared with."""
-    names = [*_distinct(frame, "method"), *_distinct(frame, "reference")]
+    names = [*_distinct_values(frame, "method"), *_distinct_values(frame, "reference")]
     return tuple(dict.fromkeys(map(str, names)))
 
 
@@ -451,11 +451,11 @@ def _warn_of_unknown_names(keys: Sequence[str], frame: pd.DataFrame) -> None:
 def _names_in_terms(frame: pd.DataFrame) -> set[str]:
     """Return columns and levels in the terms of a frame (`area_ratio:taskEdema`), and formulas' variables."""
     factors_with_levels: set[str] = set()
-    for term in _distinct(frame, "term"):
+    for term in _distinct_values(frame, "term"):
         identifiers = re.findall(r"\w+", str(term))
         factors_with_levels |= {*identifiers, *str(term).split(":")}
-    variables = {str(factor) for factor in _distinct(frame, "factor")}
-    for text in _distinct(frame, "formula"):
+    variables = {str(factor) for factor in _distinct_values(frame, "factor")}
+    for text in _distinct_values(frame, "formula"):
         # the column may hold another package's model
         with suppress(FormulaError):
             formula = parse_formula(text)
@@ -470,7 +470,7 @@ def _names_in_terms(frame: pd.DataFrame) -> set[str]:
     return (factors_with_levels | variables | levels) - {""}
 
 
-def _distinct(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
+def _distinct_values(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
     """Return the distinct values of a column, none where there is no frame or it does not have the column."""
     if frame is None or column not in frame.columns:
         return []
@@ -482,10 +482,10 @@ def _variable_by_number_column(frame: pd.DataFrame | None) -> dict[str, str]:
 
     The column `reference_level` has values of the variable before it. Other frames have no such columns.
     """
-    if frame is None or not (_distinct(frame, "formula") and _distinct(frame, "average")):
+    if frame is None or not (_distinct_values(frame, "formula") and _distinct_values(frame, "average")):
         return {}
     variables: set[str] = set()
-    for text in _distinct(frame, "formula"):
+    for text in _distinct_values(frame, "formula"):
         # the column may hold another package's model
         with suppress(FormulaError):
             variables |= set(parse_formula(text).columns)
@@ -523,7 +523,7 @@ def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
 
 def _human_label(frame: pd.DataFrame | None) -> str | None:
     """Return the name of the method `human` in a frame that has one name for it."""
-    names = _distinct(frame, "human_label")
+    names = _distinct_values(frame, "human_label")
     if len(names) != 1 or names[0] == SEVERAL:
         return None
     return str(names[0])

@@ -297,5 +297,5 @@ def count_of_models(estimates: Estimates) -> int:
     """Return the number of models that coefficients or marginal estimates are of."""
     levels = [*_model_variable_columns(estimates), "reference_level"]
     columns = [key for key in estimates.keys if key not in levels]
-    columns += estimates.existing(("formula", "reference"))
+    columns += estimates.existing_columns(("formula", "reference"))
     return len(estimates.frame[list(dict.fromkeys(columns))].drop_duplicates())

@@ -53,7 +53,7 @@ class TermRow:
 
 
 @lru_cache(maxsize=512)
-def _parsed(formula: str) -> Formula | None:
+def _parsed_formula(formula: str) -> Formula | None:
     """Return a parsed formula, None where it is written in the syntax of another package."""
     try:
         return parse_formula(formula)
@@ -63,7 +63,7 @@ def _parsed(formula: str) -> Formula | None:
 
 def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
     """Return the factors of each term of a formula, none where it cannot be parsed."""
-    parsed = _parsed(formula)
+    parsed = _parsed_formula(formula)
     if parsed is None:
         return ()
     return parsed.terms
@@ -71,7 +71,7 @@ def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
 
 def random_groups(formula: str) -> list[tuple[str, ...]]:
     """Return the columns that group each of a formula's random effects."""
-    parsed = _parsed(formula)
+    parsed = _parsed_formula(formula)
     if not parsed:
         return []
     return list(dict.fromkeys(effect.groups for effect in parsed.random))
@@ -191,7 +191,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     rows = pd.concat([references, frame])
     # only joined rows lose their cells: pandas 2 warns of joining columns without any
     is_reference = np.arange(len(rows)) < len(references)
-    for column in [*estimates.existing(_ESTIMATED), "reference_level"]:
+    for column in [*estimates.existing_columns(_ESTIMATED), "reference_level"]:
         rows[column] = rows[column].mask(is_reference)
     # a row and the reference before it have one index, and a stable sort keeps their order
     return estimates.with_frame(rows.sort_index(kind="stable"))

@@ -8,7 +8,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
-from salstats.display.tables.marks import best_rows, better_sign, differing_rows, p_heading, stars_of
+from salstats.display.tables.marks import best_estimates, better_sign, differing_rows, p_heading, stars_of
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 
@@ -19,7 +19,7 @@ def frame(estimates, **columns):
 
 def best(estimates, exclude=(), directions=None, **columns):
     reading = read_estimates(frame(estimates, **columns))
-    return best_rows(reading, ["metric", "method"], ["method"], exclude, directions)
+    return best_estimates(reading, ["metric", "method"], ["method"], exclude, directions)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from salstats.display.estimates import read_estimates
 from salstats.display.tables import notes
-from salstats.display.tables.marks import BestEstimates, Differing
+from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.labels import Labels
 
 
@@ -129,7 +129,7 @@ def differences(**columns):
 
 
 def differing(rows=(), other_rows=(), n_untested=0):
-    return Differing(set(rows), set(other_rows), marks=[], n_untested=n_untested)
+    return DifferingEstimates(set(rows), set(other_rows), marks=[], n_untested=n_untested)
 
 
 def test_underlined_estimates_are_the_rarer_ones():

@@ -2,7 +2,7 @@
 
 from salstats.display.tables.great_table import great_table, record_of
 from salstats.display.tables.record import Table, TableColumn
-from salstats.display.tables.rows import cells_by_column, plain_text, table_to_rows, with_columns
+from salstats.display.tables.rows import cells_by_column, plain_text, table_to_rows, with_column_range
 
 
 def text(**options):
@@ -76,7 +76,7 @@ def test_neighbours_share_headings_and_equal_labels_become_one():
 
 def test_some_columns_keep_the_labels_and_their_share_of_common_headings():
     rows = table_to_rows(grouped_table())
-    part = with_columns(rows, 3, 5)
+    part = with_column_range(rows, 3, 5)
     assert shapes(part.head[0]) == [("", 1), ("", 1), ("IoU", 1), ("Dice", 1)]
     assert [text for text, _ in shapes(part.head[1])] == ["Task", "Reader", "Mean", "Mean"]
     assert shapes(part.body[0].cells) == [("CAM", 4)]

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns
-from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows, only_varying_column
 from salstats.display.plots.layout.legends import group_scales, method_labels
@@ -120,7 +120,7 @@ def read_curves(
     """
     points = read_estimates(curves, "curves", required, Message(call, " makes the frame"))
     columns = [column for column in points.keys if column not in positions]
-    check_distinct(points, [*columns, positions[0]])
+    check_rows_are_distinct(points, [*columns, positions[0]])
     if not len(points):
         raise SalstatsError("curves has no rows", option="curves")
     return Curves(points, columns, _curve_groups(points, columns, Labels(labels, curves)))

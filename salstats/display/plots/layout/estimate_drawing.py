@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_distinct, references_of
+from salstats.display.estimates import Estimates, check_rows_are_distinct, references_of
 from salstats.display.plots.layout.captions import undefined_note
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.text_fit import crossed_labels
@@ -227,7 +227,7 @@ def prepared_drawing(
     facet_column = only_varying_column(
         estimates, further_groups, used_columns=f"metric, method and {row_column}"
     )
-    check_distinct(estimates, estimates.keys)
+    check_rows_are_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     check_drawable(estimates)
     texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet_column, term)
