@@ -85,11 +85,11 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
 
 def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
     """Return the tasks that a method has no mean in: ["Grad-CAM has none in Edema"]."""
-    tasks = set(means.distinct_values("task"))
+    tasks = wording.labels.order("task", means.distinct_values("task"))
     texts = []
     for method in means.distinct_values("method"):
-        tasks_of_method = set(means.subset(means.frame["method"] == method).distinct_values("task"))
-        missing = sorted(tasks - tasks_of_method)
+        tasks_of_method = means.subset(means.frame["method"] == method).distinct_values("task")
+        missing = [task for task in tasks if task not in tasks_of_method]
         if missing:
             texts.append(f"{wording.method(method)} has none in {name_list(wording.tasks(missing), 'tasks')}")
     return texts

@@ -21,6 +21,16 @@ def test_means_are_averaged_over_tasks_where_there_are_several():
     assert "Not every method has a defined score in each: Grad-CAM has none in B." in text
 
 
+def test_tasks_without_a_mean_are_in_the_order_of_labels():
+    undefined = {"estimate": np.nan, "conf_low": np.nan, "conf_high": np.nan}
+    rows = []
+    for task in ("Task 2", "Task 10", "Task 11", "Average"):
+        rows += [mean_row(method, 0.5, 0.4, 0.6, task=task) for method in ("gradcam", "human")]
+    rows[0] |= undefined
+    rows[2] |= undefined
+    assert "Grad-CAM has none in Task 2 and Task 10." in said("means", frame(*rows))
+
+
 def test_means_of_one_task_are_not_called_averages():
     text = said("means", frame(mean_row("gradcam", 0.3, 0.2, 0.4, task="Edema", metric="hit")))
     assert text == "On hit rate, the mean score was 0.300 [95% CI 0.200, 0.400] for Grad-CAM."
