@@ -45,7 +45,7 @@ _SHAPELESS = re.compile(
 )
 
 
-def invisible_part(name: str) -> str:
+def invisibility_text(name: str) -> str:
     """Write which part of a name is invisible, for a message; "" where all of it is visible.
 
     Two names that differ in blanks around them or in invisible characters look the same.

@@ -318,7 +318,7 @@ def needed_for(use: str) -> Iterator[None]:
         raise missing_package(error, use) from error
 
 
-def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object, SalstatsWarning]:
+def first_warning_by_subject(caught: Iterable[warnings.WarningMessage]) -> dict[object, SalstatsWarning]:
     """Return our own warnings by their subjects, the first about each."""
     first: dict[object, SalstatsWarning] = {}
     for record in caught:

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_n_more, invisible_part
+from salstats.checks import and_n_more, invisibility_text
 from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
@@ -238,7 +238,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
     if n_visible == names.byte_occurs.sum():
         return
     for name in names.texts:
-        if not invisible_part(name):
+        if not invisibility_text(name):
             continue
         row = names.first_row(name)
         if row is None:
@@ -247,7 +247,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
         if name != name.strip():
             remedy = f"{frame}.assign({column}={frame}[{column!r}].str.strip())"
         raise ColumnError(
-            f"row {row} of {frame}: {column} {name!r} {invisible_part(name)}",
+            f"row {row} of {frame}: {column} {name!r} {invisibility_text(name)}",
             hint=f"remove it with {remedy}",
             column=column,
             value=name,
@@ -282,9 +282,9 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
     if column in _COLUMNS_TO_COMPARE and len(names.texts) <= _LARGEST_COMPARISON:
-        pairs = _near_pairs(names.n_rows())
+        pairs = _probable_misspellings(names.n_rows())
     elif _some_differ_in_capitals_only(names):
-        pairs = _pairs_but_for_capitals(names.n_rows())
+        pairs = _pairs_differing_in_capitals(names.n_rows())
     else:
         pairs = []
     if not pairs:
@@ -325,7 +325,7 @@ def _some_differ_in_capitals_only(names: Names) -> bool:
     return len({text.casefold() for text in names.texts}) < len(names.texts)
 
 
-def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
+def _probable_misspellings(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return pairs of names of which the first may be a misspelling of the second; it has fewer rows."""
     letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
     pairs = []
@@ -338,7 +338,7 @@ def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
+def _pairs_differing_in_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return pairs of names that differ in capitals only, the one with fewer rows first."""
     groups: dict[str, list[str]] = {}
     for name in n_rows:

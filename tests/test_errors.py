@@ -16,7 +16,7 @@ from salstats.errors import (
     Setting,
     Spelling,
     ValueRangeError,
-    distinct_warnings,
+    first_warning_by_subject,
     warn,
 )
 
@@ -66,8 +66,8 @@ def test_of_several_warnings_about_one_subject_the_first_is_shown():
         warn("two scales", subject="iou", rows=[1])
         warn("still two scales", subject="iou")
         warn(FutureWarning("of another kind"))
-    assert list(distinct_warnings(caught)) == ["iou"]
-    assert distinct_warnings(caught)["iou"].rows == (1,)
+    assert list(first_warning_by_subject(caught)) == ["iou"]
+    assert first_warning_by_subject(caught)["iou"].rows == (1,)
 
 
 def test_a_warning_is_raised_at_the_line_that_called_the_package():

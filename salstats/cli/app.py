@@ -65,9 +65,9 @@ def run(arguments: list[str]) -> int:
             return code_of_error
     if caught:
         # only now: pandas comes with the checks, and `--help` must not wait for it
-        from salstats.errors import distinct_warnings
+        from salstats.errors import first_warning_by_subject
 
-        texts = [_spelled(warning, flags) for warning in distinct_warnings(caught).values()]
+        texts = [_spelled(warning, flags) for warning in first_warning_by_subject(caught).values()]
         for text in dict.fromkeys(texts):
             print(f"salstats: warning: {_line(text)}", file=sys.stderr)
     return code

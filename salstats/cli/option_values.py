@@ -179,9 +179,9 @@ def value_or_values_by_metric(
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
-def margin(values: Sequence[str], flag: str, example: str) -> Any:
+def margin_or_margins_by_metric(values: Sequence[str], flag: str, example: str) -> Any:
     """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
-    return value_or_values_by_metric(values, flag, example, _bounds)
+    return value_or_values_by_metric(values, flag, example, _number_or_bounds)
 
 
 def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
@@ -196,7 +196,7 @@ def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, f
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
-def _bounds(text: str) -> float | tuple[float | None, ...]:
+def _number_or_bounds(text: str) -> float | tuple[float | None, ...]:
     """Read a number, or LOW:HIGH of which one may be missing."""
     if ":" not in text:
         return float(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from salstats.cli.option_values import margin, split
+from salstats.cli.option_values import margin_or_margins_by_metric, split
 from salstats.cli.sources import CommandRun, Source, read_scores
 from salstats.cli.spinner import spinner
 
@@ -75,7 +75,7 @@ def _with_missing_bounds(
 
     limits = None
     if limit_texts:
-        limits = margin(limit_texts, "--limits", "0:50 or hd95=0:50")
+        limits = margin_or_margins_by_metric(limit_texts, "--limits", "0:50 or hd95=0:50")
     if "n_pairs" in frame.columns:
         return ss.missing_bounds(frame, scores=scores, limits=limits)
     return ss.missing_bounds(frame, limits=limits)

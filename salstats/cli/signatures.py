@@ -19,7 +19,7 @@ from salstats.cli.option_values import (
     comma_separated_assignments,
     joined_files,
     labels,
-    margin,
+    margin_or_margins_by_metric,
     metric_options,
     named_paths,
     number,
@@ -67,7 +67,7 @@ _FORMS: dict[str, _Form] = {
     "rename": _Form(comma_separated_assignments, "case_id=case"),
     "columns": _Form(score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
     "scale": _Form(value_or_values_by_metric, "0.01 or iou=0.01"),
-    "margin": _Form(margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
+    "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(joined_files, "features.csv or elongation=FILE"),
     "maps": _Form(named_paths, "gradcam:densenet=DIR"),
@@ -195,7 +195,7 @@ def options_of(
         described = documented.get(name, Documentation(""))
         values = (choices or {}).get(name) or described.choices or _recorded_choices(function, name)
         flag = f"--{flag_word(name, flag_words)}"
-        is_switch = bool in _members(parameter.annotation)
+        is_switch = bool in _types_in_union(parameter.annotation)
         if is_switch and (add_off_switches or parameter.default is not False):
             flag = f"{flag}/--no-{flag[2:]}"
         heading = panel
@@ -229,7 +229,7 @@ def argument(name: str, metavar: str, value_type: Any, help_text: str) -> Option
     # an option may have the same name
     key = f"argument_{name}"
     default: Any = inspect.Parameter.empty
-    if type(None) in _members(value_type):
+    if type(None) in _types_in_union(value_type):
         default = None
     parameter = inspect.Parameter(
         key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value_type, info], default=default
@@ -272,7 +272,7 @@ def _skipping_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _numeric_type(value_type: Any) -> type | None:
     """Return int or float where a type is one of these, or one of these or None; else None."""
-    members = _members(value_type)
+    members = _types_in_union(value_type)
     for numeric in (int, float):
         if numeric in members:
             return numeric
@@ -306,7 +306,7 @@ class _ValueReader:
 def _value_reader(parameter: inspect.Parameter, flag: str) -> _ValueReader:
     """Choose the reader of an option by the annotation of its parameter."""
     name = parameter.name
-    types = _members(parameter.annotation)
+    types = _types_in_union(parameter.annotation)
     if bool in types:
         return _ValueReader(bool | None if type(None) in types else bool)  # a switch
     if name in _FORMS and _has_form(name, types):
@@ -394,7 +394,7 @@ def _accepting_none(
     parameter: inspect.Parameter, convert: Callable[[Any], Any], choices: Sequence[str]
 ) -> Callable[[Any], Any]:
     """Return a conversion that reads the text `none` where the parameter takes None."""
-    takes_none = type(None) in _members(parameter.annotation)
+    takes_none = type(None) in _types_in_union(parameter.annotation)
 
     def convert_or_none(typed: Any) -> Any:
         if parameter.name == "by" and typed == ["none"]:
@@ -413,13 +413,13 @@ def _accepting_none(
     return convert_or_none
 
 
-def _members(annotation: Any) -> list[Any]:
+def _types_in_union(annotation: Any) -> list[Any]:
     """List the types of a union, those of unions in it among them; of another annotation itself."""
     if get_origin(annotation) not in (Union, UnionType):
         return [annotation]
     members = []
     for member in get_args(annotation):
-        members.extend(_members(member))
+        members.extend(_types_in_union(member))
     return members
 
 

@@ -253,10 +253,12 @@ def simulate_scores(
     return check_scores(frame)
 
 
-def _check_share(share: float, option: str, text: str = "") -> None:
-    """Raise ValueRangeError unless a number is a share; `text` follows the option in the message."""
+def _check_share(share: float, option: str, method_text: str = "") -> None:
+    """Raise ValueRangeError unless a number is a share; `method_text` follows the option in the message."""
     if not 0 <= share <= 1:
-        raise ValueRangeError(Setting(option), f"{text} is a share in [0, 1], not {share!r}", value=share)
+        raise ValueRangeError(
+            Setting(option), f"{method_text} is a share in [0, 1], not {share!r}", value=share
+        )
 
 
 def simulation_truth(

@@ -109,7 +109,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
         scores["curve_options"] = [_options_text(row) for row in option_rows]
     shows_much = np.zeros(len(scores), dtype=bool)
     for metric, has_metric in (("insertion", is_insertion), ("deletion", ~is_insertion)):
-        if _baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
+        if _warn_if_baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
             shows_much[has_metric] = True
     if "reason" in curves.columns:
         scores["reason"] = text_column(_text_or_none(reason) for reason in first_points["reason"])
@@ -145,7 +145,7 @@ def _check_fractions(
     )
 
 
-def _baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.ndarray) -> bool:
+def _warn_if_baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.ndarray) -> bool:
     """Return True, and warn, if the baseline of a metric's curves hides too little.
 
     `blank_prob` are the probabilities for the empty images, `whole_prob` those for the whole ones.

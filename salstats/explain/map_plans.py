@@ -16,7 +16,7 @@ from salstats.errors import InputFileError, SalstatsError, Setting, ValueRangeEr
 from salstats.explain.ensembles import SCALES
 from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, check_method, check_options
-from salstats.explain.networks import Member, Network, network_outputs, option_text
+from salstats.explain.networks import Member, Network, network_outputs, stable_option_text
 from salstats.files.map_folder_writer import SETTINGS, MapKey
 from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
 from salstats.study import Series
@@ -112,8 +112,9 @@ class MapPlan:
                     if method.record.random:
                         settings[series] += f", seed {self.seed if seed is None else seed}"
                     for task, output in outputs.items():
-                        other_outputs = settings.get((series, task), "output")
-                        settings[series, task] = f"{other_outputs} {output}"
+                        # the members of an ensemble have one series, so that their outputs stand in a row
+                        earlier_outputs = settings.get((series, task), "output")
+                        settings[series, task] = f"{earlier_outputs} {output}"
         return settings
 
     def _method_text(self, networks: Sequence[Network], method: PlannedMethod, source: str) -> str:
@@ -129,7 +130,7 @@ class MapPlan:
                 "sign": method.record.sign,
                 **network.arguments(method.name, method.record, method.options),
             }
-            option_texts.append(option_text(options))
+            option_texts.append(stable_option_text(options))
         if len(set(option_texts)) == 1:
             option_texts = option_texts[:1]
         text = f"{method.record.name} {' '.join(option_texts)}, {source}, resolution {self.resolution}"

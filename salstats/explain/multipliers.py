@@ -396,7 +396,7 @@ def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.T
     return centred * (variance + eps).rsqrt()
 
 
-def _layer_norm(
+def _composed_layer_norm(
     x: torch.Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
     """Compute `torch.nn.functional.layer_norm` by functions that have rules.
@@ -411,7 +411,7 @@ def _layer_norm(
     return normalised
 
 
-def _group_norm(
+def _composed_group_norm(
     x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
     """Compute `torch.nn.functional.group_norm` by functions that have rules."""
@@ -428,7 +428,7 @@ def _group_norm(
 
 
 #: Functions that are computed by others, which have rules.
-_COMPOSED: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group_norm}
+_COMPOSED: dict[str, Function] = {"layer_norm": _composed_layer_norm, "group_norm": _composed_group_norm}
 _WITH_RULE = {*_RULES, *_COMPOSED, *_LINEAR}
 
 

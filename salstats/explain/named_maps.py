@@ -17,7 +17,7 @@ from salstats.explain.input_checks import check_images
 from salstats.explain.map_plans import check_made_by
 from salstats.explain.networks import Network, network_outputs
 from salstats.files.map_table import TABLE
-from salstats.images.map_steps import may_cover
+from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.maps import check_saliency
 from salstats.readers.map_files import read_map
 from salstats.readers.map_rows import MapRow, read_map_rows
@@ -132,7 +132,9 @@ def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]
 
 def warn_of_stretched_maps(maps: Sequence[ImageMap], shape: Sequence[int], keys: ImageKeys) -> None:
     """Warn if maps have other proportions than the network's input, so that they do not cover all of it."""
-    stretched = [image_map for image_map in maps if not may_cover(image_map.saliency.shape, shape)]
+    stretched = [
+        image_map for image_map in maps if not may_cover_whole_image(image_map.saliency.shape, shape)
+    ]
     if stretched:
         first = stretched[0]
         height, width = first.saliency.shape

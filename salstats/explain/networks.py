@@ -307,19 +307,19 @@ def check_output(output: Any, task: str, network: Network, n_outputs: int | None
     return int(output)
 
 
-def option_text(value: Any) -> str:
+def stable_option_text(value: Any) -> str:
     """Return a text of an option that is the same in every run, and differs if the option differs.
 
     A function or an object of another kind is known by its name or type alone.
     """
     if isinstance(value, np.ndarray):
-        return option_text(torch.as_tensor(np.ascontiguousarray(value)))
+        return stable_option_text(torch.as_tensor(np.ascontiguousarray(value)))
     if isinstance(value, torch.Tensor):
         return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()[:16]}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {option_text(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {stable_option_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(option_text, value)) + "]"
+        return "[" + ", ".join(map(stable_option_text, value)) + "]"
     if isinstance(value, np.generic):
         return repr(value.item())
     if value is None or isinstance(value, bool | int | float | str):

@@ -163,7 +163,7 @@ class MapFolder:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
         stored_settings = read_settings(self.folder / SETTINGS)
-        dropped = self._maps_to_make_anew(stored_settings)
+        dropped = self._maps_to_overwrite(stored_settings)
         files = [self._map_file(key) for key in dropped]
         for key in dropped:
             del self._rows[key]
@@ -193,7 +193,7 @@ class MapFolder:
         """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
-    def _maps_to_make_anew(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
+    def _maps_to_overwrite(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
         """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []

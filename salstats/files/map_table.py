@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import invisible_part, quoted
+from salstats.checks import invisibility_text, quoted
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.input_files import read_json
 from salstats.files.outputs import replacing
@@ -110,7 +110,7 @@ def checked_key(key: MapKey) -> MapKey:
 def checked_name(value: Any, field: str) -> str:
     """Return a field of a key, such as the case, as text without invisible characters."""
     text = "" if value is None else str(value)
-    problem = invisible_part(text) if text else "is empty"
+    problem = invisibility_text(text) if text else "is empty"
     if problem:
         raise SalstatsError(f"{field} {text!r} of a map is no name: it {problem}", column=field, value=value)
     return text
@@ -405,7 +405,7 @@ def checked_label_text(label: float, name: str) -> str:
 def checked_patient_text(patient: Any, name: str) -> str:
     """Return a patient as text, empty where there is none."""
     text = "" if patient is None else str(patient)
-    if patient is not None and (text in UNKNOWN or invisible_part(text)):
+    if patient is not None and (text in UNKNOWN or invisibility_text(text)):
         raise ValueRangeError(
             f"{name}: patient {text!r} is no name: it is empty or stands for an unknown one in tables, has "
             "blanks around it, or holds control characters; None where it is unknown",

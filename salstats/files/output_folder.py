@@ -12,7 +12,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, mode_of
-from salstats.files.paths import check_path, mark_output
+from salstats.files.paths import check_path, mark_file_to_replace
 
 #: Folders in a temporary folder: the one that is written, and the one that it replaces.
 _WRITTEN = "made"
@@ -64,7 +64,7 @@ def check_output_folder(
                 path=folder,
             )
         for name in replaceable:
-            mark_output(folder / name)
+            mark_file_to_replace(folder / name)
     return folder
 
 

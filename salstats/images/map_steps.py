@@ -30,16 +30,18 @@ def resize_in_float64(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarra
     return np.asarray(resize(stretched, shape) * (high - low) + low)
 
 
-def may_cover(grid_shape: tuple[int, ...], image_shape: Sequence[int]) -> bool:
+def may_cover_whole_image(grid_shape: tuple[int, ...], image_shape: Sequence[int]) -> bool:
     """Return True if a map of this grid can be of a whole image: its cells may then be square.
 
     Sides are whole numbers of cells, so that each may be almost one cell more or less.
 
     Examples
     --------
-    >>> from salstats.images.map_steps import may_cover
-    >>> may_cover((7, 7), (224, 200)), may_cover((224, 224), (224, 200)), may_cover((4, 6), (300, 200))
-    (True, False, False)
+    >>> from salstats.images.map_steps import may_cover_whole_image
+    >>> may_cover_whole_image((7, 7), (224, 200)), may_cover_whole_image((224, 224), (224, 200))
+    (True, False)
+    >>> may_cover_whole_image((4, 6), (300, 200))
+    False
     """
     smallest_cells = [side / (cells + 1) for side, cells in zip(image_shape, grid_shape, strict=True)]
     largest_cells = [side / max(cells - 1, 0.5) for side, cells in zip(image_shape, grid_shape, strict=True)]

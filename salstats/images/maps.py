@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -21,6 +21,14 @@ from salstats.images.thresholds import OTSU, THRESHOLDS
 _STRIP = 64
 #: Side of a box filter at most: more than that of an image to look at; OpenCV fails on far larger ones.
 LARGEST_BOX = 10_000
+
+
+class _Extremes(NamedTuple):
+    """Smallest and largest value of a map on an image, and its first maximum (row, col) if they differ."""
+
+    lowest: float
+    highest: float
+    peak: tuple[int, int] | None
 
 
 class SaliencyOnImage:
@@ -63,25 +71,25 @@ class SaliencyOnImage:
             )
 
     @cached_property
-    def _extremes(self) -> tuple[float, float, tuple[int, int] | None]:
+    def _extremes(self) -> _Extremes:
         """Smallest and largest value on the image's pixels, and the first maximum if they differ."""
         highest, highest_points = maxima(self._saliency, self.shape, every=False)
         negative_lowest, _ = maxima(-self._saliency, self.shape, every=False)
         lowest = -negative_lowest
         if highest - lowest <= PixelValues(self._saliency).rounding:
-            return lowest, highest, None
+            return _Extremes(lowest, highest, None)
         row, col = highest_points[0].tolist()
-        return lowest, highest, (row, col)
+        return _Extremes(lowest, highest, (row, col))
 
     @property
     def is_constant(self) -> bool:
         """True if the map has one value only on the image's pixels, but for rounding."""
-        return self._extremes[2] is None
+        return self._extremes.peak is None
 
     @property
     def peak(self) -> tuple[int, int] | None:
         """The first maximum in row-major order, as (row, col), before smoothing; None for a constant map."""
-        return self._extremes[2]
+        return self._extremes.peak
 
     @property
     def peaks(self) -> np.ndarray:
@@ -94,7 +102,7 @@ class SaliencyOnImage:
         _, points = maxima(self._saliency, self.shape)
         return points
 
-    def _stretched_columns(self, top: float) -> np.ndarray:
+    def _stretched_transposed(self, top: float) -> np.ndarray:
         """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
@@ -109,14 +117,14 @@ class SaliencyOnImage:
         return values
 
     @cached_property
-    def _columns(self) -> np.ndarray:
+    def _smoothed_transposed(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
-        values = self._stretched_columns(1)
+        values = self._stretched_transposed(1)
         if self.smooth is None or self.colormap is not None:
             return values
         return box_filter(values, self.smooth)
 
-    def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
+    def _transposed_mask(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
         """Return the mask, transposed, of a map with this peak; empty without a peak, or at threshold 1."""
         threshold = check_threshold(threshold)
         if threshold != OTSU and self.colormap is not None:
@@ -130,15 +138,15 @@ class SaliencyOnImage:
         if peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if not isinstance(threshold, str):
-            return np.asarray(self._columns > float32_below(threshold))
+            return np.asarray(self._smoothed_transposed > float32_below(threshold))
         above_level = THRESHOLDS[threshold].kernel
-        return fill_holes_and_drop_specks(above_level(self._grey_columns()))
+        return fill_holes_and_drop_specks(above_level(self._transposed_grey_levels()))
 
-    def _grey_columns(self) -> np.ndarray:
+    def _transposed_grey_levels(self) -> np.ndarray:
         """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
-            return grey_levels(self._columns)
-        grey = self._stretched_columns(255).astype(np.uint8)
+            return grey_levels(self._smoothed_transposed)
+        grey = self._stretched_transposed(255).astype(np.uint8)
         if self.smooth is None:
             return grey
         return jet_smoothed(grey, self.smooth)
@@ -150,8 +158,8 @@ class SaliencyOnImage:
         `images.thresholds.THRESHOLDS`, such as "otsu", marks what lies above the level that it finds in the
         map's grey levels, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
-        columns = self._mask_columns(threshold, self.peak)
-        return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
+        transposed = self._transposed_mask(threshold, self.peak)
+        return np.asarray(cv2.transpose(transposed.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
         """Count the pixels that mask and truth share, that one of them marks, and that neither does.
@@ -160,7 +168,7 @@ class SaliencyOnImage:
         image's shape, is not decoded.
         """
         starts, ends = self._checked_runs(truth)
-        mask = self._mask_columns(threshold, self.peak).reshape(-1)
+        mask = self._transposed_mask(threshold, self.peak).reshape(-1)
         tp = int(np.count_nonzero(_values_in_runs(mask, starts, ends)))
         n_mask = int(np.count_nonzero(mask))
         n_truth = int((ends - starts).sum())
@@ -184,10 +192,10 @@ class SaliencyOnImage:
         n_mask = np.zeros(len(cuts), np.int64)
         tp = np.zeros(len(cuts), np.int64)
         if not self.is_constant:
-            truth_values = _values_in_runs(self._columns.reshape(-1), starts, ends)
+            truth_values = _values_in_runs(self._smoothed_transposed.reshape(-1), starts, ends)
             tp[:] = [np.count_nonzero(truth_values > cut) for cut in cuts]
-            for start in range(0, len(self._columns), _STRIP):
-                strip = self._columns[start : start + _STRIP]
+            for start in range(0, len(self._smoothed_transposed), _STRIP):
+                strip = self._smoothed_transposed[start : start + _STRIP]
                 n_mask += np.array([np.count_nonzero(strip > cut) for cut in cuts], np.int64)
         # rounding may take the second of two peaks above 1, which no map exceeds
         is_one = np.array([threshold == 1 for threshold in checked], bool)

@@ -312,10 +312,10 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     predicted, reference = mask_pair(mask, truth)
     diagonal = float(np.hypot(predicted.shape[0], predicted.shape[1]))
     width = max(1, round(dilation * diagonal))
-    return iou(_band(predicted, width), _band(reference, width))
+    return iou(_inner_band(predicted, width), _inner_band(reference, width))
 
 
-def _band(mask: np.ndarray, width: int) -> np.ndarray:
+def _inner_band(mask: np.ndarray, width: int) -> np.ndarray:
     """Return the pixels of a mask within `width` steps, to any of 8 neighbours, of its background."""
     square = np.ones((3, 3), np.uint8)
     pixels = np.ascontiguousarray(mask).view(np.uint8)

@@ -92,26 +92,28 @@ _NOT_HERE = {
 }
 
 
-def computed_from(needs: Sequence[str]) -> tuple[str, ...]:
+def metrics_computed_from(inputs: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the metrics whose kernels need no other inputs."""
     names = []
     for metric in METRICS.values():
-        if metric.kernel is not None and set(metric.needs) <= set(needs):
+        if metric.kernel is not None and set(metric.needs) <= set(inputs):
             names.append(metric.name)
     return tuple(names)
 
 
-def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwise: str) -> tuple[str, ...]:
+def chosen_metrics(
+    metrics: str | Sequence[str], choices: Sequence[str], problem_of_others: str
+) -> tuple[str, ...]:
     """Return the metrics in lower case, each once, if all of them are among the choices.
 
-    `otherwise` is what an error says of a metric that is registered, but not among the choices.
+    `problem_of_others` is what an error says of a metric that is registered, but not among the choices.
     """
     if isinstance(metrics, str):
         metrics = [metrics]
     names = tuple(dict.fromkeys(str(name).lower() for name in metrics))
     for name in names:
         if name not in choices:
-            problem = otherwise if name in METRICS else "is unknown"
+            problem = problem_of_others if name in METRICS else "is unknown"
             raise ValueRangeError(
                 f"metric {name!r} {problem}",
                 hint=f"{_suggestion(name, choices)}choose from {quoted(choices)}",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import and_n_more, invisible_part
+from salstats.checks import and_n_more, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.polygons import vertices_of
@@ -67,7 +67,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read masks in COCO's run-length code, whose runs are checked when a mask is decoded."""
     shapes: dict[str, tuple[int, int]] = {}
 
-    def check(value: Any, case: str, location: str) -> Any:
+    def checked_rle_record(value: Any, case: str, location: str) -> Any:
         if isinstance(value, list):
             raise InputFileError(
                 f"{location}: a list of outlines where a mask should be",
@@ -90,7 +90,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             )
         return {"size": value["size"], "counts": value["counts"]}
 
-    return CaseFile(path, _values(path, task_name, check), shapes)
+    return CaseFile(path, _values(path, task_name, checked_rle_record), shapes)
 
 
 def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
@@ -98,7 +98,7 @@ def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     shapes: dict[str, tuple[int, int]] = {}
     beyond_image: list[str] = []
 
-    def check(value: Any, case: str, location: str) -> list[np.ndarray]:
+    def checked_outlines(value: Any, case: str, location: str) -> list[np.ndarray]:
         if isinstance(value, Mapping) and "counts" in value:
             raise InputFileError(
                 f"{location}: a mask where outlines should be",
@@ -119,7 +119,7 @@ def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             beyond_image.append(location)
         return outlines
 
-    values = _values(path, task_name, check, shapes)
+    values = _values(path, task_name, checked_outlines, shapes)
     _warn(beyond_image, "outlines reach beyond their image and are cut off at its edge")
     return CaseFile(path, values, shapes, outlines=True)
 
@@ -127,7 +127,7 @@ def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
 
-    def check(value: Any, _: str, location: str) -> np.ndarray:
+    def checked_points(value: Any, _: str, location: str) -> np.ndarray:
         if isinstance(value, list) and not value:
             return np.empty((0, 2))
         try:
@@ -139,7 +139,7 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             raise InputFileError(f"{location}: not a list of points (x, y) but {shortened(value)}")
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
-    return CaseFile(path, _values(path, task_name, check), shapes={})
+    return CaseFile(path, _values(path, task_name, checked_points), shapes={})
 
 
 def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
@@ -193,7 +193,7 @@ def check_name(name: str, owner: MessagePart) -> str:
 
     `owner` says in a message whose name it is.
     """
-    problem = invisible_part(name) if name else "is empty"
+    problem = invisibility_text(name) if name else "is empty"
     if problem:
         raise InputFileError(owner, f" {name!r} is no name: it {problem}", value=name)
     return name

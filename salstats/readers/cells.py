@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, invisible_part
+from salstats.checks import check_choice, invisibility_text
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
@@ -107,9 +107,9 @@ def check_header(file: Path, header: Sequence[str]) -> None:
             raise InputFileError(
                 f"{file}: column {position + 1} has no name in the header{guess}", hint=hint, path=file
             )
-        if invisible_part(name):
+        if invisibility_text(name):
             raise InputFileError(
-                f"{file}: column {name!r} {invisible_part(name)}",
+                f"{file}: column {name!r} {invisibility_text(name)}",
                 hint="remove it in the header",
                 column=name,
                 path=file,
@@ -263,7 +263,8 @@ def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
     distinct = pd.Series(text.dropna().unique(), dtype=TEXT)
     stripped = distinct.str.strip()
     if stripped.duplicated().any():
-        first, second, *_ = distinct[stripped.eq(stripped[stripped.duplicated()].iloc[0])]
+        repeated = stripped[stripped.duplicated()].iloc[0]
+        first, second, *_ = distinct[stripped.eq(repeated)]
         warn(
             f"{file}, column {text.name!r}: {first!r} and {second!r} look the same and are two values",
             column=str(text.name),

@@ -146,9 +146,9 @@ def read_chexlocalize(  # noqa: C901, PLR0912
     """
     people: dict[str, Mapping[str | None, Path]] = {}
     if human is not None:
-        people["human"] = _by_reader(human, "human")
+        people["human"] = _file_by_reader(human, "human")
     if human_annotations is not None:
-        people["human_annotations"] = _by_reader(human_annotations, "human_annotations")
+        people["human_annotations"] = _file_by_reader(human_annotations, "human_annotations")
     consensus = truth if isinstance(truth, str) and truth in CONSENSUS_RULES else None
     file_options = {
         "truth": None if consensus else truth,
@@ -212,7 +212,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
     return study
 
 
-def _by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
+def _file_by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
     """Return the file of each reader; the reader of a single file has no name."""
     if not isinstance(sources, Mapping):
         return {None: Path(sources)}

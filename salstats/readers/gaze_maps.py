@@ -14,7 +14,7 @@ import numpy as np
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions_mask
-from salstats.images.map_steps import may_cover, resize_in_float64
+from salstats.images.map_steps import may_cover_whole_image, resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.images.mixing import MIXING_RULES, mix_classes
 from salstats.readers.cells import PathLike
@@ -152,7 +152,7 @@ def _warn_of_stretched(
         with suppress(InputFileError):
             height, width = np.shape(np.asarray(by_case[case].read().saliency))
             sizes = f"{height} x {width} to {image_height} x {image_width}"
-            if height != width and not may_cover((height, width), (image_height, image_width)):
+            if height != width and not may_cover_whole_image((height, width), (image_height, image_width)):
                 oblong[series.name] = sizes
             elif height == width and image_height != image_width and padded is None:
                 square[series.name] = sizes

@@ -13,7 +13,7 @@ from salstats.errors import InputFileError, Message, MessagePart, SalstatsError,
 from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_folder
 from salstats.images import masks
-from salstats.images.map_steps import may_cover
+from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.masks import Rle
 from salstats.memory_limit import PIXEL, check_size
 from salstats.readers import image_files
@@ -165,7 +165,11 @@ def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np
 def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str) -> None:
     """Warn where the array of a .npy file covers its image only when rows and columns are exchanged."""
     shape = _npy_shape_or_empty(file)
-    if len(shape) != 2 or may_cover(shape, image_shape) or not may_cover(shape[::-1], image_shape):
+    if (
+        len(shape) != 2
+        or may_cover_whole_image(shape, image_shape)
+        or not may_cover_whole_image(shape[::-1], image_shape)
+    ):
         return
     warn(
         f"{location}: the map is {shape[0]} x {shape[1]} and its image {image_shape[0]} x {image_shape[1]} "
@@ -190,7 +194,11 @@ def warn_of_stretched_maps(
         if image_shape is None:
             continue
         shape = _header_shape_or_empty(file)
-        if len(shape) != 2 or may_cover(shape, image_shape) or may_cover(shape[::-1], image_shape):
+        if (
+            len(shape) != 2
+            or may_cover_whole_image(shape, image_shape)
+            or may_cover_whole_image(shape[::-1], image_shape)
+        ):
             continue
         if not cases:
             example = f"{shape[0]} x {shape[1]} on {image_shape[0]} x {image_shape[1]}"
@@ -246,7 +254,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
         if n_nan:
             raise InputFileError(f"{file}: a mask with {n_nan} NaN pixels", path=file, value=n_nan)
         return np.asarray(numbers > threshold)
-    return _marked(file, numbers)
+    return _mask_of_numbers(file, numbers)
 
 
 def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
@@ -262,7 +270,7 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
         raise InputFileError(f"{file}: {error}") from error
 
 
-def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
+def _mask_of_numbers(file: Path, numbers: np.ndarray) -> np.ndarray:
     """Return the marked pixels of a mask, whose numbers must be 0 and one other."""
     marked = np.asarray(numbers != 0)
     marks = numbers[marked]

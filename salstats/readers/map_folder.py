@@ -223,7 +223,7 @@ def _shape(
             f"{_row_location(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
             "height and width, or the case a mask in the truth",
             column="height",
-            rows=[rows[0].number - 2],
+            rows=[rows[0].position],
             path=folder / TABLE,
         )
     return shape
@@ -255,7 +255,7 @@ def _check_all_or_no_patients(
                 f"{_row_location(folder, case_rows[0])}, column 'patient': empty for case {case.case!r}, "
                 "though other cases have one",
                 column="patient",
-                rows=[case_rows[0].number - 2],
+                rows=[case_rows[0].position],
                 path=folder / TABLE,
             )
 
@@ -424,7 +424,7 @@ def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Pa
         "column": "task",
         "value": task,
         "choices": sorted(true_tasks),
-        "rows": [unknown[0].number - 2],
+        "rows": [unknown[0].position],
         "path": folder / TABLE,
     }
     if len(unknown) == len(rows):

@@ -51,6 +51,11 @@ class MapRow:
     shape: tuple[int, int] | None = None
     patient: str | None = None
 
+    @property
+    def position(self) -> int:
+        """The place of the row among those below the header, from 0."""
+        return self.number - 2
+
 
 @dataclass(frozen=True)
 class RowLocation:

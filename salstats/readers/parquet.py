@@ -51,7 +51,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         _refuse_nested_and_binary_columns(file, schema)
         table = _decoded(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
-        table = _simplified(file, data, table)
+        table = _with_coded_text_and_float_decimals(file, data, table)
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=pandas_type)
     except SalstatsError:
         raise
@@ -61,11 +61,11 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         raise InputFileError(
             f"{file}: not a Parquet file, or damaged ({reason})", hint="write the file again", path=file
         ) from error
-    _check_dates(file, frame)
+    _check_years_of_dates(file, frame)
     return frame
 
 
-def _check_dates(file: Path, frame: pd.DataFrame) -> None:
+def _check_years_of_dates(file: Path, frame: pd.DataFrame) -> None:
     """Raise where a time lies outside the years that Python has; such a cell has no text."""
     for name in frame.columns:
         dates = frame[name]
@@ -162,7 +162,9 @@ def _is_text(arrow_type: Any) -> bool:
     return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
-def _simplified(file: Path, data: bytes | memoryview, table: "pa.Table") -> "pa.Table":
+def _with_coded_text_and_float_decimals(
+    file: Path, data: bytes | memoryview, table: "pa.Table"
+) -> "pa.Table":
     """Return a table with text as sorted dictionaries, other dictionaries decoded, and decimals as floats."""
     import pyarrow as pa
 

@@ -332,7 +332,7 @@ def _reconstruct(array_class: object, *_: object) -> Pending:
     return Pending(build)
 
 
-def _scalar(dtype: object, data: object = b"") -> Any:
+def _python_number(dtype: object, data: object = b"") -> Any:
     """Return a number of NumPy as one of Python."""
     return array_of(data, dtype, (), "C").item()
 
@@ -373,7 +373,7 @@ ARRAYS: dict[tuple[str, str], Any] = {
 # NumPy 1 and NumPy 2
 for _package in ("numpy.core", "numpy._core"):
     ARRAYS[f"{_package}.multiarray", "_reconstruct"] = _reconstruct
-    ARRAYS[f"{_package}.multiarray", "scalar"] = _scalar
+    ARRAYS[f"{_package}.multiarray", "scalar"] = _python_number
     ARRAYS[f"{_package}.numeric", "_frombuffer"] = array_of
 # Python 3 and Python 2
 for _module in ("builtins", "__builtin__"):

@@ -73,8 +73,8 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
         if data.startswith(_ARCHIVE_BEGINNING):
             return _read_archive(data)
         if data.startswith(_STREAM_BEGINNING):
-            return _read_stream(data, depth=0)
-        return run(io.BytesIO(data), _allow_list(0))
+            return _read_stream(data, storage_depth=0)
+        return run(io.BytesIO(data), _replacements_of_allowed_names(0))
     except UnsafePickleError as error:
         raise UnsafePickleError(
             f"{file}: {error}",
@@ -122,18 +122,18 @@ class _StorageReference(NamedTuple):
         return self.n_elements * self.storage_type.stored_dtype.itemsize
 
 
-def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
+def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], Any]:
     """Return the names that a pickle may use, each with its replacement.
 
-    `depth` is the number of storages that the pickle lies in, one within the other.
+    `storage_depth` is the number of storages that the pickle lies in, one within the other.
     """
 
     def load_from_bytes(data: bytes) -> np.ndarray:
-        if depth >= _MAX_DEPTH:
+        if storage_depth >= _MAX_DEPTH:
             raise UnsafePickleError(
-                f"refused to follow pickles more than {_MAX_DEPTH} deep in one another", value=depth
+                f"refused to follow pickles more than {_MAX_DEPTH} deep in one another", value=storage_depth
             )
-        storage = _read_stream(data, depth + 1)
+        storage = _read_stream(data, storage_depth + 1)
         if not isinstance(storage, np.ndarray) or storage.ndim != 1:
             raise DamagedPickleError("the bytes of a storage in it hold something else")
         return storage
@@ -141,7 +141,7 @@ def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
     return {**_TORCH, ("torch.storage", "_load_from_bytes"): load_from_bytes}
 
 
-def _read_stream(data: bytes, depth: int) -> Any:
+def _read_stream(data: bytes, storage_depth: int) -> Any:
     """Read torch.save's older form: five pickles, then the storages that the fourth of them points to.
 
     The pickles are a magic number, the version of the form, facts of the machine, the content, and the keys
@@ -176,7 +176,7 @@ def _read_stream(data: bytes, depth: int) -> Any:
             arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
         return arrays[key]
 
-    content = run(stream, _allow_list(depth), array_of_storage)
+    content = run(stream, _replacements_of_allowed_names(storage_depth), array_of_storage)
     keys = run(stream, {})
     are_keys = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
     if not are_keys or set(keys) != set(arrays):
@@ -216,7 +216,11 @@ def _read_archive(data: bytes) -> Any:
                 return reference.storage_type.elements(content, reference.n_elements)
 
             pickled = io.BytesIO(archive.read(pickle_names[0]))
-            return run(pickled, _allow_list(0), lambda storage_id: elements(_storage_reference(storage_id)))
+            return run(
+                pickled,
+                _replacements_of_allowed_names(0),
+                lambda storage_id: elements(_storage_reference(storage_id)),
+            )
     except (UnsafePickleError, DamagedPickleError):
         raise
     # zipfile raises errors of several classes on damaged archives

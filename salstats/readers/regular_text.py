@@ -80,7 +80,7 @@ def read_regular_text(
     start = 0
     if bytes(data[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
         start = len(codecs.BOM_UTF8)
-    if not _are_regular(_whole_lines(data, start), sep):
+    if not _have_regular_characters_and_quotes(_whole_lines(data, start), sep):
         return None
     first_line = start
     while first_line < len(data) and data[first_line] in (_LINE_FEED, _RETURN):
@@ -131,7 +131,7 @@ def _whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarra
         start = end
 
 
-def _are_regular(chunks: Iterable[np.ndarray], sep: str) -> bool:
+def _have_regular_characters_and_quotes(chunks: Iterable[np.ndarray], sep: str) -> bool:
     """Return whether all chunks of lines have regular characters and regular quotation marks."""
     import pyarrow as pa
 

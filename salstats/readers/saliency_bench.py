@@ -253,9 +253,9 @@ def split_images(
     `labels` is the class by image, in any order; `shares` are those of "train", "validation" and "test". Of n
     images int(share * n) are for training, as many by their share for validation, the rest for testing.
     """
-    sizes = [float(share) for share in shares]
-    are_shares = len(sizes) == len(SPLITS) and all(size >= 0 for size in sizes)
-    if not are_shares or abs(sum(sizes) - 1) > 1e-9:
+    numbers = [float(share) for share in shares]
+    are_shares = len(numbers) == len(SPLITS) and all(number >= 0 for number in numbers)
+    if not are_shares or abs(sum(numbers) - 1) > 1e-9:
         raise ValueRangeError(
             f"shares must be three numbers from 0 that add up to 1 ({', '.join(SPLITS)}), not {list(shares)}",
             option="shares",
@@ -273,8 +273,9 @@ def split_images(
             positioned.append((position, label, image))
     positioned.sort()
     # rounded first, as 0.7 * 90 is 62.999... in floats
-    n_train = int(round(sizes[0] * len(positioned), 9))
-    n_validation = int(round(sizes[1] * len(positioned), 9))
+    train_share, validation_share, _ = numbers
+    n_train = int(round(train_share * len(positioned), 9))
+    n_validation = int(round(validation_share * len(positioned), 9))
     split_of_image = {}
     for number, (_, _, image) in enumerate(positioned):
         if number < n_train:
@@ -288,7 +289,7 @@ def split_images(
 
 def recognise(folder: Path) -> bool:
     """Return whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
-    return (folder / IMAGES).is_dir() and bool(_tables(folder))
+    return (folder / IMAGES).is_dir() and bool(_annotation_tables(folder))
 
 
 def _images(folder: Path) -> dict[str, Path]:
@@ -316,7 +317,7 @@ def _images(folder: Path) -> dict[str, Path]:
     return dict(sorted(images.items()))
 
 
-def _tables(folder: Path) -> list[Path]:
+def _annotation_tables(folder: Path) -> list[Path]:
     """List the tables of annotations in a data set's folder."""
     files = (folder / LABELS).glob("*.[cC][sS][vV]")
     return sorted(file for file in files if not file.name.startswith("."))
@@ -330,7 +331,7 @@ def _annotations(
 ) -> dict[str, Annotation]:
     """Read the annotation of each case that has one."""
     if tables is None:
-        files = _tables(folder)
+        files = _annotation_tables(folder)
     elif isinstance(tables, Sequence) and not isinstance(tables, str):
         files = [Path(str(file)) for file in tables]
     else:

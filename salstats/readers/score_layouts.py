@@ -94,7 +94,7 @@ def _score_names_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
     """
     names_by_column: dict[str, ScoreNames] = {}
     for column, option in columns.items():
-        if not _names_scores(option):
+        if not _is_name_of_scores(option):
             raise SalstatsError(
                 Setting("columns"),
                 f" gives column {column!r} {option!r}, not (method, metric), (method, metric, reader), or a "
@@ -128,7 +128,7 @@ def _score_names_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
     return names_by_column
 
 
-def _names_scores(option: Any) -> bool:
+def _is_name_of_scores(option: Any) -> bool:
     """Return whether an option is a method, (method, metric) or (method, metric, reader)."""
     if isinstance(option, str):
         return bool(option.strip())

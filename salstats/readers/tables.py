@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import LARGEST, did_you_mean, invisible_part, quoted
+from salstats.checks import LARGEST, did_you_mean, invisibility_text, quoted
 from salstats.coded_text import (
     TEXT,
     coded_text,
@@ -531,7 +531,7 @@ def _name_problem(name: str | None) -> str | None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
         return "is a number rounded by a spreadsheet; write all its digits in the file"
-    problem = invisible_part(name)
+    problem = invisibility_text(name)
     if problem:
         return f"{problem}; remove it in the file"
     return None

@@ -18,7 +18,7 @@ from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
 from salstats.metrics.records import OF_MASK, Metric
-from salstats.metrics.registry import METRICS, computed_from
+from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.scoring.rows import row_names
@@ -44,7 +44,7 @@ FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
 #: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no others.
 AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
-SCORED = computed_from(AVAILABLE_NEEDS)
+SCORED = metrics_computed_from(AVAILABLE_NEEDS)
 #: Column of whether a score depends on which of several equal maxima of a map counts; `score` takes it out.
 AMBIGUOUS_PEAK = "ambiguous_peak"
 _NAN = float("nan")

@@ -17,13 +17,13 @@ from salstats.images.maps import is_finite
 from salstats.metrics.densities import Densities
 from salstats.metrics.ranks import RankedMap
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import METRICS, computed_from
+from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.scoring.cases import Score
 from salstats.scoring.rows import row_names
 from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
 #: Metrics that need no more than a map, where people look, and the centre bias.
-SCORED = computed_from(("laid", "ranked", "densities", "density", "points", "center_bias"))
+SCORED = metrics_computed_from(("laid", "ranked", "densities", "density", "points", "center_bias"))
 #: Metrics that can be estimated from drawn pixels.
 AREAS = tuple(name for name in SCORED if "draws" in METRICS[name].options)
 INTEROBSERVER = Series("interobserver")
@@ -232,7 +232,7 @@ class GazeComparison:
         self.bias = ImageBias()
         if any(is_shuffled(name) for name in rule.metrics):
             self.bias = bias_on(case, self.truths, bias, rule)
-        self._draws = _draws(self.truths, self.bias.density, rule, rng)
+        self._draws_by_is_shuffled = _draws_by_is_shuffled(self.truths, self.bias.density, rule, rng)
         # a map is compared with all densities at once, a reader's density with one
         shape = self.truths.shape
         self._all_densities = Densities(self.truths.densities, shape)
@@ -299,7 +299,7 @@ class GazeComparison:
         options: dict[str, Any] = {}
         if "floor" in metric.options:
             options["floor"] = self.rule.floor
-        draws_by_truth = self._draws.get(is_shuffled(metric.name))
+        draws_by_truth = self._draws_by_is_shuffled.get(is_shuffled(metric.name))
         if "draws" in metric.options and draws_by_truth is not None:
             options["draws"] = [draws_by_truth[truth] for truth in truths]
         assert metric.kernel is not None
@@ -314,7 +314,7 @@ def _score_or_undefined(value: float) -> Score:
     return float(value), None
 
 
-def _draws(
+def _draws_by_is_shuffled(
     truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
 ) -> dict[bool, list[Draw]]:
     """Draw pixels from each truth as positives, and as many negatives; the draws serve all maps of an image.

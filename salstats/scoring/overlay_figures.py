@@ -29,8 +29,8 @@ from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    check_at_most_one_method,
     methods_shown,
+    only_method_or_none,
     option_of_scores,
     overlay_picture,
     series_of,
@@ -134,7 +134,7 @@ def plot_overlay(
     if task is None:
         task = _only_task(study)
     selected = study.select(cases=[case], tasks=[task])
-    method = method or check_at_most_one_method(selected)
+    method = method or only_method_or_none(selected)
     series = () if method is None else series_of(selected, method)
     rule = mask_rule(
         selected.select(methods={one_series.method for one_series in series}),

@@ -81,7 +81,7 @@ def series_of(study: Study, name: str) -> tuple[Series, ...]:
     return matching
 
 
-def check_at_most_one_method(study: Study) -> str | None:
+def only_method_or_none(study: Study) -> str | None:
     """Return the only saliency method of a study, None if it has none; raise if it has several."""
     methods = list(dict.fromkeys(series.method for series in study.series if series.method != HUMAN))
     if len(methods) > 1:

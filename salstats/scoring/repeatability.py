@@ -14,7 +14,7 @@ from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import in_batches
-from salstats.metrics.registry import METRICS, computed_from
+from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
 from salstats.scoring.cases import Score, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
@@ -26,7 +26,7 @@ from salstats.study import Case, Prediction, Series, Study
 #: Parts of a series' name that repetitions may differ in.
 OVER = ("seed", "model")
 #: The metrics, in the order of the rows.
-BETWEEN_MAPS = computed_from(["agreement"])
+BETWEEN_MAPS = metrics_computed_from(["agreement"])
 #: Reason of a case and task with nothing to compare.
 TOO_FEW = "fewer than two maps"
 _COLUMNS = {

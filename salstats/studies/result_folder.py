@@ -16,7 +16,7 @@ from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.errors import (
     InputFileError,
     Spelling,
-    distinct_warnings,
+    first_warning_by_subject,
     warn,
 )
 from salstats.files.frame_files import write_frame
@@ -85,7 +85,7 @@ def write_results(
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
-        texts = [warning.message.spelled(spelling) for warning in distinct_warnings(caught).values()]
+        texts = [warning.message.spelled(spelling) for warning in first_warning_by_subject(caught).values()]
         distinct_texts = list(dict.fromkeys([*texts, *drawing_warnings]))
         if distinct_texts:
             (new_folder / WARNINGS).write_text("\n".join(distinct_texts) + "\n", encoding="utf-8")

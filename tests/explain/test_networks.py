@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
 from salstats.explain.methods import METHODS  # noqa: E402
-from salstats.explain.networks import Network, network_outputs, option_text  # noqa: E402
+from salstats.explain.networks import Network, network_outputs, stable_option_text  # noqa: E402
 
 linear = partial(torch.nn.Linear, 4, 2)
 
@@ -112,7 +112,9 @@ def test_options_are_said_the_same_in_every_run_and_differ_where_they_do():
         max,
         np.float64(2),
     ]
-    texts = [option_text(option) for option in options]
+    texts = [stable_option_text(option) for option in options]
     assert len(set(texts)) == len(texts)
-    assert not any(" at 0x" in text for text in [*texts, option_text(lambda x: x), option_text(object())])
-    assert option_text(np.arange(3)) == option_text(np.arange(3))
+    assert not any(
+        " at 0x" in text for text in [*texts, stable_option_text(lambda x: x), stable_option_text(object())]
+    )
+    assert stable_option_text(np.arange(3)) == stable_option_text(np.arange(3))

@@ -6,7 +6,13 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.paths import check_folder, check_path, check_plain, mark_output, no_output_is_read
+from salstats.files.paths import (
+    check_folder,
+    check_path,
+    check_plain,
+    mark_file_to_replace,
+    no_output_is_read,
+)
 
 
 def test_a_plain_file_and_one_that_does_not_exist_pass(tmp_path):
@@ -30,11 +36,11 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     file = tmp_path / "out.csv"
     file.write_text("a")
     os.link(file, tmp_path / "other.csv")
-    mark_output(file)
+    mark_file_to_replace(file)
     check_plain(file)
     with no_output_is_read():
         check_plain(file)
-        mark_output(file)
+        mark_file_to_replace(file)
         with raises(InputFileError, path=file, hint="choose another file"):
             check_plain(tmp_path / "other.csv")
     check_plain(file)

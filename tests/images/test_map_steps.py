@@ -7,7 +7,7 @@ from salstats.images.map_steps import (
     box_filter,
     float32_below,
     grey_levels,
-    may_cover,
+    may_cover_whole_image,
     rescale,
     resize,
     resize_in_float64,
@@ -106,7 +106,7 @@ def test_every_image_that_square_cells_cut_into_a_grid_may_be_covered_by_it(grid
         # the last row and column of cells may be cut off, or one cell may be left over
         for part in (-0.9, -0.5, 0, 0.5, 0.9):
             shape = tuple((cells + part) * cell for cells in grid)
-            assert may_cover(grid, shape)
+            assert may_cover_whole_image(grid, shape)
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_every_image_that_square_cells_cut_into_a_grid_may_be_covered_by_it(grid
     [((4, 6), (300, 200)), ((10, 10), (100, 200)), ((1, 9), (90, 90)), ((20, 10), (90, 90))],
 )
 def test_a_grid_of_another_form_covers_no_whole_image(grid, shape):
-    assert not may_cover(grid, shape)
+    assert not may_cover_whole_image(grid, shape)

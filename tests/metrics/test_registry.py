@@ -6,7 +6,7 @@ import pytest
 from salstats import metrics
 from salstats.errors import ValueRangeError
 from salstats.metrics.records import NEEDS
-from salstats.metrics.registry import METRICS, chosen_metrics, computed_from
+from salstats.metrics.registry import METRICS, chosen_metrics, metrics_computed_from
 
 COMPUTED = [name for name, metric in METRICS.items() if metric.kernel is not None]
 
@@ -55,8 +55,8 @@ def test_options_are_those_of_the_kernel():
 
 
 def test_what_can_be_made_decides_what_can_be_computed():
-    assert computed_from(["counts"])[:2] == ("iou", "dice")
-    assert computed_from([]) == ()
+    assert metrics_computed_from(["counts"])[:2] == ("iou", "dice")
+    assert metrics_computed_from([]) == ()
 
 
 def test_names_of_the_literature_lead_to_the_names_here():

@@ -15,8 +15,8 @@ from salstats.scoring.masking import mask_rule
 from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    check_at_most_one_method,
     methods_shown,
+    only_method_or_none,
     option_of_scores,
     overlay_picture,
     series_of,
@@ -186,11 +186,11 @@ class TestMethods:
             methods_shown(study, [])
 
     def test_the_only_method_is_that_of_no_person(self):
-        assert check_at_most_one_method(self.of(PEOPLE, GRADCAM)) == "gradcam"
-        assert check_at_most_one_method(self.of(*self.MODELS)) == "gradcam"
-        assert check_at_most_one_method(self.of(*READERS)) is None
+        assert only_method_or_none(self.of(PEOPLE, GRADCAM)) == "gradcam"
+        assert only_method_or_none(self.of(*self.MODELS)) == "gradcam"
+        assert only_method_or_none(self.of(*READERS)) is None
         with raises(SalstatsError, option="method", choices=("gradcam", "lime")):
-            check_at_most_one_method(self.of(GRADCAM, Series("lime")))
+            only_method_or_none(self.of(GRADCAM, Series("lime")))
 
     def test_a_series_is_found_by_its_method_or_its_full_name(self):
         study = self.of(*self.MODELS, *READERS)

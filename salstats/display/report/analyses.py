@@ -17,7 +17,7 @@ from salstats.display.report.ranking import compared_means_best_first, is_mean_o
 from salstats.display.report.settings import Settings, has_several_values, text_covariates
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError, SalstatsWarning, distinct_warnings
+from salstats.errors import SalstatsError, SalstatsWarning, first_warning_by_subject
 from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, registered_metric
@@ -162,7 +162,7 @@ class Analyses:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for subject, warning in distinct_warnings(caught).items():
+        for subject, warning in first_warning_by_subject(caught).items():
             self.warnings.setdefault(subject, warning)
 
 
