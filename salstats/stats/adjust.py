@@ -235,7 +235,7 @@ def adjusted_frame(
     result = estimates.drop(columns=[column for column in _ADDED_COLUMNS if column in estimates.columns])
     if intervals:
         tested_rows = np.flatnonzero(is_tested)
-        result["family_level"] = 1 - _alpha(estimates)
+        result["family_level"] = 1 - _alpha_of_rows(estimates)
         _widen_limits(result, tested_rows, adjusted.n_tests[tested_rows], procedure_name)
     _insert_after(result, "p_value", "p_adjusted", adjusted.p_adjusted)
     if not np.isnan(floors).all():
@@ -250,12 +250,14 @@ def adjusted_frame(
         for rows in families:
             p_margin_adjusted[rows] = adjust_p_values(p_margin[rows], procedure_name, n_tests)
         _insert_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
-        is_within_margin = is_below(p_margin_adjusted, _alpha(estimates))
+        is_within_margin = is_below(p_margin_adjusted, _alpha_of_rows(estimates))
     # Limits and P values of the single-step procedure agree, so the verdict by the limits stands.
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
         result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
     if "n_replicates" in result.columns and procedure_name != "none":
-        _warn_of_replicates(result[is_tested], _alpha(estimates)[is_tested], procedure_name, null_draws)
+        _warn_of_replicates(
+            result[is_tested], _alpha_of_rows(estimates)[is_tested], procedure_name, null_draws
+        )
     return result
 
 
@@ -315,7 +317,7 @@ def _adjusted_verdicts(
     if not set(sides) <= set(SIDES):
         return verdict
     # A P value of NaN is not below alpha either.
-    is_undecided = ~is_below(result["p_adjusted"].to_numpy(dtype=np.float64), _alpha(estimates))
+    is_undecided = ~is_below(result["p_adjusted"].to_numpy(dtype=np.float64), _alpha_of_rows(estimates))
     if limits_widened:
         holds_zero = (result["conf_low"] <= 0) & (result["conf_high"] >= 0)
         is_undecided |= holds_zero.to_numpy(dtype=bool)
@@ -563,7 +565,7 @@ def _widen_limits(
         result[column] = values
 
 
-def _alpha(estimates: pd.DataFrame) -> np.ndarray:
+def _alpha_of_rows(estimates: pd.DataFrame) -> np.ndarray:
     """Return 1 - level of each row, the level being that of its family where limits hold together.
 
     It is 0.05 in rows and frames without a level.

@@ -69,7 +69,7 @@ def binned_means(
         scores = scores.assign(
             score=rows[y].astype(float),
             unit=units.codes,
-            bin=_bins(rows, x, panels, groups, distinct=distinct),
+            bin=_bin_numbers(rows, x, panels, groups, distinct=distinct),
         )
         means = summarize(scores, by=[*by, "bin"], unit="unit")
     keys = [scores[column] for column in (*by, "bin")]
@@ -77,7 +77,7 @@ def binned_means(
     return means.assign(unit=units.name).merge(x_means, on=[*by, "bin"])
 
 
-def _bins(
+def _bin_numbers(
     rows: pd.DataFrame, x: str, panels: Sequence[str], groups: Sequence[str], *, distinct: bool
 ) -> np.ndarray:
     """Return the number of the bin of each row, from 0."""
@@ -85,25 +85,25 @@ def _bins(
     if distinct:
         return np.unique(values, return_inverse=True)[1]
     bins = np.zeros(len(rows), dtype=np.int64)
-    panel = _codes(rows, panels)
-    group = _codes(rows, groups)
+    panel = _combination_numbers(rows, panels)
+    group = _combination_numbers(rows, groups)
     for number in np.unique(panel):
         is_in_panel = panel == number
         group_sizes = np.bincount(group[is_in_panel])
         smallest = group_sizes[group_sizes > 0].min()
         n_bins = int(np.clip(smallest // _MIN_ROWS, 2, _MAX_BINS))
-        bins[is_in_panel] = quantile_bins(values[is_in_panel], n_bins)
+        bins[is_in_panel] = quantile_bin_numbers(values[is_in_panel], n_bins)
     return bins
 
 
-def _codes(rows: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+def _combination_numbers(rows: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """Return a number for each combination of values of some columns, 0 throughout without columns."""
     if not columns:
         return np.zeros(len(rows), dtype=np.int64)
     return ColumnCodes(rows).combined(list(columns))
 
 
-def quantile_bins(values: np.ndarray, n_bins: int) -> np.ndarray:
+def quantile_bin_numbers(values: np.ndarray, n_bins: int) -> np.ndarray:
     """Number of the bin of each value, from 0, of bins that hold about equal numbers of values.
 
     Their borders are quantiles (R's type 7); a value on a border belongs to the bin above it.

@@ -13,7 +13,7 @@ from salstats.checks import check_count, check_frame, check_level
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.auroc import LabelledTable, labelled_table
-from salstats.stats.binned_means import quantile_bins
+from salstats.stats.binned_means import quantile_bin_numbers
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.engine.few_units import (
     are_few_events,
@@ -150,7 +150,9 @@ def calibration(
     check_level(level)
     predictions = _read_predictions(data, prob, label, by, unit)
     keys = predictions.keys
-    brier_scores = _means(predictions.squared_errors, predictions.rows_of_groups, predictions.units, level)
+    brier_scores = _summarized_means(
+        predictions.squared_errors, predictions.rows_of_groups, predictions.units, level
+    )
     coefficients = _coefficients_of_groups(predictions)
     # rows are groups, columns the terms
     estimate = np.column_stack([*coefficients.estimate.T, brier_scores["estimate"]])
@@ -295,7 +297,7 @@ def calibration_curve(
     rows_of_bins = [each.rows for each in bins]
     group_of_bin = np.array([each.group for each in bins], dtype=np.int64)
     probs_of_bins = [predictions.probs[rows] for rows in rows_of_bins]
-    rates = _means(predictions.labels, rows_of_bins, predictions.units, level, interval)
+    rates = _summarized_means(predictions.labels, rows_of_bins, predictions.units, level, interval)
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
@@ -400,7 +402,7 @@ def _check_probabilities(probs: np.ndarray, name: str) -> None:
         )
 
 
-def _means(
+def _summarized_means(
     values: np.ndarray,
     rows_of_groups: Sequence[np.ndarray],
     units: np.ndarray,
@@ -470,7 +472,7 @@ def _bins_of_group(group: int, rows: np.ndarray, probs: np.ndarray, n_bins: int 
         return []
     if n_bins is None:
         n_bins = int(np.clip(len(rows) // _ROWS_OF_BIN, 2, _MAX_BINS))
-    bin_of_row = quantile_bins(probs, n_bins)
+    bin_of_row = quantile_bin_numbers(probs, n_bins)
     bins = []
     for number, bin_code in enumerate(np.unique(bin_of_row), start=1):
         bins.append(_Bin(group, number, rows[bin_of_row == bin_code]))
@@ -510,9 +512,9 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
         log_odds = special.logit(predictions.probs[rows])
         labels = predictions.labels[rows]
         clusters = np.unique(predictions.units[rows], return_inverse=True)[1]
-        intercepts[group] = _intercept(log_odds, labels, clusters)
+        intercepts[group] = _logit_intercept(log_odds, labels, clusters)
         try:
-            slopes[group] = _slope(log_odds, labels, clusters)
+            slopes[group] = _logit_slope(log_odds, labels, clusters)
         except NotEstimableError:
             has_no_slope[group] = True
     reasons = [
@@ -532,7 +534,7 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
     return _Coefficients(estimate=numbers[..., 0], std_error=numbers[..., 1], df=numbers[..., 2])
 
 
-def _intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
+def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
     """Estimate the intercept of a logit model with the log odds as offset."""
     label_log_odds = float(special.logit(labels.mean()))
 
@@ -548,7 +550,7 @@ def _intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -
     return _with_robust_error(intercept, np.ones((len(labels), 1)), fitted, labels, clusters)
 
 
-def _slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
+def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
     """Estimate the slope of a logit model on the log odds; NotEstimableError where it is not finite."""
     if np.ptp(log_odds) == 0:
         raise NotEstimableError("all probabilities are equal")

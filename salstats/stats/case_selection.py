@@ -104,7 +104,9 @@ def pick_cases(
     targets: list[float] = []
     undefined_groups = []
     for group, group_rows in enumerate(rows_of_groups):
-        picked = _pick(frame.iloc[group_rows], picks, larger_is_better=larger_is_better[group_rows[0]])
+        picked = _picks_by_name(
+            frame.iloc[group_rows], picks, larger_is_better=larger_is_better[group_rows[0]]
+        )
         if not picked:
             undefined_groups.append(group_label(keys, group))
             continue
@@ -157,7 +159,7 @@ class _Pick(NamedTuple):
     target: float
 
 
-def _pick(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better: bool) -> dict[str, _Pick]:
+def _picks_by_name(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better: bool) -> dict[str, _Pick]:
     """Pick rows of a group by the names of `picks`; return nothing if no score is defined.
 
     Ties go to the first case by name. A case is picked again only if there is no other.

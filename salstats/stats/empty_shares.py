@@ -97,7 +97,7 @@ def empty_shares(
             column="metric",
             choices=mask_metrics,
         )
-    reason = _reasons(rows)
+    reason = _reason_of_each_row(rows)
     empty = _empty_mask_indicator(rows, reason)
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE))
     has_finding = ~(is_excluded | _lacks_finding(rows, empty))
@@ -123,7 +123,7 @@ def empty_shares(
     return shares.assign(n_empty=n_empty.reindex(index).to_numpy().astype(np.int64))
 
 
-def _reasons(rows: pd.DataFrame) -> np.ndarray:
+def _reason_of_each_row(rows: pd.DataFrame) -> np.ndarray:
     """Return the reason why each score is undefined, "" where it is defined or has no reason."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)

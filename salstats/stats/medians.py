@@ -395,7 +395,7 @@ def _infer_quantiles(
 
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
-        replicates, jackknife = _replicates(groups, units, options, quantile)
+        replicates, jackknife = _resampled_estimates(groups, units, options, quantile)
         mean, spread, n_defined = moments(replicates)
         bias = mean - estimate
         basis = Basis(
@@ -504,7 +504,7 @@ class _Replicates(NamedTuple):
     jackknife: np.ndarray
 
 
-def _replicates(
+def _resampled_estimates(
     groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
 ) -> _Replicates:
     """Estimate quantiles, or their differences, of resampled units."""

@@ -141,7 +141,9 @@ def roc_curve(
     complete_rows = [rows[is_complete[rows]] for rows in rows_of_groups]
     curves = []
     for rows in complete_rows:
-        curve = _curve(scores[rows], labels[rows] == 1, unit_codes[rows], level, n_replicates, generator)
+        curve = _curve_points(
+            scores[rows], labels[rows] == 1, unit_codes[rows], level, n_replicates, generator
+        )
         curves.append(curve)
     _warn_of_one_class(keys, [curve.empty for curve in curves])
     n_points = [len(curve) for curve in curves]
@@ -183,7 +185,7 @@ def roc_curve(
     return estimates_frame(point_keys, columns, special)
 
 
-def _curve(
+def _curve_points(
     scores: np.ndarray,
     is_positive: np.ndarray,
     units: np.ndarray,

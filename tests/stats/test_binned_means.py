@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError
-from salstats.stats.binned_means import binned_means, quantile_bins
+from salstats.stats.binned_means import binned_means, quantile_bin_numbers
 
 
 def table(n=60):
@@ -21,11 +21,11 @@ def test_bins_are_those_of_pandas():
     values = np.random.default_rng(0).random(101)
     # pandas' bins are closed above and these below; the values have no ties, but may be borders
     expected = pd.qcut(-values, 5, labels=False)
-    np.testing.assert_array_equal(quantile_bins(values, 5), 4 - expected)
+    np.testing.assert_array_equal(quantile_bin_numbers(values, 5), 4 - expected)
 
 
 def test_equal_values_are_in_one_bin():
-    bins = quantile_bins(np.array([0.0] * 8 + [1.0, 2.0]), 2)
+    bins = quantile_bin_numbers(np.array([0.0] * 8 + [1.0, 2.0]), 2)
     assert set(bins[:8]) == {bins[0]}
 
 

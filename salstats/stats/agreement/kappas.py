@@ -40,7 +40,7 @@ def _categories_and_indicators(readings: RaterReadings) -> tuple[np.ndarray, np.
     return categories, (values[:, :, None] == categories).astype(np.float64)
 
 
-def _disagreement(categories: np.ndarray, weighting: str) -> np.ndarray:
+def _disagreement_matrix(categories: np.ndarray, weighting: str) -> np.ndarray:
     """Disagreement of every two categories, shape (n_categories, n_categories).
 
     Distances are differences of the numbers, so that a category between them counts even if nobody gave it.
@@ -73,7 +73,7 @@ def cohen_kappa(readings: RaterReadings, weights: Weights, weighting: str = "unw
     1968;70:213-220. doi:10.1037/h0026256
     """
     categories, indicators = _categories_and_indicators(readings)
-    disagreement = _disagreement(categories, weighting)
+    disagreement = _disagreement_matrix(categories, weighting)
     return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
@@ -83,7 +83,7 @@ def light_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     Light RJ. Psychol Bull 1971;76:365-377. doi:10.1037/h0031643
     """
     categories, indicators = _categories_and_indicators(readings)
-    disagreement = _disagreement(categories, "unweighted")
+    disagreement = _disagreement_matrix(categories, "unweighted")
     kappas = []
     for first, second in combinations(range(readings.n_raters), 2):
         kappas.append(_kappa(indicators[:, first], indicators[:, second], weights, disagreement))
@@ -173,7 +173,7 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     categories, indicators = _categories_and_indicators(readings)
     # Cross table of both raters' categories
     table = indicators[:, 0].T @ indicators[:, 1]
-    disagreement = _disagreement(categories, weighting)
+    disagreement = _disagreement_matrix(categories, weighting)
     # statsmodels' variance is right only for weights in 0 ... 1.
     scaled_disagreement = disagreement / max(disagreement.max(), 1.0)
     # of one category alone kappa is 0 / 0

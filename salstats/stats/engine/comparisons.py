@@ -345,7 +345,7 @@ def target_of_scores(
         reference_scores,
         replace(units, codes=units.codes[pairs.key_rows]),
         groups,
-        _keys(scores, comparison.by, pairs, first_pairs),
+        _key_columns_of_pairs(scores, comparison.by, pairs, first_pairs),
         comparison,
         weights=pair_weights,
         reference_cells=reference_cells,
@@ -354,7 +354,7 @@ def target_of_scores(
     absent = np.flatnonzero(_is_absent_pair(scores, pairs))
     return replace(
         paired_target,
-        absent=_keys(scores, comparison.by, pairs, absent),
+        absent=_key_columns_of_pairs(scores, comparison.by, pairs, absent),
         one_sided=keys_of_one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
     )
 
@@ -444,7 +444,7 @@ def keys_of_one_sided_pairs(
         is_one_sided &= ~_is_absent_pair(scores, pairs)
     positions = np.flatnonzero(is_one_sided)
     sides = np.where(np.isnan(method_values[positions]), "method", "reference")
-    return _keys(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
+    return _key_columns_of_pairs(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
 
 
 class _ComparisonTarget(NamedTuple):
@@ -556,7 +556,9 @@ def _groups_of_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _PairGr
     return _PairGroups(groups, first_pairs)
 
 
-def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray) -> pd.DataFrame:
+def _key_columns_of_pairs(
+    scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray
+) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""
     rows = pairs.key_rows[positions]
     methods = scores["method"].array

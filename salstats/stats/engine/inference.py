@@ -317,8 +317,8 @@ def infer(  # noqa: C901
             conf_low=np.where(is_constant, estimate, estimates.conf_low),
             conf_high=np.where(is_constant, estimate, estimates.conf_high),
         )
-    estimates = replace(estimates, cautions=_cautions(estimates, unit_sizes, kinds.outlying))
-    _warn(estimates, unit_sizes, constant)
+    estimates = replace(estimates, cautions=_caution_masks(estimates, unit_sizes, kinds.outlying))
+    _warn_of_doubtful_limits(estimates, unit_sizes, constant)
     return estimates
 
 
@@ -498,7 +498,7 @@ def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
     return np.asarray((many_zeros[:, None] & estimand.is_cell_in_row()).any(axis=0))
 
 
-def _cautions(
+def _caution_masks(
     estimates: InferredEstimates, unit_sizes: np.ndarray, outlying: np.ndarray
 ) -> dict[Caution, np.ndarray]:
     """Find the rows that each caution concerns.
@@ -549,7 +549,7 @@ def _has_few_df(estimates: InferredEstimates) -> np.ndarray:
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
 
 
-def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) -> None:
+def _warn_of_doubtful_limits(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) -> None:
     """Warn of estimates and limits that are doubtful."""
     target = estimates.target
     term = target.term

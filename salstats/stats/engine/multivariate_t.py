@@ -119,7 +119,7 @@ def _angles_of_borders(vectors: np.ndarray) -> _Borders:
     for position, vector in enumerate(vectors):
         others = np.delete(vectors, position, axis=0)
         perpendicular = linalg.null_space(vector[None])
-        directions = _directions(sequence, n_points)
+        directions = _points_on_sphere(sequence, n_points)
         cosines = others @ vector
         slopes = directions @ (others @ perpendicular).T
         for sign in (1, -1):
@@ -138,7 +138,7 @@ def _angles_of_borders(vectors: np.ndarray) -> _Borders:
     return _Borders(angle, weight)
 
 
-def _directions(sequence: qmc.Sobol, n_points: int) -> np.ndarray:
+def _points_on_sphere(sequence: qmc.Sobol, n_points: int) -> np.ndarray:
     """Return the next points on a sphere, (n_points, dimension); their negatives are not among them."""
     if sequence.d == 1:
         return np.ones((1, 1))

@@ -198,7 +198,7 @@ def difference_limits(
     lx, ux = quantile_limits(first, alphas)
     ly, uy = quantile_limits(second, alphas)
 
-    correlation = _correlation(first.residual, second.residual)
+    correlation = _residual_correlation(first.residual, second.residual)
     # the first and the last value are the ends of the range
     low_is_end = alphas <= max(p_first[0], p_second[-1])
     high_is_end = alphas <= max(p_first[-1], p_second[0])
@@ -214,7 +214,7 @@ def difference_limits(
     return DifferenceLimits(float(low[position]), float(high[position]), float(p_value))
 
 
-def _correlation(first: np.ndarray, second: np.ndarray) -> float:
+def _residual_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Compute the correlation of two sets of residuals, 0 where one has no spread."""
     size = np.sqrt((first**2).sum() * (second**2).sum())
     if not size > 0:

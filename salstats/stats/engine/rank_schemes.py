@@ -75,7 +75,7 @@ class Scheme:
     #: Methods are compared on the same observations.
     paired: bool = False
 
-    def sign(self, metric_sign: int) -> int:
+    def ranking_sign(self, metric_sign: int) -> int:
         """Return 1 if larger values rank first, else -1; `metric_sign` is that of the scores."""
         if self.of_ranks:
             return -1

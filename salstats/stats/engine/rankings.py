@@ -174,7 +174,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         target=target,
         n_units=n_units,
         metric_signs=metric_signs,
-        signs=np.array([scheme.sign(int(sign)) for sign in metric_signs]),
+        signs=np.array([scheme.ranking_sign(int(sign)) for sign in metric_signs]),
         values=ranked_values,
         drawn_values=drawn_values,
         ties=ranking_options.ties,

@@ -142,7 +142,7 @@ def _likelihood_lines(fitted: Fitted, statistics: pd.Series) -> list[str]:
     titles = ["AIC", "BIC", "logLik", "deviance", "df.resid"]
     values = [f"{statistics[name]:.1f}" for name in names[:-1]]
     values.append(f"{statistics['df_residual']:.0f}")
-    return ["", *_aligned([titles, values])]
+    return ["", *_aligned_lines([titles, values])]
 
 
 def _residual_lines(model: Model, *, is_mixed: bool) -> list[str]:
@@ -156,7 +156,7 @@ def _residual_lines(model: Model, *, is_mixed: bool) -> list[str]:
         residual = residual / np.sqrt(solution.dispersion)
     quantiles = np.quantile(residual, [0, 0.25, 0.5, 0.75, 1])
     values = _with_common_decimals(quantiles, decimals_for(np.abs(quantiles).max()))
-    return ["", f"{heading}:", *_aligned([["Min", "1Q", "Median", "3Q", "Max"], values])]
+    return ["", f"{heading}:", *_aligned_lines([["Min", "1Q", "Median", "3Q", "Max"], values])]
 
 
 def _component_lines(components: pd.DataFrame) -> list[str]:
@@ -187,7 +187,7 @@ def _component_lines(components: pd.DataFrame) -> list[str]:
         header += ["Corr"] + [""] * (n_correlation_columns - 1)
     for texts in rows:
         texts += [""] * (len(header) - len(texts))
-    return _aligned([header, *rows], n_left=2)
+    return _aligned_lines([header, *rows], n_left=2)
 
 
 @dataclass(frozen=True)
@@ -220,10 +220,10 @@ def _coefficient_table(coefficients: pd.DataFrame) -> _CoefficientTable:
         columns["df"] = _with_common_decimals(coefficients["df"].to_numpy(), 1)
     columns[f"{letter} value"] = _with_common_decimals(coefficients["statistic"].to_numpy(), 3)
     columns[f"Pr(>|{letter}|)"] = [_p_text(p) for p in coefficients["p_value"]]
-    marks = [_mark(p) for p in coefficients["p_value"]]
+    marks = [_significance_mark(p) for p in coefficients["p_value"]]
     rows = [list(columns)]
     rows += [list(texts) for texts in zip(*columns.values(), strict=True)]
-    lines = _aligned(rows, n_left=1)
+    lines = _aligned_lines(rows, n_left=1)
     lines[1:] = [f"{line} {mark}".rstrip() for line, mark in zip(lines[1:], marks, strict=True)]
     return _CoefficientTable(lines, any(marks))
 
@@ -295,7 +295,7 @@ def _correlation_lines(model: Model) -> list[str]:
         texts = [f"{value:{width}.3f}" for value in correlation[i, :i]]
         texts += [""] * (len(column_names) - i)
         rows.append([row_names[i], *texts])
-    return ["", "Correlation of Fixed Effects:", *_aligned(rows, n_left=len(rows[0]))]
+    return ["", "Correlation of Fixed Effects:", *_aligned_lines(rows, n_left=len(rows[0]))]
 
 
 def _distinct_abbreviations(names: Sequence[str], length: int) -> list[str]:
@@ -379,13 +379,13 @@ def _p_text(p: float) -> str:
         return f"{p:.2e}"
     decimals = max(3, 2 - int(np.floor(np.log10(p))))
     text = f"{p:.{decimals}f}"
-    while _mark(float(text)) != _mark(p):
+    while _significance_mark(float(text)) != _significance_mark(p):
         decimals += 1
         text = f"{p:.{decimals}f}"
     return text
 
 
-def _mark(p: float) -> str:
+def _significance_mark(p: float) -> str:
     """Return the mark of a P value, "" for a large one or NaN."""
     for bound, mark in _MARKS.items():
         if p < bound:
@@ -393,7 +393,7 @@ def _mark(p: float) -> str:
     return ""
 
 
-def _aligned(rows: Sequence[Sequence[str]], n_left: int = 0) -> list[str]:
+def _aligned_lines(rows: Sequence[Sequence[str]], n_left: int = 0) -> list[str]:
     """Return rows of texts as lines of aligned columns; the first `n_left` columns are aligned left."""
     widths = [max(len(text) for text in column) for column in zip(*rows, strict=True)]
     lines = []

@@ -202,12 +202,12 @@ def _parse_tree(formula: str, formula_excerpt: str) -> Any:
             tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
     except Exception:  # formulaic's errors are of many classes, and their messages do not name the fault
         raise FormulaError(f"formula {formula_excerpt} cannot be read: {_parsing_hint(formula)}") from None
-    if _operator(tree) != "~" or len(tree.args) != 2:
+    if _operator_symbol(tree) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {formula_excerpt} needs a left side, as in 'iou ~ area_ratio'")
     return tree
 
 
-def _operator(node: Any) -> str | None:
+def _operator_symbol(node: Any) -> str | None:
     """Return the operator of a node of formulaic's tree, None for a token."""
     return node.operator.symbol if hasattr(node, "operator") else None
 
@@ -317,7 +317,7 @@ def _checked_text(text: object) -> str:
 
 def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
     """Return the terms of a node of formulaic's tree."""
-    operator = _operator(node)
+    operator = _operator_symbol(node)
     if operator is None:
         return _single_term(node, formula_excerpt)
     if operator in ("**", "^"):
@@ -344,7 +344,7 @@ def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
 def _single_term(token: Any, formula_excerpt: str) -> Terms:
     """Return the term of a token: one factor, or the intercept."""
     if not _is_number(token):
-        factor = _factor(token, formula_excerpt)
+        factor = _factor_of_token(token, formula_excerpt)
         return {frozenset([factor]): (factor,)}
     if token.token != "1":
         raise FormulaError(
@@ -379,7 +379,7 @@ def _interactions(left: Terms, right: Terms) -> Terms:
 
 def _power_of_terms(terms: Terms, exponent: Any, formula_excerpt: str) -> Terms:
     """Return the terms of (a + b + ...)^n: all interactions of up to n of them."""
-    digits = exponent.token if _operator(exponent) is None else ""
+    digits = exponent.token if _operator_symbol(exponent) is None else ""
     n = 0
     if digits.isdecimal():
         # A power stops growing at the number of factors, so that nine digits of a longer exponent are enough.
@@ -409,7 +409,7 @@ def _has_intercept(tree: Any) -> bool:
     pending = [(tree, True)]
     while pending:
         node, added = pending.pop()
-        operator = _operator(node)
+        operator = _operator_symbol(node)
         if operator is None:
             if _is_number(node) and node.token == "1":
                 intercept = added
@@ -425,8 +425,8 @@ def _has_intercept(tree: Any) -> bool:
 def _response_factor(node: Any, formula_excerpt: str) -> Factor:
     """Return the left side, checked to be one factor that is not `C(...)`."""
     factor = None
-    if _operator(node) is None and not _is_number(node):
-        factor = _factor(node, formula_excerpt)
+    if _operator_symbol(node) is None and not _is_number(node):
+        factor = _factor_of_token(node, formula_excerpt)
     if factor is None or factor.categorical:
         raise FormulaError(
             f"the left side of {formula_excerpt} must be one metric or numeric column; put arithmetic inside "
@@ -435,7 +435,7 @@ def _response_factor(node: Any, formula_excerpt: str) -> Factor:
     return factor
 
 
-def _factor(token: Any, formula_excerpt: str) -> Factor:
+def _factor_of_token(token: Any, formula_excerpt: str) -> Factor:
     """Return the factor of a token: a column, or an expression of columns; raise FormulaError otherwise."""
     if token.kind.value == "name":
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)

@@ -89,7 +89,7 @@ class ScoreTest(NamedTuple):
     quantile: float
 
     @classmethod
-    def of(
+    def of_coefficient(
         cls, matrix: np.ndarray, response: np.ndarray, position: int, clusters: np.ndarray, quantile: float
     ) -> "ScoreTest":
         """Return the test of the coefficient at a position of the model matrix."""
@@ -101,7 +101,7 @@ class ScoreTest(NamedTuple):
             residual_column = column - covariates @ coefficients
         return cls(column, covariates, response, residual_column, clusters, quantile)
 
-    def statistic(self, value: float) -> float:
+    def t_statistic(self, value: float) -> float:
         """Return Student's t of the hypothesis that the coefficient has a value; 0 if all sums are 0.
 
         The rank scores are those of the response minus the value times the column, in a regression on the
@@ -126,7 +126,7 @@ class ScoreTest(NamedTuple):
         with np.errstate(divide="ignore"):
             return float(sums.sum() / np.sqrt(variance_of_total))
 
-    def limit(self, start: float, step: float, critical: float) -> float:
+    def last_accepted_value(self, start: float, step: float, critical: float) -> float:
         """Return the last value from `start` in the direction of `step` at which |t| is at most `critical`.
 
         It is infinite if no value is rejected.
@@ -134,7 +134,7 @@ class ScoreTest(NamedTuple):
         inside = start
         outside = start + step
         for _ in range(_MAX_DOUBLINGS):
-            if abs(self.statistic(outside)) > critical:
+            if abs(self.t_statistic(outside)) > critical:
                 break
             inside = outside
             outside = start + 2 * (outside - start)
@@ -142,7 +142,7 @@ class ScoreTest(NamedTuple):
             return float(np.copysign(np.inf, step))
         for _ in range(_N_HALVINGS):
             middle = (inside + outside) / 2
-            if abs(self.statistic(middle)) > critical:
+            if abs(self.t_statistic(middle)) > critical:
                 outside = middle
             else:
                 inside = middle
@@ -278,20 +278,20 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
     # The search starts near the limits of least squares, if these exist.
     std_errors = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
     for i, column in enumerate(solution.column_positions):
-        test = ScoreTest.of(matrix, response, i, clusters, quantile)
+        test = ScoreTest.of_coefficient(matrix, response, i, clusters, quantile)
         if not np.abs(test.residual_column).max() > _ROUNDING * np.abs(test.column).max():
             continue
         statistic = np.nan
         p_value = np.nan
         if n_units > 1:
-            statistic = test.statistic(0.0)
+            statistic = test.t_statistic(0.0)
             p_value = max(float(2 * special.stdtr(df, -abs(statistic))), least_p_value)
         conf_low = -np.inf
         conf_high = np.inf
         if least_p_value < 1 - level:
             step = float(1.5 * critical * std_errors[i]) or 1.0
-            conf_low = test.limit(estimates[i], -step, critical)
-            conf_high = test.limit(estimates[i], step, critical)
+            conf_low = test.last_accepted_value(estimates[i], -step, critical)
+            conf_high = test.last_accepted_value(estimates[i], step, critical)
         table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
     if np.isinf(table[["conf_low", "conf_high"]].to_numpy()).any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"

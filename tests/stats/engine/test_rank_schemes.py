@@ -156,7 +156,7 @@ def test_wrong_input_is_an_error_that_names_the_option(scores, call, error, fiel
 
 
 def test_values_of_ranks_are_better_below_and_those_of_tests_above():
-    signs = {name: (scheme.sign(1), scheme.sign(-1)) for name, scheme in RECORDS.items()}
+    signs = {name: (scheme.ranking_sign(1), scheme.ranking_sign(-1)) for name, scheme in RECORDS.items()}
     assert signs == {
         "mean": (1, -1), "median": (1, -1), "mean-rank": (-1, -1), "median-rank": (-1, -1), "test": (1, 1)
     }  # fmt: skip

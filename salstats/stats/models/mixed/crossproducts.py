@@ -105,7 +105,7 @@ def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
     w_rows = [dense_rows[:, n_dense:].T, w.T @ w]
     unblocked_products = np.block([[dense_rows], w_rows])
     blocked_by_blocked = z_by_z[:n_blocked, :n_blocked].tocoo()
-    batches = _batches(terms, layout, blocked_by_blocked, z_by_dense_and_w)
+    batches = _batches_of_blocks(terms, layout, blocked_by_blocked, z_by_dense_and_w)
     return Crossproducts(batches, unblocked_products, term_columns, dense, n_rows, n_columns)
 
 
@@ -213,7 +213,7 @@ def _sizes_rounded_up(sizes: np.ndarray) -> np.ndarray:
     return allowed_sizes[np.searchsorted(allowed_sizes, sizes)]
 
 
-def _batches(
+def _batches_of_blocks(
     terms: Sequence[RandomTerm],
     layout: _BlockLayout,
     blocked_by_blocked: sparse.coo_array,

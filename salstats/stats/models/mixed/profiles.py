@@ -291,7 +291,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
             term=k,
             kind="share",
             effects=term.effects,
-            function=_log_odds_of_share(scaled.terms, k),
+            function=_log_odds_function(scaled.terms, k),
             transform=_inverse_logit,
             conf_low=0.0 if includes_zero else None,
         )
@@ -300,7 +300,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
         term=None,
         kind="share",
         effects=(),
-        function=_log_odds_of_share(scaled.terms, None),
+        function=_log_odds_function(scaled.terms, None),
         transform=_inverse_logit,
         conf_high=1.0 if without_terms <= excess else None,
     )
@@ -320,7 +320,7 @@ def _term_quantities(
             term=k,
             kind="sd",
             effects=(effect,),
-            function=_log_deviation(scaled.terms, k, basis[e]),
+            function=_log_deviation_function(scaled.terms, k, basis[e]),
             transform=response_deviation,
             conf_low=0.0 if includes_zero[e] else None,
         )
@@ -339,7 +339,7 @@ def _term_quantities(
             term=k,
             kind="correlation",
             effects=(term.effects[e], term.effects[f]),
-            function=_correlation(scaled.terms, k, basis[[e, f]]),
+            function=_correlation_function(scaled.terms, k, basis[[e, f]]),
             transform=float,
             conf_low=conf_low,
             conf_high=conf_high,
@@ -386,7 +386,7 @@ def _inverse_logit(log_odds: float) -> float:
     return float(special.expit(log_odds))
 
 
-def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray) -> QuantityFunction:
+def _log_deviation_function(terms: Sequence[RandomTerm], k: int, combination: np.ndarray) -> QuantityFunction:
     """Return the function for the log standard deviation of a combination of term k's effects.
 
     It is infinite where the standard deviation is zero.
@@ -405,7 +405,7 @@ def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray)
     return log_deviation_with_slopes
 
 
-def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
+def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
     """Return the function for the correlation of two combinations (2, n_effects) of term k's effects.
 
     It is NaN where one of them has no variance.
@@ -427,7 +427,7 @@ def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) 
     return correlation_with_slopes
 
 
-def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
+def _log_odds_function(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
     """Return the function for the log odds of the share of term k, or of the residuals if k is None.
 
     The variance of a response is averaged over the rows. Divided by sigma^2, a term adds trace(M Sigma) to
