@@ -103,7 +103,7 @@ def sorted_dictionary(column: Any) -> Any:
         column = column.unify_dictionaries().combine_chunks()
     indices = column.indices
     values = column.dictionary
-    if values.null_count == 0 and indices.type == pa.int32() and _is_ascending(values):
+    if values.null_count == 0 and indices.type == pa.int32() and _is_strictly_ascending(values):
         return column
     if pa.types.is_unsigned_integer(indices.type):
         # the code of a missing cell is negative
@@ -114,7 +114,7 @@ def sorted_dictionary(column: Any) -> Any:
     # positions in `values` of those that are kept, in the order of the sorted values
     order = np.flatnonzero((n_rows > 0) & is_valid)
     sorted_values = values.take(pa.array(order))
-    if not _is_ascending(sorted_values):
+    if not _is_strictly_ascending(sorted_values):
         by_value = compute.array_sort_indices(sorted_values)
         order = order[by_value.to_numpy()]
         sorted_values = sorted_values.take(by_value)
@@ -144,7 +144,7 @@ def in_threads(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterat
         yield from threads.map(function, columns)
 
 
-def _is_ascending(values: Any) -> bool:
+def _is_strictly_ascending(values: Any) -> bool:
     """Return whether each value of an array is smaller than the next."""
     from pyarrow import compute
 

@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> int:
 
         texts = [_spelled(warning, flags) for warning in first_warning_by_subject(caught).values()]
         for text in dict.fromkeys(texts):
-            print(f"salstats: warning: {_line(text)}", file=sys.stderr)
+            print(f"salstats: warning: {_as_one_line(text)}", file=sys.stderr)
     return code
 
 
@@ -155,7 +155,7 @@ def _spelled(problem: BaseException, flags: Mapping[str, str]) -> str:
     return str(problem)
 
 
-def _line(message: str) -> str:
+def _as_one_line(message: str) -> str:
     """Put a message in one line, cut where a cell is long, and escape what a terminal would obey."""
     from salstats.checks import printable
 
@@ -167,7 +167,7 @@ def _line(message: str) -> str:
 
 def _fail(message: str, code: int = 2) -> int:
     """Write one line on stderr that says what was wrong, and return the exit code."""
-    print(f"salstats: error: {_line(message)}", file=sys.stderr)
+    print(f"salstats: error: {_as_one_line(message)}", file=sys.stderr)
     return code
 
 

@@ -12,7 +12,7 @@ import typer
 
 from salstats.cli.option_help import DISPLAY, FILES
 from salstats.cli.signatures import RARE, Option, flag_word, option, options_of
-from salstats.cli.sources import TEXT_OPTIONS, CommandRun, Source, frame_of
+from salstats.cli.sources import TEXT_OPTIONS, CommandRun, Source, read_written_frame
 from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class DisplayKinds:
             for name, value in options.items():
                 if isinstance(value, Path):
                     # a further frame that the function takes
-                    options[name] = frame_of(value)
+                    options[name] = read_written_frame(value)
             return functions[kind](frame, **options)
 
 

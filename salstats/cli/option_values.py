@@ -184,7 +184,7 @@ def margin_or_margins_by_metric(values: Sequence[str], flag: str, example: str) 
     return value_or_values_by_metric(values, flag, example, _number_or_bounds)
 
 
-def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
+def column_or_weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
     """Read a column, `unit`, or weights of what is averaged over."""
     if len(values) == 1 and "=" not in values[0]:
         return values[0]

@@ -216,7 +216,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
     import pandas as pd
 
     import salstats as ss
-    from salstats.cli.sources import frame_of
+    from salstats.cli.sources import read_written_frame
     from salstats.display.export.figure_files import FIGURE_SUFFIXES
     from salstats.files.outputs import check_target
 
@@ -230,7 +230,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
         raise typer.BadParameter("--scores or --cases is missing, which say what cases are drawn")
     study = source.read(run)
     if scores_file is not None:
-        scores = frame_of(scores_file)
+        scores = read_written_frame(scores_file)
         run.options["scores"] = scores[scores["task"].isin(study.tasks)]
     if case_names:
         index = pd.MultiIndex.from_product([case_names, study.tasks], names=["case", "task"])

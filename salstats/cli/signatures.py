@@ -16,6 +16,7 @@ import typer
 
 from salstats.cli.option_help import CHOICES
 from salstats.cli.option_values import (
+    column_or_weights,
     comma_separated_assignments,
     joined_files,
     labels,
@@ -32,7 +33,6 @@ from salstats.cli.option_values import (
     value_or_values_by_method,
     value_or_values_by_metric,
     value_or_values_by_name,
-    weights,
 )
 
 #: Words of flags that differ from their parameter.
@@ -68,7 +68,7 @@ _FORMS: dict[str, _Form] = {
     "columns": _Form(score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
     "scale": _Form(value_or_values_by_metric, "0.01 or iou=0.01"),
     "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
-    "weights": _Form(weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
+    "weights": _Form(column_or_weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(joined_files, "features.csv or elongation=FILE"),
     "maps": _Form(named_paths, "gradcam:densenet=DIR"),
     "masks": _Form(named_paths, "gradcam=PATH"),

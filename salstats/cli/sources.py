@@ -178,10 +178,12 @@ def _gaze_options() -> list[Option]:
 
 def read_frame(run: CommandRun) -> "pd.DataFrame":
     """Read the frame of another command."""
-    return frame_of(run.path, **{name: v for name, v in run.reading.items() if name in TEXT_OPTIONS})
+    return read_written_frame(
+        run.path, **{name: v for name, v in run.reading.items() if name in TEXT_OPTIONS}
+    )
 
 
-def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
+def read_written_frame(path: Path, **reading: Any) -> "pd.DataFrame":
     """Read a frame that was written; empty cells, as of a test of all methods, are missing values."""
     from salstats.readers.cells import TableOptions
     from salstats.readers.tables import read_table

@@ -92,7 +92,7 @@ class ScoreModel:
     binary: bool = False
 
 
-def _slopes(*slopes: float) -> dict[str, float]:
+def _slopes_by_covariate(*slopes: float) -> dict[str, float]:
     """Return slopes by covariate."""
     return dict(zip(COVARIATES, slopes, strict=True))
 
@@ -100,16 +100,28 @@ def _slopes(*slopes: float) -> dict[str, float]:
 #: The default of `simulate_scores`: two saliency methods and a better human benchmark.
 METHODS: Mapping[str, Mapping[str, ScoreModel]] = {
     "gradcam": {
-        "iou": ScoreModel(0.30, _slopes(0.08, -0.015, 0.30, -0.015, -0.08), patient=0.04, zeros=0.06),
-        "hit": ScoreModel(0.50, _slopes(0.20, -0.02, 0.60, -0.03, -0.10), patient=0.08, binary=True),
+        "iou": ScoreModel(
+            0.30, _slopes_by_covariate(0.08, -0.015, 0.30, -0.015, -0.08), patient=0.04, zeros=0.06
+        ),
+        "hit": ScoreModel(
+            0.50, _slopes_by_covariate(0.20, -0.02, 0.60, -0.03, -0.10), patient=0.08, binary=True
+        ),
     },
     "occlusion": {
-        "iou": ScoreModel(0.27, _slopes(0.06, -0.01, 0.25, -0.01, -0.06), patient=0.04, zeros=0.10),
-        "hit": ScoreModel(0.45, _slopes(0.15, -0.02, 0.50, -0.02, -0.10), patient=0.08, binary=True),
+        "iou": ScoreModel(
+            0.27, _slopes_by_covariate(0.06, -0.01, 0.25, -0.01, -0.06), patient=0.04, zeros=0.10
+        ),
+        "hit": ScoreModel(
+            0.45, _slopes_by_covariate(0.15, -0.02, 0.50, -0.02, -0.10), patient=0.08, binary=True
+        ),
     },
     "human": {
-        "iou": ScoreModel(0.48, _slopes(0.0, -0.01, 0.20, -0.01, -0.06), patient=0.04, zeros=0.02),
-        "hit": ScoreModel(0.78, _slopes(0.0, -0.01, 0.20, -0.02, 0.0), patient=0.06, binary=True),
+        "iou": ScoreModel(
+            0.48, _slopes_by_covariate(0.0, -0.01, 0.20, -0.01, -0.06), patient=0.04, zeros=0.02
+        ),
+        "hit": ScoreModel(
+            0.78, _slopes_by_covariate(0.0, -0.01, 0.20, -0.02, 0.0), patient=0.06, binary=True
+        ),
     },
 }
 

@@ -105,7 +105,7 @@ def predict(
         passes = Passes(
             model=model,
             device=torch_device,
-            batch_size=pass_size(batch_size, stack, torch_device),
+            batch_size=n_images_per_pass(batch_size, stack, torch_device),
             mixed_precision=mixed_precision,
         )
         outputs = passes.forward(stack)
@@ -207,7 +207,7 @@ def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
     return outputs
 
 
-def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
+def n_images_per_pass(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
     """Return the number of images in a pass: on a CPU at most those of `MAX_CPU_PIXELS` pixels."""
     size = check_count(batch_size, "batch_size")
     if device.type != "cpu":
@@ -241,13 +241,13 @@ class Passes:
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
         """Return the outputs as `forward` does; on a CPU faster, and different by rounding.
 
-        A pass on the CPU has at most the pixels of `pass_size`, and its images have channels last in memory
-        where that pays and the network takes them so.
+        A pass on the CPU has at most `n_images_per_pass` images, with channels last in memory where that pays
+        and the network takes them so.
         """
         if self.device.type != "cpu":
             return self.forward(images)
         keep_freed_memory()
-        size = pass_size(self.batch_size, images, self.device)
+        size = n_images_per_pass(self.batch_size, images, self.device)
         n_pixels = min(size, len(images)) * images[0, 0].numel()
         n_weights = sum(parameter.numel() for parameter in self.model.parameters())
         channels_last_pays = n_weights <= _MAX_WEIGHTS_PER_PIXEL * n_pixels

@@ -22,7 +22,7 @@ from salstats.explain.multipliers import (
     Rescale,
     multipliers_and_outputs,
     target_outputs,
-    wrong_sums,
+    wrong_sums_mask,
 )
 from salstats.explain.request import RawAttributions, Request
 
@@ -67,7 +67,7 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
     # The error of the quadrature is judged over all images: in a single one the difference may be near 0.
     gap = (sums - differences).abs().sum()
     total = differences.abs().sum()
-    if wrong_sums(total + gap, total, outputs.abs().sum(), APPROXIMATE):
+    if wrong_sums_mask(total + gap, total, outputs.abs().sum(), APPROXIMATE):
         warn(
             "Integrated Gradients: with ",
             Setting("n_steps", n_steps),
@@ -98,7 +98,7 @@ def run_deeplift(request: Request) -> RawAttributions:
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rescale)
     contributions = multipliers * (request.images - baselines)
     sums = contributions.flatten(1).sum(dim=1)
-    if wrong_sums(sums, outputs - baseline_outputs, outputs, EXACT).any():
+    if wrong_sums_mask(sums, outputs - baseline_outputs, outputs, EXACT).any():
         raise SalstatsError(
             "DeepLIFT: contributions do not add up to the differences of outputs"
             + rescale.unknown_functions_text()
@@ -181,7 +181,7 @@ def run_lrp(request: Request) -> RawAttributions:
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images
     sums = pixel_relevance.flatten(1).sum(dim=1).double() + relevance.of_biases.to(outputs.device)
-    if wrong_sums(sums, outputs, outputs, APPROXIMATE).any():
+    if wrong_sums_mask(sums, outputs, outputs, APPROXIMATE).any():
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),

@@ -100,7 +100,9 @@ def check_outputs(outputs: Any, n: int) -> torch.Tensor:
     return outputs
 
 
-def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None) -> list[list[int]]:
+def groups_of_equal_images(
+    images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None
+) -> list[list[int]]:
     """Return the indices of equal images, and of equal seeds if these are given, as one list for each."""
     groups: dict[tuple[int, bytes], list[int]] = {}
     # as bytes, since NumPy lacks some of torch's types

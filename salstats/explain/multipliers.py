@@ -3,7 +3,7 @@
 A multiplier is the factor by which a change of a function's argument counts in the change of its result;
 `torch.autograd` chains multipliers as it chains gradients. Functions are replaced as the network calls them:
 by a module or not, once or several times, in place or not. One that is not named here keeps its gradient,
-which is its multiplier if it is linear in the image; `wrong_sums` detects networks where it is not.
+which is its multiplier if it is linear in the image; `wrong_sums_mask` detects networks where it is not.
 
 To give a result another gradient than its own, rules add a term `slope * (x - x.detach())`: its value is 0,
 its gradient by x is `slope`.
@@ -452,7 +452,7 @@ def target_outputs(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
     return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
 
 
-def wrong_sums(
+def wrong_sums_mask(
     sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float
 ) -> torch.Tensor:
     """Return a mask (n,) of the images whose sum differs from the expected one by more than a share of it.

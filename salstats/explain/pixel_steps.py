@@ -12,7 +12,7 @@ from salstats.checks import check_count
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.explain.baselines import Baseline
 from salstats.explain.forward_passes import Passes, dtype_of, to_probabilities
-from salstats.explain.input_checks import equal_images
+from salstats.explain.input_checks import groups_of_equal_images
 from salstats.images.map_steps import resize
 from salstats.images.maps import SaliencyOnImage, check_saliency
 
@@ -20,7 +20,7 @@ from salstats.images.maps import SaliencyOnImage, check_saliency
 CONSTANT = "constant map"
 
 
-def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+def pixel_ranks_from_most_salient(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
     """Return the rank of each pixel in the order of salience, int32; None for a constant map.
 
     0 is the most salient pixel. A map of another size is laid over the image as `score` does: bilinear,
@@ -83,7 +83,7 @@ class PixelSteps(Passes):
         if self.baseline.has_values_by_image:
             groups = [[index] for index in range(len(self.images))]
         else:
-            groups = equal_images(self.images)
+            groups = groups_of_equal_images(self.images)
         image_outputs = []
         baseline_outputs = []
         for start in range(0, len(groups), self.batch_size):
@@ -100,7 +100,9 @@ class PixelSteps(Passes):
         self, index: int, saliency: np.ndarray, *, deleting: bool = False
     ) -> OrderedImage | None:
         """Return an image with the order of its pixels; None if the map has no order."""
-        ranks = pixel_ranks(saliency, (int(self.images.shape[2]), int(self.images.shape[3])))
+        ranks = pixel_ranks_from_most_salient(
+            saliency, (int(self.images.shape[2]), int(self.images.shape[3]))
+        )
         if ranks is None:
             return None
         images = self._on_device([index])

@@ -10,7 +10,7 @@ from torch import nn
 
 from salstats.explain.baselines import baselines_of
 from salstats.explain.forward_passes import Passes, dtype_of
-from salstats.explain.input_checks import equal_images
+from salstats.explain.input_checks import groups_of_equal_images
 
 #: Turns the output of a layer, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
@@ -101,4 +101,4 @@ class Request(Passes):
         """Return the indices of equal images, so that passes that serve all outputs are made once."""
         if self.equal is not None:
             return self.equal
-        return equal_images(self.images, self.seeds)
+        return groups_of_equal_images(self.images, self.seeds)

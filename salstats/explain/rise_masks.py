@@ -15,7 +15,7 @@ from salstats.explain.forward_passes import (
     BATCH_SIZE,
     PROBABILITIES,
     evaluating,
-    pass_size,
+    n_images_per_pass,
     recognised_output_function,
     to_probabilities,
 )
@@ -119,7 +119,7 @@ def rise_masks(
         request = Request(
             model=model,
             device=torch_device,
-            batch_size=pass_size(batch_size, stack, torch_device),
+            batch_size=n_images_per_pass(batch_size, stack, torch_device),
             mixed_precision=mixed_precision,
             images=stack,
             targets=torch.zeros(len(stack), dtype=torch.int64),

@@ -15,11 +15,11 @@ from salstats.explain.forward_passes import (
     dtype_of,
     evaluating,
     keep_freed_memory,
-    pass_size,
+    n_images_per_pass,
     ran_out_of_memory,
     warn_of_saturating_outputs,
 )
-from salstats.explain.input_checks import check_images, check_targets, equal_images
+from salstats.explain.input_checks import check_images, check_targets, groups_of_equal_images
 from salstats.explain.layers import (
     Layer,
     VitGrid,
@@ -221,7 +221,7 @@ def explain(
         explained = groups
         if not record.by_target:
             explained = [group[:1] for group in groups]
-        size = pass_size(batch_size, stack, torch_device)
+        size = n_images_per_pass(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
         for batch in with_bar(batches, len(explained), record.label, progress=progress):
             indices = [index for group in batch for index in group]
@@ -231,7 +231,7 @@ def explain(
                 batch_size=size,
                 mixed_precision=mixed_precision,
                 images=_images_at(stack, indices).to(device=torch_device, dtype=number_type),
-                equal=_ranges([len(group) for group in batch]),
+                equal=_consecutive_indices([len(group) for group in batch]),
                 targets=torch.as_tensor(output_indices[indices], device=torch_device),
                 seeds=tuple(int(seed) for seed in seed_by_image[indices]),
                 layers=layers,
@@ -278,7 +278,7 @@ def _images_at(images: torch.Tensor, indices: list[int]) -> torch.Tensor:
     return images[indices]
 
 
-def _ranges(lengths: list[int]) -> list[list[int]]:
+def _consecutive_indices(lengths: list[int]) -> list[list[int]]:
     """Return consecutive indices from 0, as one list of each length: [2, 1] gives [[0, 1], [2]]."""
     ranges = []
     start = 0
@@ -340,7 +340,9 @@ def equal_groups_and_seeds(
             raise ValueRangeError(Setting("seeds"), " must be whole numbers from 0 up, one per image")
     generator = check_generator(rng)
     separate_passes = record.kind == GRADIENT and not record.random
-    groups = [[index] for index in range(n)] if separate_passes else equal_images(images, seed_by_image)
+    groups = (
+        [[index] for index in range(n)] if separate_passes else groups_of_equal_images(images, seed_by_image)
+    )
     if seed_by_image is not None:
         return groups, seed_by_image
     call_seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)

@@ -64,7 +64,7 @@ def load_checkpoint(
     Linear(in_features=4, out_features=2, bias=True)
     """
     file = Path(path)
-    weights = _weights(_read(file), file)
+    weights = _weights(_loaded_without_running_code(file), file)
     if prefix is None:
         is_parallel = all(name.startswith(_PARALLEL_PREFIX) for name in weights)
         prefix = _PARALLEL_PREFIX if is_parallel else ""
@@ -123,7 +123,7 @@ def _prefix_hint(difference: _Difference) -> Message:
     return Message()
 
 
-def _read(file: Path) -> Any:
+def _loaded_without_running_code(file: Path) -> Any:
     """Read a file of `torch.save` without running anything in it; raise InputFileError if it is none."""
     try:
         check_plain(file)

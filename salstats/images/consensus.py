@@ -15,7 +15,7 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError, ShapeError
 from salstats.images import masks
 from salstats.images.masks import Rle
-from salstats.images.run_lengths import from_runs, pack
+from salstats.images.run_lengths import lengths_of_runs, pack
 
 #: STAPLE ends if no sensitivity or specificity changes by more, as in SimpleITK, or after so many rounds.
 _TOLERANCE = 1e-7
@@ -171,6 +171,6 @@ def consensus(readers: Sequence[np.ndarray | Rle], rule: str = "majority") -> Co
     estimate = kernel(Patterns(decisions, counts))
     probabilities = estimate.probability[pattern_of_run]
     is_marked = probabilities > 0.5
-    mask_lengths = from_runs(starts[is_marked], (starts + lengths)[is_marked], n_pixels)
+    mask_lengths = lengths_of_runs(starts[is_marked], (starts + lengths)[is_marked], n_pixels)
     mask = Rle(shape, pack(mask_lengths, shape))
     return Consensus(mask, estimate.sensitivity, estimate.specificity, lengths, probabilities)

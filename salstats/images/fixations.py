@@ -49,20 +49,22 @@ class Fixations:
                     option=name,
                     value=values.shape,
                 )
-            _check_each(~np.isfinite(values), values, name, "it must be finite")
+            _check_each_fixation(~np.isfinite(values), values, name, "it must be finite")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
-        _check_each(self.duration < 0, self.duration, "duration", "it is in seconds, 0 or more")
-        _check_each(self.sd <= 0, self.sd, "sd", "it is in pixels per degree, above 0")
+        _check_each_fixation(self.duration < 0, self.duration, "duration", "it is in seconds, 0 or more")
+        _check_each_fixation(self.sd <= 0, self.sd, "sd", "it is in pixels per degree, above 0")
         backwards = self.shown[:, 2:] < self.shown[:, :2]
-        _check_each(backwards, self.shown, "shown", "top, left, bottom, right must not run backwards")
+        _check_each_fixation(
+            backwards, self.shown, "shown", "top, left, bottom, right must not run backwards"
+        )
 
     def __len__(self) -> int:
         """Return the number of fixations."""
         return len(self.points)
 
 
-def _check_each(is_wrong: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
+def _check_each_fixation(is_wrong: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
     """Raise ValueRangeError for the first fixation that breaks a rule."""
     if is_wrong.any():
         first = int(np.argwhere(is_wrong)[0, 0])
@@ -112,7 +114,7 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     screen = np.rint(fixations.shown)
     is_outside = (screen < 0) | (screen > np.array([height, width, height, width]))
     rule = f"top, left, bottom, right must lie within the image of {height} x {width} pixels"
-    _check_each(is_outside, fixations.shown, "shown", rule)
+    _check_each_fixation(is_outside, fixations.shown, "shown", rule)
 
     density = np.empty((height, width))
     for start in range(0, len(fixations), _BLOCK):

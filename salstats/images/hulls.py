@@ -144,14 +144,14 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(array[np.ix_(rows, cols)])
 
 
-def _nearest_pixels(side: int, n: int, longest: int) -> np.ndarray:
-    """Return the pixel of the square that each of n pixels takes, along one axis; see `from_padded_square`.
+def _nearest_pixels(square_side: int, n_pixels: int, longest_side: int) -> np.ndarray:
+    """Return the pixel of the square that each pixel of an image takes, along one axis.
 
-    `side` is that of the square, `longest` the longer side of the image.
+    See `from_padded_square`. `n_pixels` is the image's side along the axis, `longest_side` its longer side.
     """
-    crop = (side - n / longest * side) / 2
+    crop = (square_side - n_pixels / longest_side * square_side) / 2
     start = math.ceil(crop)
-    stop = side - math.floor(crop)
+    stop = square_side - math.floor(crop)
     # an image far longer than wide may leave nothing between the paddings
     start = min(start, stop - 1)
-    return np.asarray(start + np.arange(n) * (stop - start) // n)
+    return np.asarray(start + np.arange(n_pixels) * (stop - start) // n_pixels)

@@ -17,7 +17,7 @@ from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRang
 from salstats.images.run_lengths import (
     check_fill,
     check_shape,
-    from_runs,
+    lengths_of_runs,
     merge_runs,
     pack,
     shortened,
@@ -180,7 +180,7 @@ def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int])
         changes = np.concatenate(([0], changes))
     col, row = np.divmod(changes, n_rows + 1)
     image_positions = (col + first_col) * height + row + first_row
-    lengths = from_runs(image_positions[::2], image_positions[1::2], height * width)
+    lengths = lengths_of_runs(image_positions[::2], image_positions[1::2], height * width)
     return Rle(shape, pack(lengths, shape))
 
 

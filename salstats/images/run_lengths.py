@@ -161,10 +161,10 @@ def merge_runs(lengths: np.ndarray) -> np.ndarray:
     starts = run_ends[:-1:2]
     ends = run_ends[1::2]
     has_pixels = ends > starts
-    return from_runs(starts[has_pixels], ends[has_pixels], int(run_ends[-1]))
+    return lengths_of_runs(starts[has_pixels], ends[has_pixels], int(run_ends[-1]))
 
 
-def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray:
+def lengths_of_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray:
     """Return run lengths, background first, of ordered foreground runs that may touch."""
     if len(starts):
         # two runs that touch become one: the end of the first and the start of the second are dropped

@@ -47,11 +47,11 @@ class RankedMap:
 
     def auc(self, densities: Any) -> np.ndarray:
         """Return the area under the ROC curve for each density: its pixels against all pixels, (k,)."""
-        return self._mean_rank(densities, None)
+        return self._mean_rank_by_density(densities, None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
         """Return the area under the ROC curve for each density: its pixels against the centre bias, (k,)."""
-        return self._mean_rank(densities, check_density(negatives, self.shape, "center_bias"))
+        return self._mean_rank_by_density(densities, check_density(negatives, self.shape, "center_bias"))
 
     def auc_at(self, pixels: np.ndarray) -> float:
         """Return the area under the ROC curve of the map: some pixels as positives, all as negatives.
@@ -60,7 +60,7 @@ class RankedMap:
         """
         if self.is_constant or not len(pixels):
             return float("nan")
-        return float(self._ranks[pixels].mean())
+        return float(self._rank_shares[pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
         """Return Pearson's correlation of the map with each density, (k,); NaN for a constant density."""
@@ -91,15 +91,15 @@ class RankedMap:
         return _SortedPixels(order, np.append(last_of_value + 1, flat.size))
 
     @cached_property
-    def _ranks(self) -> np.ndarray:
+    def _rank_shares(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
         n_pixels = self.values.size
         n_up_to_value = self._sorted.tie_ends
         if n_up_to_value is None:
             n_up_to_value = np.arange(1, n_pixels + 1)
-        return self._ranks_of_pixels(n_up_to_value / n_pixels)
+        return self._rank_shares_of_pixels(n_up_to_value / n_pixels)
 
-    def _ranks_of_pixels(self, cumulative_shares: np.ndarray) -> np.ndarray:
+    def _rank_shares_of_pixels(self, cumulative_shares: np.ndarray) -> np.ndarray:
         """Return the rank of each pixel, (n_pixels,): the share of negatives below plus half of those level.
 
         `cumulative_shares` are those of negatives up to and with each distinct value of the map, ascending.
@@ -116,7 +116,7 @@ class RankedMap:
         ranks[order] = ranks_of_values
         return ranks
 
-    def _mean_rank(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
+    def _mean_rank_by_density(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
         """Return the mean rank of the pixels of each density, (k,), which is the area under the ROC curve.
 
         Ranks are among all pixels, or among `negatives`, a density (M, N), by its weight.
@@ -125,7 +125,7 @@ class RankedMap:
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negatives is None:
-            ranks = self._ranks
+            ranks = self._rank_shares
         else:
             order, tie_ends = self._sorted
             shares = negatives.ravel().take(order)
@@ -133,7 +133,7 @@ class RankedMap:
             if tie_ends is not None:
                 shares = shares[tie_ends - 1]
             shares /= shares[-1]
-            ranks = self._ranks_of_pixels(shares)
+            ranks = self._rank_shares_of_pixels(shares)
         # rounding may carry a perfect score past 1
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 

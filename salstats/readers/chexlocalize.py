@@ -14,7 +14,7 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
 from salstats.readers.chexlocalize_study import PATIENT, read_files, study_of
 from salstats.readers.map_files import files_below
-from salstats.readers.prediction_files import Sources, series_of, series_sources
+from salstats.readers.prediction_files import Sources, parsed_series, series_sources
 from salstats.readers.score_layouts import check_pattern
 from salstats.study import Series, Study
 
@@ -181,7 +181,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
                 people[kind] = {None: folder_files.pop(kind)}
         files |= folder_files
         if folder_maps:
-            map_files[series_of(method, "method")] = folder_maps
+            map_files[parsed_series(method, "method")] = folder_maps
     named_readers = {
         reader for file_of_reader in people.values() for reader in file_of_reader if reader is not None
     }

@@ -206,7 +206,7 @@ def _case(
         truths={task: Truth.of(true_masks[task]) for task in tasks if task in true_masks},
         predictions=tuple(predictions),
         annotated=name in truth.values,
-        patient=_common_value(patients, f"the patient of case {name!r}"),
+        patient=_agreed_value(patients, f"the patient of case {name!r}"),
         labels=_labels(name, rows, tasks, folder),
     )
 
@@ -217,7 +217,7 @@ def _shape(
     """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
     sizes = [(masks.shapes[case], str(masks.file)) for masks in mask_files if case in masks.shapes]
     sizes += [(row.shape, _row_location(folder, row)) for row in rows if row.shape is not None]
-    shape: tuple[int, int] | None = _common_value(sizes, f"the (height, width) of the image of case {case!r}")
+    shape: tuple[int, int] | None = _agreed_value(sizes, f"the (height, width) of the image of case {case!r}")
     if shape is None:
         raise InputFileError(
             f"{_row_location(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
@@ -237,7 +237,7 @@ def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Pat
             source = f"{_row_location(folder, row)}, column 'label'"
             labels.setdefault(row.key.task, []).append((row.label, source))
     return {
-        task: _common_value(values, f"the label of case {case!r}, task {task!r},")
+        task: _agreed_value(values, f"the label of case {case!r}, task {task!r},")
         for task, values in labels.items()
     }
 
@@ -279,7 +279,7 @@ def _row_location(folder: Path, row: MapRow) -> str:
     return f"{folder / TABLE}, row {row.number}"
 
 
-def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
+def _agreed_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
     """Return the value that all sources give, None where there is none; InputFileError where two differ.
 
     `values` are pairs of a value and its source, a file or a row; `description` says what the value is.

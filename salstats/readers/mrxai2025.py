@@ -116,7 +116,7 @@ def read_mrxai2025(
     """
     root = Path(folder)
     check_name(task, Setting("task"))
-    pairs = _pairs(root)
+    pairs = _image_and_mask_by_case(root)
     map_files = find_maps(series_sources(maps, method, "maps"), pairs, root)
     mask_sources = series_sources(masks, method, "masks")
     tool_masks = {series: _masks_by_case(Path(path), task) for series, path in mask_sources.items()}
@@ -189,7 +189,7 @@ def recognise(folder: Path) -> bool:
     return any(file.suffix.lower() in _SUFFIXES for file in files)
 
 
-def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
+def _image_and_mask_by_case(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Return the image and the mask of each case, in the order of their names."""
     images: dict[str, Path] = {}
     masks: dict[str, Path] = {}

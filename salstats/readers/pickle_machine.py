@@ -262,7 +262,7 @@ _DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)
 _NDARRAY = object()
 
 
-def _encode(text: str, encoding: str = "") -> bytes:
+def _latin1_bytes(text: str, encoding: str = "") -> bytes:
     """Return bytes that a pickle of protocol 2 holds as text."""
     if encoding not in ("latin1", "latin-1"):
         raise UnsafePickleError(
@@ -367,7 +367,7 @@ def _complex(real: Any, imaginary: Any) -> complex:
 ARRAYS: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _NDARRAY,
     ("numpy", "dtype"): _dtype,
-    ("_codecs", "encode"): _encode,
+    ("_codecs", "encode"): _latin1_bytes,
     ("collections", "OrderedDict"): _dict,
 }
 # NumPy 1 and NumPy 2

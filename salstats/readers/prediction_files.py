@@ -151,13 +151,13 @@ def series_sources(sources: Sources | None, method: str, option: str) -> dict[Se
     if sources is None:
         return {}
     if not isinstance(sources, Mapping):
-        return {series_of(method, "method"): sources}
+        return {parsed_series(method, "method"): sources}
     if not sources:
         raise SalstatsError(Setting(option), " names no method")
-    return {series_of(name, option): path for name, path in sources.items()}
+    return {parsed_series(name, option): path for name, path in sources.items()}
 
 
-def series_of(name: str, option: str) -> Series:
+def parsed_series(name: str, option: str) -> Series:
     """Return the series that method[:model[:seed]] names."""
     fields = str(name).split(":")
     if len(fields) > 3 or not all(field.strip() for field in fields):

@@ -273,7 +273,7 @@ def arrange_scores(
 ) -> FileScores:
     """Return a file's scores, whatever its layout, with coded identifiers."""
     table = apply_names(table, layout, joined_columns)
-    score_columns = _score_columns(table, layout)
+    score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
     identifiers = table.with_cells(remaining_cells).typed(layout.case, coded=True)
     frames = [identifiers]
@@ -282,7 +282,7 @@ def arrange_scores(
         if layout.wide:
             hint = Message("if this column is no task, name the tasks with ", Setting("tasks"))
         frames = [
-            identifiers.assign(**_constants(identifiers, names), score=table.scores(column, hint))
+            identifiers.assign(**_constant_columns(identifiers, names), score=table.scores(column, hint))
             for column, names in score_columns.items()
         ]
     frame = frames[0]
@@ -309,7 +309,7 @@ def arrange_scores(
             raise ColumnError(
                 Setting(name), " is empty", hint=f"name the {name} of {table.file}", value=value
             )
-        frame = frame.assign(**_constants(frame, {name: value}))
+        frame = frame.assign(**_constant_columns(frame, {name: value}))
     row_numbers = np.tile(table.rows, len(frames))
     _check_required_columns_and_cells(frame, table, row_numbers)
     score_frame_columns = ("case", "task", "method", "metric", "score")
@@ -318,12 +318,12 @@ def arrange_scores(
     return FileScores(frame[[*leading, *trailing]], row_numbers)
 
 
-def _constants(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
+def _constant_columns(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
     """Return columns that have the same name in every row."""
     return {name: pd.Series(value, index=frame.index, dtype=TEXT) for name, value in names.items()}
 
 
-def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str | None]]:  # noqa: C901
+def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str | None]]:  # noqa: C901
     """Return the columns of scores of a wide file, each with its task, method, metric or reader.
 
     A long file has none.

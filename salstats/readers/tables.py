@@ -382,8 +382,8 @@ class FileTable:
                     path=self.file,
                 )
             return numbers
-        is_no_number = is_no_number | _are_too_large(cells, numbers)
-        are_names = _are_names(cells, numbers)
+        is_no_number = is_no_number | _too_large_mask(cells, numbers)
+        are_names = _digits_are_names(cells, numbers)
         if not is_no_number.any() and not are_names:
             self._warn_of_lost_digits(column, cells, numbers)
             return numbers
@@ -484,7 +484,7 @@ def _whole_numbers_as_text(cells: pd.Series) -> pd.Series:
     return pd.Series(pd.array(text, dtype=TEXT), index=cells.index, name=cells.name)
 
 
-def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
+def _digits_are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     """Return whether digits are names: one has leading zeros, or all are whole and one is beyond 2^53."""
     import pyarrow as pa
     from pyarrow import compute
@@ -504,11 +504,13 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     return bool(is_inexact.any() and are_all_whole)
 
 
-def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
+def _too_large_mask(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
     """Return which cells are digits that no float is large enough for."""
-    too_large = np.isinf(numbers.to_numpy())
-    if too_large.any():
-        too_large[too_large] = cells[too_large].astype(TEXT).str.contains(r"\d").to_numpy()
+    is_infinite = np.isinf(numbers.to_numpy())
+    too_large = is_infinite.copy()
+    # the word "inf" is no number that is too large
+    if is_infinite.any():
+        too_large[is_infinite] = cells[is_infinite].astype(TEXT).str.contains(r"\d").to_numpy()
     return too_large
 
 

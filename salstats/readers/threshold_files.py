@@ -40,7 +40,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     keys = pd.Series([*zip(tasks, _series_of_rows(table), strict=True)], dtype=object)
     values = table.numbers(column)
     numbers: dict[TaskAndSeries, float] = {}
-    for row in np.flatnonzero(_is_chosen_row(table, keys)).tolist():
+    for row in np.flatnonzero(_chosen_rows_mask(table, keys)).tolist():
         key = keys[row]
         if key in numbers:
             raise ColumnError(
@@ -52,7 +52,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
             )
         if np.isnan(values[row]):
             raise _undefined_error(table, row, key, kind)
-        numbers[key] = _checked(table, row, kind, column, float(values[row]))
+        numbers[key] = _checked_number(table, row, kind, column, float(values[row]))
     rows_without = np.flatnonzero(~keys.isin(numbers))
     if rows_without.size:
         key = keys[int(rows_without[0])]
@@ -107,7 +107,7 @@ def _series_of_rows(table: FileTable) -> list[str] | list[None]:
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
-def _is_chosen_row(table: FileTable, keys: pd.Series) -> np.ndarray:
+def _chosen_rows_mask(table: FileTable, keys: pd.Series) -> np.ndarray:
     """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"
@@ -119,7 +119,7 @@ def _is_chosen_row(table: FileTable, keys: pd.Series) -> np.ndarray:
     return np.isin(np.arange(len(table)), best_rows)
 
 
-def _checked(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
+def _checked_number(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
     """Return a threshold, cut-off or filter size; ValueRangeError where it is out of range."""
     if kind == "smooth":
         is_valid = 0 <= value <= LARGEST_BOX and value % 1 == 0

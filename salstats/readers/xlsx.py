@@ -103,7 +103,7 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
         sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
         may_hide_cells = any(_HIDING.search(sheet) for sheet in sheets)
         # openpyxl makes every cell of a merged range, which a few bytes can name
-        n_merged = sum(_merged_cells(sheet) for sheet in sheets)
+        n_merged = sum(_n_merged_cells(sheet) for sheet in sheets)
         check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
     sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
@@ -143,7 +143,7 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
             raise InputFileError(
                 f"{location}, cell {extra[0].coordinate}: more cells than the header has", path=file
             )
-        values = [_value(location, cell, options) for cell in cells[: len(header)]]
+        values = [_stored_value_or_none(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
     if may_hide_cells and any(None in row for row in rows):
         _refuse_merged_and_unstored_cells(location, load_workbook(BytesIO(data))[sheet.title], rows)
@@ -155,7 +155,7 @@ def _header_name(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _merged_cells(sheet: bytes) -> int:
+def _n_merged_cells(sheet: bytes) -> int:
     """Count the cells of the merged ranges of a sheet's XML."""
     from openpyxl.utils import range_boundaries
 
@@ -194,7 +194,7 @@ def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
     return book[name]
 
 
-def _value(location: str, cell: Any, options: TableOptions) -> object:
+def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> object:
     """Return a cell's value; #N/A is a missing one, another error of the spreadsheet is an error here."""
     if cell.data_type == "e" and cell.value not in options.na:
         raise InputFileError(

@@ -43,12 +43,12 @@ _COLOUR_BAR_MM = 7.5
 _WIDE_MM = 130.0
 _MAX_COLUMNS_WIDE = 5
 _MAX_COLUMNS_NARROW = 3
-#: Scale of the maps of `share_per_pixel` beside densities, which are not raised.
+#: Scale of the maps of `shares_above_minimum` beside densities, which are not raised.
 SHARES_NOTE = "Every map sums to 1; saliency maps are taken above their least value."
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
-def share_per_pixel(values: np.ndarray) -> np.ndarray:
+def shares_above_minimum(values: np.ndarray) -> np.ndarray:
     """Return a map as shares of its sum above its smallest value; a constant map becomes uniform.
 
     A density, whose smallest value may be above 0, is to be divided by its sum instead.

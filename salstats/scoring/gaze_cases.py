@@ -60,11 +60,11 @@ class GazeRule:
     n_samples: int | None = None
     floor: float = 0.0
 
-    def unscored_reason(self, n: int) -> str | None:
-        """Return the reason why an image that `n` readers looked at is not scored; None if it is."""
-        if self.n_readers is not None and n != self.n_readers:
+    def unscored_reason(self, n_readers_of_image: int) -> str | None:
+        """Return the reason why an image that so many readers looked at is not scored; None if it is."""
+        if self.n_readers is not None and n_readers_of_image != self.n_readers:
             return f"not {self.n_readers} readers"
-        if n < self.min_readers:
+        if n_readers_of_image < self.min_readers:
             return f"fewer than {self.min_readers} readers"
         return None
 

@@ -13,7 +13,7 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
 from salstats.metrics.ranks import RankedMap
 from salstats.readers.background_images import ImageSource, check_images, read_grey
-from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, share_per_pixel
+from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import (
     ALL,
     CONSTANT,
@@ -111,7 +111,7 @@ def plot_gaze(
         elif RankedMap(resized).is_constant:
             missing.append(f"{title}: {CONSTANT}.")
         else:
-            maps[title] = share_per_pixel(resized)
+            maps[title] = shares_above_minimum(resized)
     grey = read_grey(check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2))
     points = truths.points[0]
     notes = [

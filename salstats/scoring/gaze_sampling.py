@@ -89,7 +89,7 @@ def sampling_spread(
 
     See Also
     --------
-    score_gaze, sampled_scores, spread_of
+    score_gaze, sampled_scores, spread_of_samples
 
     References
     ----------
@@ -122,11 +122,11 @@ def sampling_spread(
     """
     frames = []
     for samples in _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
-        frames.append(spread_of(samples))
+        frames.append(spread_of_samples(samples))
     return _typed_without_empty_columns(pd.concat(frames, ignore_index=True))
 
 
-def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
+def spread_of_samples(samples: pd.DataFrame) -> pd.DataFrame:
     """Return the spread of samples that `sampled_scores` gave, as `sampling_spread` does."""
     keys = [column for column in samples.columns if column not in ("replicate", "estimate", "exact")]
     groups = samples.groupby(keys, sort=False, dropna=False)
@@ -275,7 +275,7 @@ class _CaseSampler:
                 if series == INTEROBSERVER:
                     ranked = RankedMap(self.truths.reader_densities[truth])
                 for name in self.rule.metrics:
-                    exact = self._exact(name, ranked, truth)
+                    exact = self._exact_area(name, ranked, truth)
                     for draw in self.draws:
                         row = {
                             "case": self.case.case,
@@ -289,7 +289,7 @@ class _CaseSampler:
                             "exact": exact,
                         }
                         rows.append(row)
-                        estimates.append(self._estimates(name, ranked, truth, draw, exact))
+                        estimates.append(self._sampled_area_estimates(name, ranked, truth, draw, exact))
         frame = pd.DataFrame(rows).loc[np.repeat(np.arange(len(rows)), self.n_replicates)]
         exact_column = frame.pop("exact")
         replicate = np.tile(np.arange(self.n_replicates), len(rows))
@@ -308,7 +308,7 @@ class _CaseSampler:
             return None
         return RankedMap(resized)
 
-    def _exact(self, name: str, ranked: RankedMap | None, truth: int) -> float:
+    def _exact_area(self, name: str, ranked: RankedMap | None, truth: int) -> float:
         """Return the area that samples scatter around; NaN if there is nothing to sample."""
         if ranked is None or ranked.is_constant or name not in self.negatives:
             return float("nan")
@@ -317,7 +317,7 @@ class _CaseSampler:
             return float(ranked.auc(densities)[0])
         return float(ranked.sauc(densities, self.negatives[name])[0])
 
-    def _estimates(
+    def _sampled_area_estimates(
         self, name: str, ranked: RankedMap | None, truth: int, draw: _DrawnPixels, exact: float
     ) -> np.ndarray:
         """Return the areas of the samples, NaN if there is nothing to sample."""

@@ -151,7 +151,10 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
     if option_value is None:
         return {}
     if isinstance(option_value, Mapping):
-        values = {_key(key): _number_or_threshold_name(value, option) for key, value in option_value.items()}
+        values = {
+            _task_and_method(key): _number_or_threshold_name(value, option)
+            for key, value in option_value.items()
+        }
         return _check_complete(values, option, study)
     if isinstance(option_value, os.PathLike) or (
         isinstance(option_value, str) and _is_file(option_value, option)
@@ -210,7 +213,7 @@ def _no_value_error(values: ValuesByKey, option: str, task: str, series: Series)
     )
 
 
-def _key(key: Any) -> Key:
+def _task_and_method(key: Any) -> Key:
     """Return the key of a mapping, a task or a pair of task and method, as task and method."""
     if not isinstance(key, tuple):
         key = (key, None)

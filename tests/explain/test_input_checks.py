@@ -7,7 +7,7 @@ from salstats.errors import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.input_checks import check_images, check_outputs, check_targets, equal_images  # noqa: E402
+from salstats.explain.input_checks import check_images, check_outputs, check_targets, groups_of_equal_images  # noqa: E402
 
 
 def test_images_keep_their_precision_and_whole_numbers_become_single():
@@ -48,5 +48,5 @@ def test_outputs_are_one_row_for_each_image(outputs):
 
 def test_equal_images_are_grouped_also_apart_and_by_their_seeds():
     images = torch.tensor([0.0, 1.0, 0.0, 0.0]).reshape(4, 1, 1, 1)
-    assert equal_images(images) == [[0, 2, 3], [1]]
-    assert equal_images(images, [5, 5, 6, 5]) == [[0, 3], [1], [2]]
+    assert groups_of_equal_images(images) == [[0, 2, 3], [1]]
+    assert groups_of_equal_images(images, [5, 5, 6, 5]) == [[0, 3], [1], [2]]

@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.pixel_steps import changed_pixel_counts, pixel_ranks  # noqa: E402
+from salstats.explain.pixel_steps import changed_pixel_counts, pixel_ranks_from_most_salient  # noqa: E402
 from salstats.images.maps import SaliencyOnImage  # noqa: E402
 
 
@@ -14,15 +14,15 @@ def test_the_first_pixel_is_the_peak_of_the_map_laid_over_the_image():
     rng = np.random.default_rng(0)
     for shape in ((3, 3), (20, 31), (5, 9), (40, 2)):
         saliency = rng.normal(size=shape)
-        ranks = pixel_ranks(saliency, (20, 31))
+        ranks = pixel_ranks_from_most_salient(saliency, (20, 31))
         assert sorted(ranks.ravel()) == list(range(620))
         assert tuple(np.argwhere(ranks == 0)[0]) == SaliencyOnImage(saliency, (20, 31)).peak
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.0])
 def test_a_constant_map_has_no_ranks(value):
-    assert pixel_ranks(np.full((3, 3), value), (3, 3)) is None
-    assert pixel_ranks(np.full((3, 3), value), (8, 5)) is None
+    assert pixel_ranks_from_most_salient(np.full((3, 3), value), (3, 3)) is None
+    assert pixel_ranks_from_most_salient(np.full((3, 3), value), (8, 5)) is None
 
 
 @pytest.mark.parametrize("n_pixels", [1, 7, 100, 50176])

@@ -10,7 +10,7 @@ from salstats.images.run_lengths import (
     LONGEST_SIDE,
     check_fill,
     check_shape,
-    from_runs,
+    lengths_of_runs,
     merge_runs,
     pack,
     shortened,
@@ -126,9 +126,9 @@ def test_foreground_runs_become_lengths_and_touching_ones_are_joined():
         starts = [i for i, pixel in enumerate(pixels) if pixel]
         ends = [start + 1 for start in starts]
         # each foreground pixel is a run that touches its neighbour
-        assert from_runs(np.array(starts, int), np.array(ends, int), len(pixels)).tolist() == lengths_of(
-            pixels
-        )
+        assert lengths_of_runs(
+            np.array(starts, int), np.array(ends, int), len(pixels)
+        ).tolist() == lengths_of(pixels)
 
 
 def test_runs_must_fill_the_image():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.scoring.density_figures import plot_densities, share_per_pixel
+from salstats.scoring.density_figures import plot_densities, shares_above_minimum
 
 
 def layers(figure):
@@ -14,7 +14,7 @@ def layers(figure):
 
 def make_pictures(n=4, shape=(30, 40)):
     rng = np.random.default_rng(3)
-    return {f"Picture {i}": share_per_pixel(rng.random(shape)) for i in range(n)}
+    return {f"Picture {i}": shares_above_minimum(rng.random(shape)) for i in range(n)}
 
 
 def drawn(figure):
@@ -29,7 +29,7 @@ def size_mm(figure):
 
 def test_shares_are_of_the_sum_above_the_least_value():
     # least value 2: 0, 1, 3 of 4
-    assert share_per_pixel(np.array([[2, 3, 5]])).tolist() == [[0, 0.25, 0.75]]
+    assert shares_above_minimum(np.array([[2, 3, 5]])).tolist() == [[0, 0.25, 0.75]]
 
 
 def test_one_colour_is_one_share_in_every_picture():

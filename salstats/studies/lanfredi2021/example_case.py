@@ -26,9 +26,9 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.background_images import read_grey
-from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, share_per_pixel
+from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, resized_if_finite
-from salstats.scoring.gaze_sampling import spread_of
+from salstats.scoring.gaze_sampling import spread_of_samples
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
@@ -71,7 +71,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     for method, title in title_by_method.items():
         saliency = _first_map(study, case, method, row["mixing"])
         if saliency is not None:
-            maps[title] = share_per_pixel(saliency)
+            maps[title] = shares_above_minimum(saliency)
             if method == HULL:
                 lines[title] = outlines(saliency > 0)
     shape = shape_of(case)
@@ -115,7 +115,7 @@ def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray
 
 def sampling_spread(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
-    spread = spread_of(recordings.samples)
+    spread = spread_of_samples(recordings.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
     named = with_mixing_column(spread)
