@@ -1,6 +1,5 @@
 """Networks of torchvision by their names, with trained weights from a file."""
 
-import itertools
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,7 +8,7 @@ from typing import Any
 from torchvision import models
 
 from salstats.checks import did_you_mean
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.explain.networks import Network
 from salstats.explain.weight_files import load_checkpoint
 from salstats.images.preparation import IMAGENET, Preparation
@@ -32,7 +31,7 @@ def torchvision_network(
         As `torchvision.models.list_models()` has it, such as "densenet121".
     weights : path
         A file of `torch.save`, as for `load_checkpoint`.
-    tasks : sequence of str or mapping of str to int
+    tasks : str, sequence of str or mapping of str to int
         Tasks in the order of the network's outputs, or each with the index of its output.
     n_outputs : int, optional
         Number of the network's outputs; by default one for each task.
@@ -50,7 +49,7 @@ def torchvision_network(
     Raises
     ------
     SalstatsError
-        torchvision has no network of this name.
+        torchvision has no network of this name, or a task is named twice.
 
     Examples
     --------
@@ -68,7 +67,14 @@ def torchvision_network(
             option="name",
             value=name,
         )
-    outputs = dict(tasks if isinstance(tasks, Mapping) else zip(tasks, itertools.count()))
+    if isinstance(tasks, Mapping):
+        outputs = dict(tasks)
+    else:
+        outputs = {}
+        for output, task in enumerate([tasks] if isinstance(tasks, str) else tasks):
+            if task in outputs:
+                raise SalstatsError(Setting("tasks"), f" names {task!r} twice", value=task)
+            outputs[task] = output
     n_classes = n_outputs or max(outputs.values(), default=-1) + 1
     build = partial(models.get_model, name, weights=None, num_classes=n_classes)
     return Network(

@@ -31,3 +31,12 @@ def test_the_number_of_outputs_reaches_to_the_last_task_unless_it_is_given(tmp_p
 def test_an_unknown_network_is_named_with_a_similar_one(tmp_path):
     with raises(SalstatsError, option="name", value="resnet-18", match="resnet18"):
         torchvision_network("resnet-18", tmp_path / "none.pt", tasks=["Edema"])
+
+
+def test_one_task_alone_is_no_sequence_of_letters(tmp_path):
+    assert torchvision_network("resnet18", tmp_path / "none.pt", tasks="Edema").tasks == {"Edema": 0}
+
+
+def test_a_task_named_twice_is_an_error_instead_of_the_task_of_the_later_output(tmp_path):
+    with raises(SalstatsError, option="tasks", value="Edema"):
+        torchvision_network("resnet18", tmp_path / "none.pt", tasks=["Edema", "Mass", "Edema"])
