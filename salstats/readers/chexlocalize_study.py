@@ -369,10 +369,11 @@ def _human_predictions(
         elif mask is None and mask_files and map_of_case is not None:
             mask = partial(empty_mask, map_of_case, case)
         point_files = files.points if reader is None else []
-        no_points = np.empty((0, 2))
         points = None
-        for case_file in point_files[:1]:
-            points = case_file.values.get(case, {}).get(task, no_points)
+        # a study has one file of points at most
+        if point_files:
+            no_points = np.empty((0, 2))
+            points = point_files[0].values.get(case, {}).get(task, no_points)
         read = partial(
             read_answer,
             task,
