@@ -185,10 +185,10 @@ def read_folders(
     study_tasks = _tasks(files, tasks)
     sizes = _image_sizes(files, paths["images"])
     _warn_of_cases(files, sizes, study_tasks)
-    for series, files_of_task in files.maps.items():
+    for map_series, files_of_task in files.maps.items():
         _warn_if_first_oblong_is_turned(files_of_task, sizes)
         maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
-        warn_of_stretched_maps(maps_of_cases, sizes, files.map_folders[series])
+        warn_of_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
     if files.points is not None:
         warn_of_points(files.points, sizes)
     cases = sorted(sizes)

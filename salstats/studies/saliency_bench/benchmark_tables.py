@@ -13,7 +13,7 @@ from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.marks import best_rows
+from salstats.display.tables.marks import best_estimates
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import (
     MISSING,
@@ -164,7 +164,7 @@ def table_2(benchmark: Benchmark) -> ItemResult | None:
         benchmark.means_of_several_methods, ["model", "dataset", "metric", "method"], benchmark.names
     )
     rows = rows.reset_index(drop=True)
-    best = best_rows(read_estimates(rows), CELL, ["method"], [])
+    best = best_estimates(read_estimates(rows), CELL, ["method"], [])
     marked = rows.assign(bold=rows.index.isin(list(best.rows)))
     note = "intervals stand in the frame and figure"
     if benchmark.is_printed:
