@@ -52,7 +52,7 @@ def limit(file_bytes: float = 0) -> float:
     """
     text = os.environ.get(LIMIT)
     if text is None:
-        return min(_free_memory() / 2, max(_GB, _LARGEST_RATIO * file_bytes))
+        return min(_free_memory_bytes() / 2, max(_GB, _LARGEST_RATIO * file_bytes))
     try:
         gigabytes = float(text)
     except ValueError:
@@ -78,16 +78,16 @@ class _FreeMemory:
 _LAST_FREE_MEMORY = _FreeMemory()
 
 
-def _free_memory() -> float:
+def _free_memory_bytes() -> float:
     """Return how many bytes this process may still take, read once a second at most."""
     seconds = time.monotonic()
     if seconds - _LAST_FREE_MEMORY.time >= _REFRESH_SECONDS:
-        _LAST_FREE_MEMORY.n_bytes = _read_free_memory()
+        _LAST_FREE_MEMORY.n_bytes = _read_free_memory_bytes()
         _LAST_FREE_MEMORY.time = seconds
     return _LAST_FREE_MEMORY.n_bytes
 
 
-def _read_free_memory() -> float:
+def _read_free_memory_bytes() -> float:
     """Return how many bytes this process may still take: what the machine has, or less in a container."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -101,7 +101,7 @@ def _read_free_memory() -> float:
             _, kilobytes, *_ = line.split()
             free = 1024.0 * int(kilobytes)
             break
-    return min([free, *map(_free_in_group, _memory_groups())])
+    return min([free, *map(_free_bytes_in_group, _memory_groups())])
 
 
 def _memory_groups() -> list[Path]:
@@ -126,7 +126,7 @@ def _memory_groups() -> list[Path]:
     return groups
 
 
-def _free_in_group(folder: Path) -> float:
+def _free_bytes_in_group(folder: Path) -> float:
     """Return how many bytes a control group may still take; infinite where it has no limit."""
     file_pairs = (
         ("memory.max", "memory.current"),
@@ -146,7 +146,7 @@ def _free_in_group(folder: Path) -> float:
     return math.inf
 
 
-def too_large(n_bytes: float, file_bytes: float = 0) -> str:
+def too_large_text(n_bytes: float, file_bytes: float = 0) -> str:
     """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
     limit_bytes = limit(file_bytes)
     if n_bytes <= limit_bytes:
@@ -163,6 +163,6 @@ def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
 
     `subject` begins the message: a file, or a file and its part.
     """
-    reason = too_large(n_bytes, file_bytes)
+    reason = too_large_text(n_bytes, file_bytes)
     if reason:
         raise InputFileError(f"{subject} {reason}", option=LIMIT)

@@ -13,12 +13,12 @@ from salstats.errors import InputFileError
 def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):
     gigabyte = 2**30
     monkeypatch.delenv(memory_limit.LIMIT, raising=False)
-    monkeypatch.setattr(memory_limit, "_free_memory", lambda: 24 * gigabyte)
+    monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: 24 * gigabyte)
     assert memory_limit.limit() == gigabyte
     assert memory_limit.limit(file_bytes=75_000) == gigabyte
     assert memory_limit.limit(file_bytes=10_000_000) == 10_000_000_000
     assert memory_limit.limit(file_bytes=gigabyte) == 12 * gigabyte
-    monkeypatch.setattr(memory_limit, "_free_memory", lambda: gigabyte)
+    monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: gigabyte)
     assert memory_limit.limit(file_bytes=gigabyte) == gigabyte / 2
     monkeypatch.setenv(memory_limit.LIMIT, "3")
     assert memory_limit.limit() == memory_limit.limit(file_bytes=gigabyte) == 3 * gigabyte
@@ -39,9 +39,9 @@ def test_free_memory_is_looked_up_once_a_second(monkeypatch):
     seconds = iter([100.0, 100.9, 101.0, 101.5])
     n_bytes = iter([4.0, 8.0])
     monkeypatch.setattr(memory_limit, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    monkeypatch.setattr(memory_limit, "_read_free_memory", lambda: next(n_bytes))
+    monkeypatch.setattr(memory_limit, "_read_free_memory_bytes", lambda: next(n_bytes))
     monkeypatch.setattr(memory_limit, "_LAST_FREE_MEMORY", memory_limit._FreeMemory())
-    assert [memory_limit._free_memory() for _ in range(4)] == [4, 4, 8, 8]
+    assert [memory_limit._free_memory_bytes() for _ in range(4)] == [4, 4, 8, 8]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_free_memory_is_looked_up_once_a_second(monkeypatch):
 def test_a_container_has_what_its_limit_leaves(tmp_path, names, inactive):
     for name, text in (*zip(names, ("1000", "700"), strict=True), ("memory.stat", f"anon 1\n{inactive} 200")):
         (tmp_path / name).write_text(text)
-    assert memory_limit._free_in_group(tmp_path) == 500
+    assert memory_limit._free_bytes_in_group(tmp_path) == 500
     (tmp_path / names[0]).write_text("max")
-    assert memory_limit._free_in_group(tmp_path) == np.inf
-    assert memory_limit._free_in_group(tmp_path / "nowhere") == np.inf
+    assert memory_limit._free_bytes_in_group(tmp_path) == np.inf
+    assert memory_limit._free_bytes_in_group(tmp_path / "nowhere") == np.inf

@@ -88,7 +88,7 @@ class PixelSteps(Passes):
         baseline_outputs = []
         for start in range(0, len(groups), self.batch_size):
             indices = [group[0] for group in groups[start : start + self.batch_size]]
-            images = self._on_device(indices)
+            images = self._images_on_device(indices)
             image_outputs.append(self.outputs(images))
             baseline_outputs.append(self.outputs(self.baseline.for_images(images, indices)))
         group_of_image = np.empty(len(self.images), np.int64)
@@ -105,7 +105,7 @@ class PixelSteps(Passes):
         )
         if ranks is None:
             return None
-        images = self._on_device([index])
+        images = self._images_on_device([index])
         image = images[0]
         baseline = self.baseline.for_images(images, [index])[0]
         device_ranks = torch.from_numpy(ranks).to(self.device)
@@ -135,7 +135,7 @@ class PixelSteps(Passes):
                 memory_format = torch.channels_last
             yield self.outputs(torch.empty_like(images, memory_format=memory_format).copy_(images))
 
-    def _on_device(self, indices: list[int]) -> torch.Tensor:
+    def _images_on_device(self, indices: list[int]) -> torch.Tensor:
         """Return images on the device, in the model's type of number."""
         return self.images[indices].to(device=self.device, dtype=dtype_of(self.model))
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
-from salstats.files.outputs import A_DAY, check_parent, mode_of
+from salstats.files.outputs import A_DAY, check_parent, permissions_of
 from salstats.files.paths import check_path, mark_file_to_replace
 
 #: Folders in a temporary folder: the one that is written, and the one that it replaces.
@@ -115,7 +115,7 @@ def _copy_modes(former: Path, written: Path) -> None:
     for path in (written, *written.rglob("*")):
         former_path = former / path.relative_to(written)
         if former_path.exists() and former_path.is_dir() == path.is_dir():
-            path.chmod(mode_of(former_path))
+            path.chmod(permissions_of(former_path))
 
 
 def _put_back_and_remove_old(folder: Path) -> None:

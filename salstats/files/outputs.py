@@ -60,7 +60,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
     return target
 
 
-def page_names(stem: str, n_pages: int) -> list[str]:
+def page_stems(stem: str, n_pages: int) -> list[str]:
     """Return the names of the files of a figure's or table's pages, without suffix."""
     return [stem, *(f"{stem}-{i}" for i in range(2, n_pages + 1))]
 
@@ -90,7 +90,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary file that takes the target's place and mode once the block ends without an error."""
     with naming_write_errors(target), _temporary_beside(target) as temporary:
         yield temporary
-        temporary.chmod(mode_of(target))
+        temporary.chmod(permissions_of(target))
         temporary.replace(target)
 
 
@@ -114,7 +114,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
             with naming_write_errors(target):
                 temporary = temporaries.enter_context(_temporary_beside(target))
                 temporary.write_bytes(content)
-                temporary.chmod(mode_of(target))
+                temporary.chmod(permissions_of(target))
             written.append((target, temporary))
         with ExitStack() as undo:
             for target, temporary in written:
@@ -130,7 +130,7 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
             undo.pop_all()
 
 
-def mode_of(target: Path) -> int:
+def permissions_of(target: Path) -> int:
     """Return the permissions of a file that exists, else those of a new one."""
     try:
         return stat.S_IMODE(target.stat().st_mode)

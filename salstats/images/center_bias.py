@@ -9,7 +9,7 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.axes import InterpolationAxis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
-from salstats.memory_limit import PIXEL, too_large
+from salstats.memory_limit import PIXEL, too_large_text
 
 
 class Box(NamedTuple):
@@ -86,7 +86,7 @@ class CenterBias:
         margin_after = ((image_sizes - lower_right) * scale).max(axis=0)
         frame_size = np.ceil(margin_after + self._margin + self._average_size)
         height, width = (int(side) for side in frame_size)
-        memory_problem = too_large(height * width * PIXEL)
+        memory_problem = too_large_text(height * width * PIXEL)
         if memory_problem:
             smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(

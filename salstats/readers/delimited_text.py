@@ -8,7 +8,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.memory_limit import CELL, check_size, too_large
+from salstats.memory_limit import CELL, check_size, too_large_text
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import TextTable, cells_of_any_length, read_regular_text
 
@@ -48,7 +48,7 @@ def _check_memory(
 ) -> None:
     """Raise where a file takes too much memory, given the bytes of memory for each of its bytes and cells."""
     # no file has more cells than bytes, and counting them takes time
-    if not too_large(len(data) * (memory_per_byte + memory_per_cell), len(data)):
+    if not too_large_text(len(data) * (memory_per_byte + memory_per_cell), len(data)):
         return
     text = bytes(data)
     cell_ends = {sep.encode(errors="replace"), b"\n", b"\r"}
@@ -66,7 +66,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     if not text.strip():
         raise InputFileError(f"{file} holds nothing but blank lines", path=file)
     n_leading_lines = len(text) - len(text.lstrip("\n"))
-    header, *rows = _records(file, text.strip("\n"), n_leading_lines, options, sep)
+    header, *rows = _header_and_rows(file, text.strip("\n"), n_leading_lines, options, sep)
     check_header(file, header)
     first_row = 2 + n_leading_lines
     for number, row in enumerate(rows, start=first_row):
@@ -97,7 +97,9 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     return TextTable(pa.table(cells, names=header), first_row)
 
 
-def _records(file: Path, text: str, n_leading_lines: int, options: TableOptions, sep: str) -> list[list[str]]:
+def _header_and_rows(
+    file: Path, text: str, n_leading_lines: int, options: TableOptions, sep: str
+) -> list[list[str]]:
     """Read the header and the rows; raise where a quotation mark is left open, or a line is blank.
 
     `text` is without the blank lines with which the file begins and ends, of which there are

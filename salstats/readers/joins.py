@@ -236,7 +236,7 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
         if covariate is not None:
             table = _stack_task_columns(table, covariate, data)
         # rows are called by their number in the file
-        data = join_features(data, table.typed().set_axis(table.rows), name=str(table.file))
+        data = join_features(data, table.typed().set_axis(table.row_numbers), name=str(table.file))
     return data
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from salstats.errors import InputFileError
-from salstats.memory_limit import INSTRUCTION, limit, too_large
+from salstats.memory_limit import INSTRUCTION, limit, too_large_text
 
 
 class UnsafePickleError(InputFileError):
@@ -104,7 +104,8 @@ class _Instructions:
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1
         if self.count > self.limit:
-            raise UnsafePickleError(f"refused to go on: what it makes {too_large(self.count * INSTRUCTION)}")
+            reason = too_large_text(self.count * INSTRUCTION)
+            raise UnsafePickleError(f"refused to go on: what it makes {reason}")
         if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():
                 if code_of_name == code:

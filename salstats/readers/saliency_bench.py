@@ -215,7 +215,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         else:
             shape = image_shape(images[case])
             truths[case_task] = _on_image(annotation, shape)
-            if _reach_beyond(annotation.boxes, shape):
+            if _any_box_reaches_beyond(annotation.boxes, shape):
                 cases_cut_off.append(case)
         prob = probabilities.get(case, NAN)
         case_predictions = []
@@ -382,7 +382,7 @@ def _on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
     return Truth.of(masks.encode(draw_boxes(annotation.boxes, shape)), len(annotation.boxes))
 
 
-def _reach_beyond(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
+def _any_box_reaches_beyond(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
     """Return whether a box lies partly outside an image of (height, width)."""
     height, width = shape
     for x, y, box_width, box_height in boxes:

@@ -310,7 +310,7 @@ def arrange_scores(
                 Setting(name), " is empty", hint=f"name the {name} of {table.file}", value=value
             )
         frame = frame.assign(**_constant_columns(frame, {name: value}))
-    row_numbers = np.tile(table.rows, len(frames))
+    row_numbers = np.tile(table.row_numbers, len(frames))
     _check_required_columns_and_cells(frame, table, row_numbers)
     score_frame_columns = ("case", "task", "method", "metric", "score")
     leading = [column for column in score_frame_columns if column in frame.columns]

@@ -246,7 +246,7 @@ def read_data(
     data = table.typed(layout.case)
     if "case" in data.columns:
         # other tables, such as those of `case_flow`, have rows of no method or metric
-        check_identifiers_are_filled(data, table, table.rows)
+        check_identifiers_are_filled(data, table, table.row_numbers)
     return join_tables(data, joined_tables, layout) if joined_tables else data
 
 

@@ -116,13 +116,13 @@ class FileTable:
         return list(self.cells.columns)
 
     @property
-    def rows(self) -> np.ndarray:
+    def row_numbers(self) -> np.ndarray:
         """The file's number of each row."""
         return self.cells.index.to_numpy() + self.first_row
 
     def location(self, position: int, column: str | None = None) -> str:
         """Write the file and row, and the column if there is one, for a message."""
-        row = f"{self.file}, row {self.rows[position]}"
+        row = f"{self.file}, row {self.row_numbers[position]}"
         return row if column is None else f"{row}, column {column!r}"
 
     def with_cells(self, cells: pd.DataFrame) -> "FileTable":

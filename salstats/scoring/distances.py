@@ -107,7 +107,7 @@ def distance_rule(
     return DistanceRule(_pixel_sizes_by_case(spacing, cases), undefined, points, checked)
 
 
-def pixel_widths(spacing: Spacing) -> float | dict[str, float] | None:
+def pixel_widths_mm(spacing: Spacing) -> float | dict[str, float] | None:
     """Return the width of a pixel in mm for a scale bar: one for all images, or by case."""
     if spacing is None:
         return None

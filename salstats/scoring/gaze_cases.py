@@ -331,19 +331,21 @@ def _draws_by_is_shuffled(
     if any(not is_shuffled(name) for name in drawn_areas):
         draws[False] = []
         for density in truths.densities:
-            positives = drawn_pixels(density, rule.n_samples, unshuffled_rng)
+            positives = drawn_pixel_indices(density, rule.n_samples, unshuffled_rng)
             negatives = unshuffled_rng.integers(density.size, size=rule.n_samples)
             draws[False].append((positives, negatives))
     if any(is_shuffled(name) for name in drawn_areas) and bias is not None:
         draws[True] = []
         for density in truths.densities:
-            positives = drawn_pixels(density, rule.n_samples, shuffled_rng)
-            negatives = drawn_pixels(bias, rule.n_samples, shuffled_rng)
+            positives = drawn_pixel_indices(density, rule.n_samples, shuffled_rng)
+            negatives = drawn_pixel_indices(bias, rule.n_samples, shuffled_rng)
             draws[True].append((positives, negatives))
     return draws
 
 
-def drawn_pixels(density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+def drawn_pixel_indices(
+    density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
     """Draw flat indices of pixels from a density with replacement, as an array of some shape."""
     flat = density.ravel()
     return rng.choice(flat.size, shape, p=flat / flat.sum())

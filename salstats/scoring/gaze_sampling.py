@@ -20,7 +20,7 @@ from salstats.scoring.gaze_cases import (
     GazeRule,
     GazeTruths,
     bias_on,
-    drawn_pixels,
+    drawn_pixel_indices,
     resized_if_finite,
 )
 from salstats.scoring.rows import drop_empty
@@ -257,11 +257,11 @@ class _CaseSampler:
     ) -> _DrawnPixels:
         """Draw the pixels of one size."""
         shape = (self.n_replicates, size)
-        positives = [drawn_pixels(truth, shape, positives_rng) for truth in self.truths.densities]
+        positives = [drawn_pixel_indices(truth, shape, positives_rng) for truth in self.truths.densities]
         negatives = {}
         for name, metric_rng in zip(AREAS, negatives_rng.spawn(len(AREAS)), strict=True):
             if name in self.rule.metrics and name in self.negatives:
-                negatives[name] = drawn_pixels(self.negatives[name], shape, metric_rng)
+                negatives[name] = drawn_pixel_indices(self.negatives[name], shape, metric_rng)
         return _DrawnPixels(size, positives, negatives)
 
     def samples(self) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from salstats.display.plots.overlay import overlay, picture_box_mm
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.readers.background_images import ImageSource, check_images
-from salstats.scoring.distances import Spacing, pixel_widths
+from salstats.scoring.distances import Spacing, pixel_widths_mm
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
@@ -145,7 +145,7 @@ def plot_overlay(
     box = picture_box_mm(width, 2 if with_image else 1)
     options = PictureOptions(rule, check_images(images), human, box)
     panel = overlay_picture(selected.cases[0], task, method, series, options)
-    return overlay(panel, names, width, pixel_widths(spacing), style, with_image=with_image)
+    return overlay(panel, names, width, pixel_widths_mm(spacing), style, with_image=with_image)
 
 
 @plot_function
@@ -269,7 +269,7 @@ def plot_gallery(
         first_column = next(iter(pictures.values()))
         pictures = {IMAGE: [image_alone(picture) for picture in first_column], **pictures}
     return gallery(
-        rows, pictures, values, layout, style, cases=cases, labels=names, spacing=pixel_widths(spacing)
+        rows, pictures, values, layout, style, cases=cases, labels=names, spacing=pixel_widths_mm(spacing)
     )
 
 

@@ -30,7 +30,7 @@ def test_the_doctor_names_versions_and_finds_the_data_whole(capsys):
 def test_the_doctor_gives_the_limit_of_a_table_and_that_of_another_file(
     capsys, monkeypatch, free_gb, environment, table_gb, other_gb
 ):
-    monkeypatch.setattr(memory_limit, "_free_memory", lambda: free_gb * 2**30)
+    monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: free_gb * 2**30)
     monkeypatch.delenv(memory_limit.LIMIT, raising=False)
     if environment is not None:
         monkeypatch.setenv(memory_limit.LIMIT, environment)

@@ -29,7 +29,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.format import joined
 from salstats.errors import InputFileError, Message, SalstatsError, SalstatsWarning, Setting, warn
-from salstats.files.outputs import check_target, page_names, write_files
+from salstats.files.outputs import check_target, page_stems, write_files
 from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
@@ -205,7 +205,7 @@ def pages_with_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, P
     pages: Sequence[p9.ggplot] = (figure,)
     if isinstance(figure, Figure):
         pages = figure.pages
-    names = page_names(target.stem, len(pages))
+    names = page_stems(target.stem, len(pages))
     return [(page, target.with_stem(name)) for page, name in zip(pages, names, strict=True)]
 
 

@@ -15,7 +15,7 @@ from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFI
 from salstats.display.tables.great_table import record_of
 from salstats.display.tables.rows import TableRows, table_to_rows
 from salstats.errors import Call, Message, SalstatsError, Setting, needed_for
-from salstats.files.outputs import check_target, page_names, write_files
+from salstats.files.outputs import check_target, page_stems, write_files
 
 
 def save_table(
@@ -136,7 +136,7 @@ def save_table_as(
             contents = page_pngs(page, width, dpi)
         else:
             contents = [_file_content(page, rows, target)]
-        files = [target.with_stem(name) for name in page_names(target.stem, len(contents))]
+        files = [target.with_stem(name) for name in page_stems(target.stem, len(contents))]
         for file in files[1:]:
             check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
         write_files(list(zip(files, contents, strict=True)))

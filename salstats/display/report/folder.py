@@ -13,7 +13,7 @@ from salstats.display.report.page import render_page
 from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
-from salstats.files.outputs import page_names
+from salstats.files.outputs import page_stems
 from salstats.jobs import counting
 
 #: Name of the list of files that a report wrote; a folder without it is not a report's.
@@ -91,7 +91,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
 def _figure_files_by_page(item: ReportItem, folder: Path) -> list[list[Path]]:
     """Return the files of each page of a figure."""
     files = []
-    for name in page_names(item.key, len(item.drawing)):
+    for name in page_stems(item.key, len(item.drawing)):
         files.append([folder / "figures" / f"{name}{suffix}" for suffix in _FIGURE_SUFFIXES])
     return files
 
