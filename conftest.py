@@ -13,6 +13,9 @@ _IS_THERE = all(find_spec(name) for name in ("torch", "pytorch_grad_cam", "captu
 # scripts that made references need what they compare with
 collect_ignore_glob = ["tests/reference/*", *([] if _IS_THERE else ["salstats/explain/*"])]
 
+#: Folders whose files share costly fixtures of the session, so that one worker takes them all.
+TOGETHER = ("tests/studies/saporta2022/",)
+
 
 def pytest_collection_modifyitems(items):
     """Under CI a missing extra is a failure."""
@@ -27,4 +30,11 @@ def pytest_xdist_make_scheduler(config, log):
         return None  # another way was asked for
     from xdist.scheduler import LoadFileScheduling
 
-    return LoadFileScheduling(config, log)
+    class FileOrFolderScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            for folder in TOGETHER:
+                if nodeid.startswith(folder):
+                    return folder
+            return super()._split_scope(nodeid)
+
+    return FileOrFolderScheduling(config, log)
