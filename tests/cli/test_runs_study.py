@@ -204,7 +204,7 @@ class TestResuming:
         assert run(["score", "study", "--resume", "study", "-o", "out.csv"]) == 2
         assert "name an empty folder" in error_line(capsys)
 
-    @pytest.mark.parametrize("jobs", [1, 2])
+    @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
     def test_other_jobs_and_further_cases_score_nothing_twice(self, folder, jobs):
         study = ss.read_study("study")
         ss.score(study.select(cases=CASES[:4]), resume=folder / "kept")

@@ -409,6 +409,7 @@ def test_an_activation_does_not_change_with_an_in_place_step_behind_it():
     assert (made < 0).any()
 
 
+@pytest.mark.slow
 def test_methods_that_stand_here_import_no_library_that_takes_seconds():
     script = """
 import sys

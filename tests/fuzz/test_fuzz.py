@@ -61,6 +61,7 @@ for target in TARGETS:
 """
 
 
+@pytest.mark.slow
 def test_an_input_is_the_same_in_another_process_at_another_time():
     tests = str(Path(__file__).resolve().parents[1])
     checksums = []

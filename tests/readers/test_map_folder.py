@@ -334,6 +334,7 @@ class TestDamaged:
         with raises(InputFileError, column="case", path=folder / "maps.csv"):
             read_map_folder(folder)
 
+    @pytest.mark.slow
     def test_many_tasks_of_one_case_are_read_in_linear_time(self, folder):
         tasks = [*TASKS, *(f"t{i}" for i in range(20_000))]
         rows = [f"{case},{task},g,maps/a.npy,40,50,1" for case in CASES for task in tasks]

@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import cv2
 import numpy as np
@@ -241,6 +242,7 @@ def test_a_study_goes_to_other_processes_whole(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_masks(tmp_path / "lime", shift=2)
     study = read_mrxai2025("lgg", masks={"lime": "lime"})
-    one = ss.score(study, metrics=["dice", "assd"])
-    pd.testing.assert_frame_equal(one, ss.score(study, metrics=["dice", "assd"], jobs=2))
+    sent = pickle.loads(pickle.dumps(study))
+    one, other = (ss.score(each, metrics=["dice", "assd"]) for each in (study, sent))
+    pd.testing.assert_frame_equal(one, other)
     assert isinstance(study.cases[0].truths["tumour"].read(), Rle)

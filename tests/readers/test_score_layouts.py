@@ -176,6 +176,7 @@ def test_what_stands_beside_a_method_per_column_must_fit(text_file, columns, opt
         ss.read_scores(file, columns=columns, **options)
 
 
+@pytest.mark.slow
 def test_the_second_workbook_of_the_gaze_study_reads_by_its_columns(shared):
     folder = shared / "data" / "lanfredi2021"
     frame = ss.read_scores(

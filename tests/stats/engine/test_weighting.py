@@ -134,7 +134,7 @@ def _cells_of_pairs(scores: pd.DataFrame, weights: str) -> tuple[np.ndarray, ...
 @pytest.mark.parametrize("interval", ["recommended", "t", "cr2", "percentile", "bca", "studentized"])
 def test_weights_of_one_change_nothing_and_only_ratios_count(scores, interval) -> None:
     ones = scores.assign(w=1.0, w7=7 * scores["sampling"])
-    options = {"interval": interval, "average": "task", "overall": True, "n_replicates": 400}
+    options = {"interval": interval, "average": "task", "overall": True, "n_replicates": 100}
     _same(summarize(ones, weights="w", **options), summarize(scores, **options), 1e-10)
     _same(summarize(ones, weights="w7", **options), summarize(scores, weights="sampling", **options), 1e-10)
     pairs = {"reference": "human", **options}

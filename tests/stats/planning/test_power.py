@@ -69,6 +69,7 @@ def test_no_effect_is_found_in_five_percent(patients):
         assert found["conf_low"][0] - 0.005 < 0.05 < found["conf_high"][0] + 0.005
 
 
+@pytest.mark.slow
 def test_a_loop_over_single_studies_has_the_same_power(patients):
     # as simr does: draw, analyse, count; studies that have their own draws and flips
     n_studies, effect = 100, -0.05
