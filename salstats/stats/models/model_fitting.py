@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ from salstats.stats.models.family import Family, NotEstimableError, Solution, fi
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable_gee
-from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.models.model_frame import grouping_columns, model_frame, model_frame_key
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
 from salstats.stats.models.random_terms import (
@@ -67,6 +68,13 @@ class _FormulaData:
     is_absent: np.ndarray
 
 
+class _UnitsOfFrame(NamedTuple):
+    """A model frame and the units of its rows."""
+
+    frame: pd.DataFrame
+    units: Units | None
+
+
 def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelOptions) -> Fitted:
     """Fit the models of one or several formulas in every group; see `fit`."""
     check_frame(data, "data")
@@ -86,8 +94,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     notes = Notes()
     inference_notes = Notes()
     unit_by_formula: dict[str, str | None] = {}
+    frames: dict[tuple[str, ...], _UnitsOfFrame] = {}
     for parsed in formulas:
-        formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
+        formula_data = _formula_data(data, parsed, by, options, errors, notes, frames, is_scores=is_scores)
         unit_by_formula[parsed.text] = formula_data.clustered_by
         frame = formula_data.frame
         keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
@@ -168,13 +177,25 @@ def _formula_data(
     options: ModelOptions,
     errors: str,
     notes: Notes,
+    frames: dict[tuple[str, ...], _UnitsOfFrame],
     *,
     is_scores: bool,
 ) -> _FormulaData:
-    """Read the variables, units and weights of a formula from the data."""
-    frame = model_frame(data, formula, options.reference)
+    """Read the variables, units and weights of a formula from the data.
+
+    `frames` holds the frames of the formulas before, to which that of this formula is added: formulas of the
+    same metrics share a frame.
+    """
+    frame_key = model_frame_key(data, formula, options.reference)
+    is_first_of_frame = frame_key not in frames
+    if is_first_of_frame:
+        frame = model_frame(data, formula, options.reference)
+    else:
+        frame, units = frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
-    units = _units(frame, options, errors)
+    if is_first_of_frame:
+        units = _units(frame, options, errors)
+        frames[frame_key] = _UnitsOfFrame(frame, units)
     clustered_by = units.name if units and errors in CLUSTERED else None
     sampling = sampling_weights(frame, options.weights, units)
     variables = {column: coded_variable(frame, column) for column in formula.columns}

@@ -24,13 +24,27 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
     the other columns from the row of the left side's metric if there is one. With `reference` the left side
     is the score of the reference minus that of each other method on the same case.
     """
-    metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
-    _check_replaced_columns(formula, metrics, reference)
+    metrics = _checked_metrics(data, formula, reference)
     if reference is not None:
         return _gap_frame(data, formula, metrics, reference)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
+
+
+def model_frame_key(data: pd.DataFrame, formula: Formula, reference: str | None) -> tuple[str, ...]:
+    """Return the metrics and, with a reference, the response: formulas that share these share their frame."""
+    metrics = _checked_metrics(data, formula, reference)
+    if reference is not None:
+        return (*metrics, formula.response.name)
+    return tuple(metrics)
+
+
+def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
+    """Return the metrics of `data` that a formula names; FormulaError for a column that the frame drops."""
+    metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
+    _check_replaced_columns(formula, metrics, reference)
+    return metrics
 
 
 def _check_replaced_columns(formula: Formula, metrics: Sequence[str], reference: str | None) -> None:
