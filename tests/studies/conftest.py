@@ -32,6 +32,17 @@ def allowed():
 
 
 @pytest.fixture(scope="session")
+def unmet_needs():
+    """A function that returns what the command says first: items that lack data, and what they need."""
+
+    def unmet_needs(key, *arguments):
+        opened = opened_by(key, *arguments)
+        return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
+
+    return unmet_needs
+
+
+@pytest.fixture(scope="session")
 def results():
     """A function that returns what the run of a study makes by key, unwritten: all, or only some keys."""
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from bench_scores import drawn_scores
 from study_files import write_study
+from study_scripts import reproduce_items
 from tests_support import raises
 
 import salstats as ss
@@ -82,10 +83,27 @@ GRID = {
 }
 
 
-#: Parts of a study of which tests/studies/saporta2022/test_file_scoring.py makes the main items.
-MARKS = dict.fromkeys(
-    [("saporta2022", "maps of the release"), ("saporta2022", "people of the release")], pytest.mark.slow
-)
+#: Runs that are slow: parts of saporta2022, of which tests/studies/saporta2022/test_file_scoring.py makes the
+#: main items, and as published what tests of that study make as published from other data.
+SLOW = {
+    ("saporta2022", "maps of the release", "package"),
+    ("saporta2022", "maps of the release", "published"),
+    ("saporta2022", "people of the release", "package"),
+    ("saporta2022", "people of the release", "published"),
+    ("saporta2022", "maps and people", "published"),
+    ("lanfredi2021", "release", "published"),
+}
+MODES = {"package": [], "published": ["--as-published"]}
+RUNS = [
+    pytest.param(
+        cell,
+        mode,
+        id=f"{' of '.join(cell)}-{mode}",
+        marks=[pytest.mark.slow] if (*cell, mode) in SLOW else [],
+    )
+    for cell in GRID
+    for mode in MODES
+]
 #: Items of saporta2022 that hold both inferences in either mode; test_choices.py makes them with people.
 OF_BOTH_MODES = ("as_published_and_clustered", "sensitivity")
 
@@ -160,14 +178,13 @@ def arguments(tmp_path_factory, digits):
     }
 
 
-@pytest.mark.parametrize("mode", [[], ["--as-published"]], ids=["package", "published"])
-@pytest.mark.parametrize("cell", [pytest.param(c, id=" of ".join(c), marks=MARKS.get(c, ())) for c in GRID])
+@pytest.mark.parametrize(("cell", "mode"), RUNS)
 def test_every_study_is_made_of_all_its_data_in_both_modes(results, arguments, cell, mode):
     only = ()
-    if cell[0] == "saporta2022" and (mode or cell[1] == "maps and people"):
+    if cell[0] == "saporta2022" and (mode == "published" or cell[1] == "maps and people"):
         only = [item.key for item in SAPORTA_ITEMS if item.key not in OF_BOTH_MODES]
     # an item that fails by an error of the program is an error here
-    made = results(cell[0], *arguments[cell], *mode, only=only)
+    made = results(cell[0], *arguments[cell], *MODES[mode], only=only)
     assert made.keys() >= GRID[cell]
     assert all(len(result.frame) for result in made.values())
 
@@ -206,7 +223,7 @@ def test_an_option_that_is_said_to_be_false_is_not_as_one_that_is_not_given(tmp_
     for padded in (None, False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            ss.reproduce("lanfredi2021", raw=recordings, maps={"cam": maps}, padded=padded, replicates=2)
+            reproduce_items("lanfredi2021", "scores", raw=recordings, maps={"cam": maps}, padded=padded)
         warned[padded] = any(getattr(warning.message, "option", None) == "padded" for warning in caught)
     assert warned == {None: True, False: False}
 

@@ -296,7 +296,7 @@ def test_class_maps_are_mixed_in_each_way_and_stand_in_the_table(mixed, release,
     assert printed.loc[of_gradcam, "Mixing"].tolist() == ["Thresholded", "Weighted", "Uniform"]
 
 
-@pytest.mark.parametrize("own", ["gradcam", "am1"])
+@pytest.mark.parametrize("own", ["gradcam", pytest.param("am1", marks=pytest.mark.slow)])
 def test_every_figure_names_methods_as_the_study_prints_them(results, release, own):
     given = ["--class-maps", f"gradcam_wag={release / 'classes'}", "--maps", f"{own}={release / 'maps'}"]
     items = results("lanfredi2021", "--raw", release / "main", *given, "--replicates", 3)
