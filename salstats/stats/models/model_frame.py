@@ -138,7 +138,7 @@ def _response_scores(
 def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
     """Return why each gap is missing: absence of the finding, else the reason of the method or reference."""
     reasons = paired["reason"]
-    stated = reasons.where(reasons.notna() & reasons.ne("")).astype("object")
+    stated = reasons.where(reasons.notna() & reasons.ne("")).astype(TEXT)
     return stated.fillna(paired["reference_reason"]).mask(absent_pair_mask(paired), ABSENT)
 
 
