@@ -86,7 +86,7 @@ def features(
     >>> import numpy as np, salstats as ss
     >>> truth = np.zeros((40, 40), bool)
     >>> truth[5:15, 5:25] = True
-    >>> ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {})).iloc[0, 2:6].round(3).to_list()
+    >>> ss.features(ss.study_from_arrays({("a", "Edema"): truth}, {})).iloc[:, 2:6].round(3).iloc[0].to_list()
     [1.0, 0.125, 2.111, 0.0]
     """
     study = study_of(study)
