@@ -124,8 +124,8 @@ class SaliencyOnImage:
             return values
         return box_filter(values, self.smooth)
 
-    def _transposed_mask(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
-        """Return the mask, transposed, of a map with this peak; empty without a peak, or at threshold 1."""
+    def _transposed_mask(self, threshold: float | str) -> np.ndarray:
+        """Return the mask, transposed; empty where the map has no peak, or at threshold 1."""
         threshold = check_threshold(threshold)
         if threshold != OTSU and self.colormap is not None:
             raise ValueRangeError(
@@ -135,9 +135,10 @@ class SaliencyOnImage:
                 value=threshold,
             )
         # rounding may take the second of two peaks above 1
-        if peak is None or threshold == 1:
+        if self.peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if not isinstance(threshold, str):
+            # the same pixels of a float32 map exceed both numbers
             return np.asarray(self._smoothed_transposed > float32_below(threshold))
         above_level = THRESHOLDS[threshold].kernel
         return fill_holes_and_drop_specks(above_level(self._transposed_grey_levels()))
@@ -158,7 +159,7 @@ class SaliencyOnImage:
         `images.thresholds.THRESHOLDS`, such as "otsu", marks what lies above the level that it finds in the
         map's grey levels, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
-        transposed = self._transposed_mask(threshold, self.peak)
+        transposed = self._transposed_mask(threshold)
         return np.asarray(cv2.transpose(transposed.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
@@ -168,7 +169,7 @@ class SaliencyOnImage:
         image's shape, is not decoded.
         """
         starts, ends = self._checked_runs(truth)
-        mask = self._transposed_mask(threshold, self.peak).reshape(-1)
+        mask = self._transposed_mask(threshold).reshape(-1)
         tp = int(np.count_nonzero(_values_in_runs(mask, starts, ends)))
         n_mask = int(np.count_nonzero(mask))
         n_truth = int((ends - starts).sum())

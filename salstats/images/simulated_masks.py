@@ -45,13 +45,13 @@ def draw_contour(
 ) -> np.ndarray:
     """Draw the mask of a contour about the middle of an image.
 
-    The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
-    resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
-    where its centre is, by the even-odd rule, or where an edge runs through its centre
-    (`skimage.measure.grid_points_in_poly`).
+    `contour` has the rows and columns of the corners, measured from the point that is put at the middle of
+    the image (of 256 rows at 127.5). `scale` multiplies them, `shift` moves that point by rows and columns.
+    The shape is drawn anew from the corners: no mask is resampled, so a shift of whole pixels gives the same
+    shape and a scale a clean edge. A pixel is inside where its centre is, by the even-odd rule, or where an
+    edge runs through its centre (`skimage.measure.grid_points_in_poly`).
 
-    `shift` moves the centre by rows and columns, `scale` multiplies distances from it; the middle of 256 rows
-    is 127.5. The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
+    The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
     its corners, and its holes are filled. One that marks no pixel or leaves the image is a ValueRangeError,
     as its size would no longer be that of `scale`.
     """

@@ -96,7 +96,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     unit_by_formula: dict[str, str | None] = {}
     frames: dict[tuple[str, ...], _UnitsOfFrame] = {}
     for parsed in formulas:
-        formula_data = _formula_data(data, parsed, by, options, errors, notes, frames, is_scores=is_scores)
+        formula_data = _formula_data(data, parsed, by, options, errors, frames, is_scores=is_scores)
         unit_by_formula[parsed.text] = formula_data.clustered_by
         frame = formula_data.frame
         keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
@@ -176,7 +176,6 @@ def _formula_data(
     by: Sequence[str],
     options: ModelOptions,
     errors: str,
-    notes: Notes,
     frames: dict[tuple[str, ...], _UnitsOfFrame],
     *,
     is_scores: bool,
