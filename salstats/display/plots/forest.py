@@ -462,13 +462,19 @@ def _row_entries(
     """
     if not row_columns or not keys:
         return {(): _Entry("", is_bold=False)}
-    outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], line_chars)
+    values_of_columns: list[Any] = [list(values) for values in zip(*keys, strict=True)]
+    if row_columns == [_VARIABLE, _LEVEL]:
+        # terms are in the order of their labels already, and texts would be sorted by the alphabet
+        values_of_columns = [
+            pd.Categorical(values, list(dict.fromkeys(values))) for values in values_of_columns
+        ]
+    outer_labels = short_labels(labels, row_columns[0], values_of_columns[0], line_chars)
     if len(row_columns) == 1:
         return {
             (value,): _Entry(text, is_bold=str(value) in SUMMARY_LABELS)
             for value, text in outer_labels.items()
         }
-    inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], line_chars)
+    inner_labels = short_labels(labels, row_columns[1], values_of_columns[1], line_chars)
     entries: dict[_RowKey, _Entry] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]

@@ -214,6 +214,14 @@ def test_reference_levels_have_a_hollow_mark_at_the_line_of_no_effect(exponentia
     assert "Reference level: Grad-CAM (Method)." in caption(ss.plot_forest(by_task))
 
 
+def test_rows_of_terms_are_in_the_order_of_the_formula_and_levels_in_that_of_labels():
+    model = ss.fit(ss.datasets.load_simulated(), "iou ~ method + area_ratio", by=[])
+    order = ["occlusion", "human", "gradcam"]
+    figure = ss.plot_forest(model.tidy(), labels={"method": order, "area_ratio": "A covariate"}, width=183)
+    labels = ["Method", "Occlusion", "Human benchmark", "Grad-CAM", "A covariate"]
+    assert [label.strip() for label in row_labels(figure)] == labels
+
+
 def test_rows_without_an_estimate_say_so():
     frame = subgroups()
     frame.loc[2, "estimate"] = np.nan
@@ -304,7 +312,7 @@ def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean(
     fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
     labels = {"human": "Experts"}
     effects = ss.plot_forest(fit.effects(), labels=labels)
-    levels = ["\u2003Experts", "\u2003Grad-CAM", "\u2003Occlusion"]
+    levels = ["\u2003Grad-CAM", "\u2003Experts", "\u2003Occlusion"]
     assert row_labels(effects) == ["Method", *levels, "Relative size"]
     assert effects.labels.x == "Average marginal effect, IoU (95% CI)"
     assert guide(effects) == {0.0}
