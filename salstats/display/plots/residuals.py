@@ -176,6 +176,11 @@ def plot_residuals(
     if len(curves):
         curve_layers.append(p9.geom_line(data=curves, color=PALETTE[1], size=0.6))
     ringed = points[points["ringed"]]
+    ring_layers: list[Any] = []
+    if len(ringed):
+        ring_layers.append(
+            p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
+        )
     height = grid.panel_height(_HEIGHT_SHARE)
     unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
@@ -190,7 +195,7 @@ def plot_residuals(
         + p9.geom_segment(segment, lines, color=GUIDE, size=0.5, inherit_aes=False)
         + point_layers
         + curve_layers
-        + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
+        + ring_layers
         + number_axes(grid.panel_width, height)
         + grid.elements(height, notes=notes, further_mm=legend_height_mm)
         + p9.theme(axis_title=p9.element_blank())
