@@ -64,6 +64,8 @@ def test_the_settings_are_those_of_the_code(folder):
     assert "simulated" in kept["what"]
 
 
+# maps of large areas have their largest value at many pixels
+@pytest.mark.filterwarnings("ignore:the largest value of:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_maps_and_scores_from_the_committed_weights_are_those_committed(folder, scores, architecture):
     whole = Plan().test_set(MAIN_DESIGN)
