@@ -232,15 +232,14 @@ def observations(fitted: Fitted) -> pd.DataFrame:
             " a row belongs to two models",
             hint="fit without it to augment",
         )
-    # The models of one formula share one frame.
-    models_by_frame: dict[int, list[Model]] = defaultdict(list)
+    models_by_formula: dict[str, list[Model]] = defaultdict(list)
     for model in fitted.models:
-        models_by_frame[id(model.frame)].append(model)
-    frames = [_frame_observations(models, fitted.family) for models in models_by_frame.values()]
+        models_by_formula[model.formula.text].append(model)
+    frames = [_formula_observations(models, fitted.family) for models in models_by_formula.values()]
     return pd.concat(frames, ignore_index=True)
 
 
-def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame:
+def _formula_observations(models: Sequence[Model], family: Family) -> pd.DataFrame:
     """Return the rows that the models of one formula use, in the order of their frame, with all columns."""
     frame = models[0].frame
     clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
