@@ -53,7 +53,7 @@ def test_importing_salstats_imports_no_other_package_but_the_lazy_loader(tmp_pat
     assert imported - set(sys.stdlib_module_names) == {"salstats", "lazy_loader"}
 
 
-@pytest.mark.parametrize("missing", [(), NEEDED_BY_FEW])
+@pytest.mark.parametrize("missing", [pytest.param((), marks=pytest.mark.slow), NEEDED_BY_FEW])
 def test_describing_scores_needs_no_package_of_other_calls(folder, missing):
     code = f"""
 import sys
@@ -69,8 +69,10 @@ print(*codes, *sorted(imported), file=sys.stderr)
     ("module", "package", "arguments"),
     [
         ("openpyxl", "openpyxl", ["describe", "scores.xlsx"]),
-        ("docx", "python-docx", ["table", "means.csv", "-o", "means.docx"]),
-        ("lxml", "lxml", ["table", "means.csv", "-o", "means.docx"]),
+        pytest.param(
+            "docx", "python-docx", ["table", "means.csv", "-o", "means.docx"], marks=pytest.mark.slow
+        ),
+        pytest.param("lxml", "lxml", ["table", "means.csv", "-o", "means.docx"], marks=pytest.mark.slow),
         ("plotnine", "plotnine", ["plot", "means.csv", "-o", "means.pdf"]),
         ("statsmodels", "statsmodels", ["regress", "scores.csv", "iou ~ elongation"]),
     ],

@@ -6,7 +6,11 @@ from study_scripts import assert_same_rows, reproduce_items, run_script
 
 import salstats as ss
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+# each makes the items of a study twice, by its script and by `reproduce`
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning"),
+]
 KEYS = ["metric", "method"]
 
 

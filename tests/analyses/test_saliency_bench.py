@@ -5,7 +5,11 @@ import pytest
 from bench_scores import drawn_scores
 from study_scripts import assert_same_rows, reproduce_items, run_script
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+# each makes the items of a study twice, by its script and by `reproduce`
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning"),
+]
 KEYS = {
     "table_2": ["dataset", "model", "method", "metric"],
     "table_3": ["model", "method", "x", "y"],

@@ -10,7 +10,11 @@ import pytest
 from saporta_frames import read_oracle
 from study_scripts import reproduce_items
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+# each makes the items of a study twice, by its script and by `reproduce`
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning"),
+]
 SCRIPT = Path(__file__).resolve().parents[2] / "analyses" / "saporta2022.py"
 OUTCOMES = {
     "iou": "IoU",

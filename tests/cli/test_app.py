@@ -54,7 +54,7 @@ def test_help_is_coloured_on_a_terminal_only(terminal, no_colour, coloured):
     [
         ("salstats summ", ["summarize"]),
         ("salstats me", ["medians", "median-difference"]),
-        ("salstats plot --a", ["--as", "--alpha", "--auroc"]),
+        pytest.param("salstats plot --a", ["--as", "--alpha", "--auroc"], marks=pytest.mark.slow),
         ("salstats decrease scores.csv --refer", ["--reference"]),
     ],
 )

@@ -66,6 +66,7 @@ def test_limits_of_ranks_count_who_is_significantly_better(scores):
     assert (limits["interval"] == "pairwise tests").all()
 
 
+@pytest.mark.slow
 def test_limits_of_ranks_hold_jointly_where_methods_are_equal():
     # 300 studies of four equal methods: at most 5 % may exclude a rank that all of them share
     rng, missed = np.random.default_rng(12), 0

@@ -109,6 +109,7 @@ def test_a_width_without_room_for_letters_of_six_points_is_an_error(tmp_path):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_table_that_fits_a_width_fits_every_larger_one(tmp_path):
     find_chromium()
     means = pd.DataFrame({"metric": "iou", "method": ["gradcam", "occlusion"], "estimate": [0.523, 0.438]})

@@ -58,7 +58,7 @@ def reported(study):
     ("scores", "options"),
     [
         *(pytest.param(reported(study), {}, id=study, marks=MARKS.get(study, ())) for study in STUDIES),
-        pytest.param(odd_scores(), ODD_OPTIONS, id="odd"),
+        pytest.param(odd_scores(), ODD_OPTIONS, id="odd", marks=pytest.mark.slow),
     ],
 )
 def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, monkeypatch):

@@ -166,6 +166,7 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     assert "metric iou" not in text
 
 
+@pytest.mark.slow
 def test_what_is_special_about_scores_is_said(small):
     seeds = pd.concat([small.assign(seed=i, score=small["score"] * (1 - 0.02 * i)) for i in (1, 2)])
     assert "scores of several seeds (2 in all)" in sentences_of(seeds)

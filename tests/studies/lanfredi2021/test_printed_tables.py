@@ -259,6 +259,7 @@ def same_tables(found, expected, keys):
 
 
 @pytest.mark.filterwarnings("ignore:Appendix A")
+@pytest.mark.slow
 def test_scores_give_the_same_tables_from_workbooks_or_a_file(embedded, data, tmp_path):
     ss.datasets.load_lanfredi2021(sheet=None).to_parquet(tmp_path / "scores.parquet")
     keys = ("table1", "table2", "table3", "table4", "design", "readers")

@@ -275,6 +275,7 @@ def mixed(run, made, release, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_class_maps_are_mixed_in_each_way_and_stand_in_the_table(mixed, release, tmp_path):
     folders = {}
     for rule in ("thresholded", "weighted", "uniform"):

@@ -76,6 +76,7 @@ def test_the_digits_have_the_papers_pictures(results, allowed):
     assert not {"table_1", "figure_1", "figure_3"} & allowed("saliency_bench", "--printed")
 
 
+@pytest.mark.slow
 def test_scores_of_other_cases_than_the_studys_have_no_pictures(run, tmp_path):
     file, folder = tmp_path / "scores.csv", ss.datasets.digits_examples()
     drawn_scores(n_sets=3, n_cases=4).to_csv(file, index=False)

@@ -30,6 +30,7 @@ def scores_like_the_digits():
     return pd.DataFrame([*rows, *people], columns=columns)
 
 
+@pytest.mark.slow
 def test_printed_writes_every_item_with_its_files(run, tmp_path):
     out = tmp_path / "out"
     code, said, _ = run("saliency_bench", "--printed", "--replicates", 40, "-o", out)
