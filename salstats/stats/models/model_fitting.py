@@ -186,15 +186,11 @@ def _formula_data(
     same metrics share a frame.
     """
     frame_key = model_frame_key(data, formula, options.reference)
-    is_first_of_frame = frame_key not in frames
-    if is_first_of_frame:
-        frame = model_frame(data, formula, options.reference)
-    else:
-        frame, units = frames[frame_key]
+    if frame_key not in frames:
+        first_frame = model_frame(data, formula, options.reference)
+        frames[frame_key] = _UnitsOfFrame(first_frame, _units(first_frame, options, errors))
+    frame, units = frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
-    if is_first_of_frame:
-        units = _units(frame, options, errors)
-        frames[frame_key] = _UnitsOfFrame(frame, units)
     clustered_by = units.name if units and errors in CLUSTERED else None
     sampling = sampling_weights(frame, options.weights, units)
     variables = {column: coded_variable(frame, column) for column in formula.columns}
