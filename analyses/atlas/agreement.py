@@ -16,8 +16,8 @@ import pandas as pd
 import salstats as ss
 from atlas.scenario import Band, Scenario, named
 from atlas.studies import HIGH_IOU, IOU, Cases, Design, Margin
-from salstats.stats.agreement.icc import single_reading_icc
-from salstats.stats.agreement.readings import RaterReadings, equal_weights
+from salstats.stats.agreement.icc import single_reading_icc1_icc2_icc3
+from salstats.stats.agreement.readings import RaterReadings, equal_row_weights
 from salstats.stats.agreement.records import KINDS
 
 #: Bands of the defaults, whose limits are rather wide with few units.
@@ -127,7 +127,7 @@ def _true_value(kind: str, term: str, margin: Any, n_readers: int, **options: An
     readings = _large_readings(margin, _FIXED_READERS, np.array(_READER_EFFECTS[:n_readers]))
     if kind == "icc":
         # ICC(3,1), the consistency of a single reading
-        return float(single_reading_icc(readings, equal_weights(readings))[0, 2])
+        return float(single_reading_icc1_icc2_icc3(readings, equal_row_weights(readings))[0, 2])
     if kind == "bland-altman":
         differences = readings.values[:, 0] - readings.values[:, 1]
         if term == "bias":

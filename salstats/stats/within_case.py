@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_by, check_columns
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
-from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells
+from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio, sum_cells
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.inference import check_options, infer
@@ -258,7 +258,7 @@ def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: i
     origin = np.zeros(n_series)
     origin[series_of_row] = values
     deviations = values - origin[series_of_row]
-    mean = origin + ratio(np.bincount(series_of_row, deviations, n_series), n)
+    mean = origin + quiet_ratio(np.bincount(series_of_row, deviations, n_series), n)
     squares = np.bincount(series_of_row, (values - mean[series_of_row]) ** 2, n_series)
     return _RepeatedScores(n, mean, squares, df=np.maximum(n - 1, 0))
 
@@ -281,13 +281,13 @@ def _reliability_columns(series: _RepeatedScores, groups: np.ndarray, n_groups: 
 
     n_cases = sum_by_group(np.ones_like(n))
     n_scores = sum_by_group(n)
-    grand_mean = ratio(sum_by_group(n * mean), n_scores)
-    between = ratio(sum_by_group(n * (mean - grand_mean[groups]) ** 2), n_cases - 1)
-    within = ratio(sum_by_group(squares), n_scores - n_cases)
-    n0 = ratio(n_scores - ratio(sum_by_group(n**2), n_scores), n_cases - 1)
-    icc = ratio(between - within, between + (n0 - 1) * within)
+    grand_mean = quiet_ratio(sum_by_group(n * mean), n_scores)
+    between = quiet_ratio(sum_by_group(n * (mean - grand_mean[groups]) ** 2), n_cases - 1)
+    within = quiet_ratio(sum_by_group(squares), n_scores - n_cases)
+    n0 = quiet_ratio(n_scores - quiet_ratio(sum_by_group(n**2), n_scores), n_cases - 1)
+    icc = quiet_ratio(between - within, between + (n0 - 1) * within)
     return {
-        "n_repeats": ratio(n_scores, n_cases),
-        "mean": ratio(sum_by_group(mean), n_cases),
+        "n_repeats": quiet_ratio(n_scores, n_cases),
+        "mean": quiet_ratio(sum_by_group(mean), n_cases),
         "icc": np.where(n_cases > 1, icc, np.nan),
     }

@@ -20,7 +20,7 @@ from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle, font
 from salstats.display.text.format import column_texts
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
-from salstats.stats.agreement.readings_of_groups import bland_altman_points
+from salstats.stats.agreement.readings_of_groups import mean_and_difference_of_reading_pairs
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.8
@@ -190,7 +190,7 @@ def _distinct_points(
     """
     by = [column for column in groups if column != "pair"]
     rater_column = str(frame["over"].iloc[0])
-    readings = bland_altman_points(scores, rater_column, by, linked=is_linked)
+    readings = mean_and_difference_of_reading_pairs(scores, rater_column, by, linked=is_linked)
     readings[groups] = readings[groups].astype(TEXT)
     drawn_groups = frame[groups].drop_duplicates().astype(TEXT)
     points = readings.merge(drawn_groups, on=groups)

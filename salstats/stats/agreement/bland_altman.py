@@ -10,7 +10,7 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
     Weights,
-    equal_weights,
+    equal_row_weights,
     estimate_and_leave_one_out,
     jackknife_df,
     jackknife_error,
@@ -18,7 +18,7 @@ from salstats.stats.agreement.readings import (
     t_or_normal_quantile,
     two_sided_p_value,
 )
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 
 #: Standard deviations from the bias to a limit of agreement, so that limits hold 95 % of normal differences.
 _LIMIT_SDS = float(special.ndtri(0.975))
@@ -57,11 +57,11 @@ def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) 
     n_pairs = weighted_sums_over_cases(m)
     grand_total = weighted_sums_over_cases(total)
     anova = one_way_anova(weighted_sums_over_cases, m, total, squares)
-    between_cases = np.maximum(ratio(anova.between - anova.within, anova.effective_size), 0.0)
+    between_cases = np.maximum(quiet_ratio(anova.between - anova.within, anova.effective_size), 0.0)
     # With one pair per case the mean square between cases is the whole variance.
     one_pair_each = np.isclose(n_pairs, n_cases_of_sets)
     variance = np.where(one_pair_each, anova.between, anova.within + between_cases)
-    return np.column_stack([center + ratio(grand_total, n_pairs), np.sqrt(variance)])
+    return np.column_stack([center + quiet_ratio(grand_total, n_pairs), np.sqrt(variance)])
 
 
 def _unlinked_bias_and_sd(
@@ -82,21 +82,21 @@ def _unlinked_bias_and_sd(
         rater_cases = readings.cases[present]
         rater_values = values[present]
         m = np.bincount(rater_cases, minlength=readings.n_cases).astype(np.float64)
-        mean = ratio(np.bincount(rater_cases, rater_values, readings.n_cases), m)
+        mean = quiet_ratio(np.bincount(rater_cases, rater_values, readings.n_cases), m)
         squares = np.bincount(rater_cases, (rater_values - mean[rater_cases]) ** 2, readings.n_cases)
         df = weighted_sums_over_cases(m - 1)
-        within_cases = np.where(df > 0, ratio(weighted_sums_over_cases(squares), df), 0.0)
-        mean_inverse_m = ratio(weighted_sums_over_cases(1 / m), n_cases_of_sets)
+        within_cases = np.where(df > 0, quiet_ratio(weighted_sums_over_cases(squares), df), 0.0)
+        mean_inverse_m = quiet_ratio(weighted_sums_over_cases(1 / m), n_cases_of_sets)
         added_variance = added_variance + (1 - mean_inverse_m) * within_cases
         case_means.append(mean)
-        rater_means.append(ratio(weighted_sums_over_cases(m * mean), weighted_sums_over_cases(m)))
+        rater_means.append(quiet_ratio(weighted_sums_over_cases(m * mean), weighted_sums_over_cases(m)))
     differences = case_means[0] - case_means[1]
     # Sums of squares lose fewer digits about the mean.
     centered = differences - differences.mean()
     squares_about_mean = (
         weighted_sums_over_cases(centered**2) - weighted_sums_over_cases(centered) ** 2 / n_cases_of_sets
     )
-    variance = ratio(squares_about_mean, n_cases_of_sets - 1)
+    variance = quiet_ratio(squares_about_mean, n_cases_of_sets - 1)
     bias = rater_means[0] - rater_means[1]
     return np.column_stack([bias, np.sqrt(variance + added_variance)])
 
@@ -157,7 +157,7 @@ def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = Tr
 
     Bland JM, Altman DG. Stat Methods Med Res 1999;8:135-160. doi:10.1177/096228029900800204
     """
-    bias, sd = bias_and_sd(readings, equal_weights(readings), linked)[0]
+    bias, sd = bias_and_sd(readings, equal_row_weights(readings), linked)[0]
     n = readings.n_cases
     bias_error = sd / np.sqrt(n)
     limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))

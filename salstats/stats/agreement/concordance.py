@@ -8,13 +8,13 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
     Weights,
-    equal_weights,
+    equal_row_weights,
     fisher_z,
     inverse_fisher_z,
     t_or_normal_quantile,
     two_sided_p_value,
 )
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 
 
 class PairMoments(NamedTuple):
@@ -36,14 +36,14 @@ def pair_moments(readings: RaterReadings, weights: Weights) -> PairMoments:
     # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
     n = weights @ np.ones(len(x))
-    mean_x = ratio(weights @ x, n)
-    mean_y = ratio(weights @ y, n)
+    mean_x = quiet_ratio(weights @ x, n)
+    mean_y = quiet_ratio(weights @ y, n)
     return PairMoments(
         mean_x=mean_x,
         mean_y=mean_y,
-        var_x=ratio(weights @ x**2, n) - mean_x**2,
-        var_y=ratio(weights @ y**2, n) - mean_y**2,
-        covariance=ratio(weights @ (x * y), n) - mean_x * mean_y,
+        var_x=quiet_ratio(weights @ x**2, n) - mean_x**2,
+        var_y=quiet_ratio(weights @ y**2, n) - mean_y**2,
+        covariance=quiet_ratio(weights @ (x * y), n) - mean_x * mean_y,
     )
 
 
@@ -56,7 +56,7 @@ def concordance_correlation(readings: RaterReadings, weights: Weights) -> np.nda
     """
     m = pair_moments(readings, weights)
     squared_distance = m.var_x + m.var_y + (m.mean_x - m.mean_y) ** 2
-    coefficients = ratio(2 * m.covariance, squared_distance)
+    coefficients = quiet_ratio(2 * m.covariance, squared_distance)
     return coefficients[:, None]
 
 
@@ -70,7 +70,7 @@ def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
     Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
     Erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x
     """
-    all_rows = equal_weights(readings)
+    all_rows = equal_row_weights(readings)
     # One set of weights: arrays of one number
     mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in pair_moments(readings, all_rows))
     rho = concordance_correlation(readings, all_rows)[0]

@@ -15,8 +15,8 @@ from salstats.stats.agreement.readings import Coefficients, RaterReadings
 from salstats.stats.agreement.readings_of_groups import (
     AgreementDesign,
     agreement_design,
-    readings_of,
-    select_raters,
+    checked_readings_of_group,
+    shared_readings_of_raters,
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -191,7 +191,7 @@ def agreement(  # noqa: C901
     check_level(level)
     terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)
     design = agreement_design(scores, over, by, unit)
-    results = _results(design, record, interval_record, level, options)
+    results = _results_of_groups_and_pairs(design, record, interval_record, level, options)
     keys = design.keys.iloc[[result.group for result in results]].reset_index(drop=True)
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
@@ -204,7 +204,8 @@ def agreement(  # noqa: C901
     if not record.choices:
         term_positions = [list(record.terms).index(term) for term in terms]
     _warn_of_undefined(keys, results, term_positions, design.repeat_columns)
-    _warn_of_units(keys, results, interval_record)
+    _warn_of_few_or_unequal_units(keys, results, interval_record)
+    _warn_of_dependent_cases(keys, results, interval_record)
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
@@ -272,8 +273,8 @@ class _AgreementResult:
     n_cases: int
     #: (n_units,): Rows of each unit.
     unit_sizes: np.ndarray
-    #: Units with a reading that is not the most frequent one.
-    n_minority_units: int
+    #: Units with a reading outside the most frequent category.
+    n_units_outside_modal_category: int
     #: Both raters read the same cases, but no readings are linked, as where one of them has no reader.
     none_linked: bool = False
 
@@ -283,23 +284,24 @@ class _AgreementResult:
         return int(np.count_nonzero(self.unit_sizes))
 
 
-def _results(
+def _results_of_groups_and_pairs(
     design: AgreementDesign, record: Agreement, interval: Interval, level: float, options: dict[str, Any]
 ) -> list[_AgreementResult]:
     """Return the result of each group, or of each pair of raters of each group."""
     results = []
     for group in range(len(design.keys)):
-        group_readings = readings_of(design, group, record)
+        group_readings = checked_readings_of_group(design, group, record)
         raters = group_readings.raters
         rater_sets: list[tuple[int, ...]] = [tuple(range(len(raters)))]
         if record.pairs:
             rater_sets = list(combinations(range(len(raters)), 2))
         for rater_set in rater_sets:
             linked = options.get("linked") is not False
-            readings = select_raters(group_readings.readings, rater_set, linked=linked)
+            readings = shared_readings_of_raters(group_readings.readings, rater_set, linked=linked)
             none_linked = False
             if record.option == "linked" and linked and readings.n_cases == 0:
-                none_linked = select_raters(group_readings.readings, rater_set, linked=False).n_cases > 0
+                unlinked = shared_readings_of_raters(group_readings.readings, rater_set, linked=False)
+                none_linked = unlinked.n_cases > 0
             if interval.name in record.complete and not readings.is_complete:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
@@ -323,7 +325,7 @@ def _results(
                 n_missing=group_readings.n_cases_and_repeats * len(rater_set) - n,
                 n_cases=readings.n_cases,
                 unit_sizes=np.bincount(readings.units, minlength=design.units.n),
-                n_minority_units=_count_minority_units(readings),
+                n_units_outside_modal_category=_n_units_outside_modal_category(readings),
                 none_linked=none_linked,
             )
             results.append(result)
@@ -370,7 +372,7 @@ def _coefficients_of_readings(
     return record.estimators[interval.name](readings, level, **options)
 
 
-def _count_minority_units(readings: RaterReadings) -> int:
+def _n_units_outside_modal_category(readings: RaterReadings) -> int:
     """Count the units with a reading that differs from the most frequent value."""
     present = ~np.isnan(readings.values)
     values, counts = np.unique(readings.values[present], return_counts=True)
@@ -388,12 +390,11 @@ def _few_minority_mask_with_warning(
 
     Each result has a row of the frame for each of its terms.
     """
-    n_minority_units = np.array([result.n_minority_units for result in results])
-    is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)
+    n_units = np.array([result.n_units_outside_modal_category for result in results])
+    is_few = (n_units > 0) & (n_units < _FEW_MINORITY_UNITS)
     if is_few.any():
         warn(
-            f"only {n_minority_units[is_few].min()} units have another reading than the most frequent one "
-            "in ",
+            f"only {n_units[is_few].min()} units have another reading than the most frequent one in ",
             named_groups(keys, is_few),
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
@@ -444,16 +445,26 @@ def _warn_of_undefined(
         )
 
 
-def _warn_of_units(keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval) -> None:
-    """Warn of few or unequal units, and of an interval that treats cases of one unit as independent."""
+def _warn_of_few_or_unequal_units(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval
+) -> None:
+    """Warn of a clustered interval from few units, or from units of very unequal size."""
+    if not interval.clustered:
+        return
+    n_units = np.array([result.n_units for result in results])
+    df = np.where(n_units > 1, n_units - 1.0, np.nan)
+    warn_few_df(df, keys)
+    unit_sizes = np.column_stack([result.unit_sizes for result in results])
+    warn_unequal_units(unit_sizes, df < FEW_DF, keys)
+
+
+def _warn_of_dependent_cases(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval
+) -> None:
+    """Warn of an interval that treats cases as independent where units have several."""
     n_units = np.array([result.n_units for result in results])
     n_cases = np.array([result.n_cases for result in results])
-    if interval.clustered:
-        df = np.where(n_units > 1, n_units - 1.0, np.nan)
-        warn_few_df(df, keys)
-        unit_sizes = np.column_stack([result.unit_sizes for result in results])
-        warn_unequal_units(unit_sizes, df < FEW_DF, keys)
-    elif (n_cases > n_units).any():
+    if not interval.clustered and (n_cases > n_units).any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
             Setting("interval", interval.name),

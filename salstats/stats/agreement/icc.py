@@ -15,7 +15,7 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
     Weights,
-    equal_weights,
+    equal_row_weights,
     estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
@@ -25,12 +25,12 @@ from salstats.stats.agreement.readings import (
     t_or_normal_quantile,
     two_sided_p_value,
 )
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.result_warnings import ROUNDING
 
 
-class SymmetricSums(NamedTuple):
-    """Half the mean squared differences of two readings, and ICC(1,1); arrays of shape (n_sets,)."""
+class HalfMeanSquaredDifferences(NamedTuple):
+    """Half the mean squared differences of two readings, Koch's symmetric sums; arrays of shape (n_sets,)."""
 
     #: A, of two readings of one case: the variance of raters and error.
     same_case: np.ndarray
@@ -38,19 +38,16 @@ class SymmetricSums(NamedTuple):
     same_rater: np.ndarray
     #: C, of two readings of different cases and raters: the variance of cases, raters and error.
     neither: np.ndarray
-    #: ICC(1,1), from the one-way analysis of variance.
-    icc1: np.ndarray
 
 
-def symmetric_sums(readings: RaterReadings, weights: Weights) -> SymmetricSums:
+def half_mean_squared_differences(readings: RaterReadings, weights: Weights) -> HalfMeanSquaredDifferences:
     """Return the symmetric sums of each set of weights.
 
     The sum of squared differences over all ordered pairs of n values y is 2 (n sum y² - (sum y)²). Below,
     `pairs_of_...` are numbers of ordered pairs and `squares_of_...` halves of their squared differences.
     """
     present = ~np.isnan(readings.values)
-    # Sums of squares lose fewer digits about the mean.
-    values = np.where(present, readings.values - readings.values[present].mean(), 0.0)
+    values = _centred_values(readings)
     # Of each row, (n_rows,)
     row_n = present.sum(axis=1).astype(np.float64)
     row_sum = values.sum(axis=1)
@@ -69,28 +66,45 @@ def symmetric_sums(readings: RaterReadings, weights: Weights) -> SymmetricSums:
     grand_squares = rater_squares.sum(axis=1)
     pairs_of_neither = n * (n - 1) - pairs_of_case - pairs_of_rater
     squares_of_neither = n * grand_squares - grand_sum**2 - squares_of_case - squares_of_rater
-    within, between, n0 = one_way_anova(lambda rows: weights @ rows, row_n, row_sum, row_squares)
-    # ICC(1,1) of unequal numbers of readings: n0 takes the place of k in Shrout and Fleiss's formula.
-    return SymmetricSums(
-        same_case=ratio(squares_of_case, pairs_of_case),
-        same_rater=ratio(squares_of_rater, pairs_of_rater),
-        neither=ratio(squares_of_neither, pairs_of_neither),
-        icc1=ratio(between - within, between + (n0 - 1) * within),
+    return HalfMeanSquaredDifferences(
+        same_case=quiet_ratio(squares_of_case, pairs_of_case),
+        same_rater=quiet_ratio(squares_of_rater, pairs_of_rater),
+        neither=quiet_ratio(squares_of_neither, pairs_of_neither),
     )
 
 
-def single_reading_icc(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def _centred_values(readings: RaterReadings) -> np.ndarray:
+    """Return the readings less the mean of all of them, 0 where missing, shape (n_rows, n_raters).
+
+    Sums of squares lose fewer digits about the mean.
+    """
+    present = ~np.isnan(readings.values)
+    return np.where(present, readings.values - readings.values[present].mean(), 0.0)
+
+
+def _one_way_icc1(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """ICC(1,1) from the one-way analysis of variance, shape (n_sets,)."""
+    values = _centred_values(readings)
+    row_n = (~np.isnan(readings.values)).sum(axis=1).astype(np.float64)
+    within, between, n0 = one_way_anova(
+        lambda rows: weights @ rows, row_n, values.sum(axis=1), (values**2).sum(axis=1)
+    )
+    # With unequal numbers of readings n0 takes the place of k in Shrout and Fleiss's formula.
+    return quiet_ratio(between - within, between + (n0 - 1) * within)
+
+
+def single_reading_icc1_icc2_icc3(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
-    sums = symmetric_sums(readings, weights)
+    sums = half_mean_squared_differences(readings, weights)
     case_variance = sums.neither - sums.same_case
-    icc2 = ratio(case_variance, sums.neither)
-    icc3 = ratio(case_variance, sums.same_rater)
-    return np.column_stack([sums.icc1, icc2, icc3])
+    icc2 = quiet_ratio(case_variance, sums.neither)
+    icc3 = quiet_ratio(case_variance, sums.same_rater)
+    return np.column_stack([_one_way_icc1(readings, weights), icc2, icc3])
 
 
 def spearman_brown(rho: np.ndarray, k: float) -> np.ndarray:
     """Intraclass correlation of a mean of k readings from that of one, by the Spearman-Brown formula."""
-    return ratio(k * rho, 1 + (k - 1) * rho)
+    return quiet_ratio(k * rho, 1 + (k - 1) * rho)
 
 
 def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
@@ -102,14 +116,14 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     (1,k), (2,k), (3,k).
     """
     k = readings.readings_per_row
-    estimate, replicates = estimate_and_leave_one_out(readings, single_reading_icc)
+    estimate, replicates = estimate_and_leave_one_out(readings, single_reading_icc1_icc2_icc3)
     z = fisher_z(estimate, k)
     z_replicates = fisher_z(replicates, k)
     z_error = jackknife_error(z_replicates)
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
     half_width = t_or_normal_quantile(level, df) * z_error
-    raters_below, raters_above = _distances_to_rater_limits(readings, level, icc2_z=float(z[1]))
+    raters_below, raters_above = _icc2_distances_by_rater_variance(readings, level, icc2_z=float(z[1]))
     # ICC(1) and ICC(2) generalise to other raters, ICC(3) does not.
     low = z - np.hypot(half_width, [raters_below, raters_below, 0.0])
     high = z + np.hypot(half_width, [raters_above, raters_above, 0.0])
@@ -127,13 +141,22 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     )
 
 
-def _distances_to_rater_limits(readings: RaterReadings, level: float, icc2_z: float) -> tuple[float, float]:
+class _DistancesToLimits(NamedTuple):
+    """Distances from an estimate down to its lower limit and up to its upper limit."""
+
+    below: float
+    above: float
+
+
+def _icc2_distances_by_rater_variance(
+    readings: RaterReadings, level: float, icc2_z: float
+) -> _DistancesToLimits:
     """Distances from Fisher's z of ICC(2,1) down and up to z at the limits of the raters' variance.
 
     In ICC(2,1) = (C - A) / C a change of the raters' variance changes A and C alike.
     """
-    same_case, same_rater, neither, _ = (
-        values[0] for values in symmetric_sums(readings, equal_weights(readings))
+    same_case, same_rater, neither = (
+        values[0] for values in half_mean_squared_differences(readings, equal_row_weights(readings))
     )
     rater_variance = max(neither - same_rater, 0.0)
     df = readings.n_raters - 1
@@ -141,10 +164,10 @@ def _distances_to_rater_limits(readings: RaterReadings, level: float, icc2_z: fl
     # The lower tail of chi-squared gives the largest variance, and so the lowest coefficient.
     for probability in ((1 - level) / 2, (1 + level) / 2):
         variance_change = rater_variance * (df / stats.chi2.ppf(probability, df) - 1)
-        rho = ratio(neither - same_case, neither + variance_change)
+        rho = quiet_ratio(neither - same_case, neither + variance_change)
         limits.append(float(fisher_z(rho, readings.readings_per_row)))
     lower, upper = limits
-    return icc2_z - lower, upper - icc2_z
+    return _DistancesToLimits(below=icc2_z - lower, above=upper - icc2_z)
 
 
 def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
@@ -173,7 +196,7 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
     msc = n * ((rater_means - grand_mean) ** 2).sum() / df_raters
     msw = ((values - case_means[:, None]) ** 2).sum() / df_within
     mse = ((values - case_means[:, None] - rater_means + grand_mean) ** 2).sum() / df_error
-    estimate = single_reading_icc(readings, equal_weights(readings))[0]
+    estimate = single_reading_icc1_icc2_icc3(readings, equal_row_weights(readings))[0]
     icc2 = estimate[1]
 
     def f_quantile(df_numerator: float, df_denominator: float) -> float:

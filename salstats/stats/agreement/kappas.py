@@ -17,10 +17,10 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
     Weights,
-    equal_weights,
+    equal_row_weights,
     normal_coefficients,
 )
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 
 #: Disagreement of a pair of readings as a function of their distance on the scale of the categories.
 WEIGHTINGS = {
@@ -63,7 +63,7 @@ def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, disagreement
     first_totals = weights @ (read_by_both[:, None] * first)
     second_totals = weights @ (read_by_both[:, None] * second)
     n_times_expected = np.einsum("sa,ab,sb->s", first_totals, disagreement, second_totals)
-    return 1 - ratio(observed, ratio(n_times_expected, n))
+    return 1 - quiet_ratio(observed, quiet_ratio(n_times_expected, n))
 
 
 def cohen_kappa(readings: RaterReadings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
@@ -100,10 +100,10 @@ def _agreement_and_category_shares(indicators: np.ndarray, weights: Weights) -> 
     m = counts.sum(axis=1)
     # Ordered pairs: c (c - 1) for c readings in one category
     agreeing_pairs = (counts**2).sum(axis=1) - m
-    agreement = ratio(agreeing_pairs, m * (m - 1))
+    agreement = quiet_ratio(agreeing_pairs, m * (m - 1))
     n = weights @ np.ones(len(m))
-    category_shares = ratio(counts, m[:, None])
-    return ratio(weights @ agreement, n), ratio(weights @ category_shares, n[:, None])
+    category_shares = quiet_ratio(counts, m[:, None])
+    return quiet_ratio(weights @ agreement, n), quiet_ratio(weights @ category_shares, n[:, None])
 
 
 def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -114,7 +114,7 @@ def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
     largest_difference = 1 - chance
     # What is left of 1 - 1 after rounding counts as 0.
     largest_difference = np.where(largest_difference > 1e-12, largest_difference, 0.0)
-    return ratio(observed - chance, largest_difference)[:, None]
+    return quiet_ratio(observed - chance, largest_difference)[:, None]
 
 
 def fleiss_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
@@ -139,7 +139,7 @@ def conger_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     n_rows, n_raters, n_categories = indicators.shape
     counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
     counts = counts.reshape(-1, n_raters, n_categories)
-    rater_shares = ratio(counts, counts.sum(axis=2, keepdims=True))
+    rater_shares = quiet_ratio(counts, counts.sum(axis=2, keepdims=True))
     # The square of a sum minus the sum of squares is the sum of products over ordered pairs of raters.
     pair_products = (rater_shares.sum(axis=1) ** 2) - (rater_shares**2).sum(axis=1)
     chance = pair_products.sum(axis=1) / (n_raters * (n_raters - 1))
@@ -179,9 +179,9 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     # of one category alone kappa is 0 / 0
     with np.errstate(divide="ignore", invalid="ignore"):
         result = cohens_kappa(table, weights=scaled_disagreement)
-    estimate = cohen_kappa(readings, equal_weights(readings), weighting)[0]
+    estimate = cohen_kappa(readings, equal_row_weights(readings), weighting)[0]
     coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
-    statistic = ratio(estimate, np.array([result.std_kappa0]))
+    statistic = quiet_ratio(estimate, np.array([result.std_kappa0]))
     return coefficients._replace(statistic=statistic, p_value=2 * special.ndtr(-np.abs(statistic)))
 
 
@@ -193,10 +193,10 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     """
     n, k = readings.values.shape
     _, indicators = _categories_and_indicators(readings)
-    _, shares = _agreement_and_category_shares(indicators, equal_weights(readings))
+    _, shares = _agreement_and_category_shares(indicators, equal_row_weights(readings))
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()
-    variance = ratio(2 * (s**2 - (p * q * (q - p)).sum()), s**2 * n * k * (k - 1))
-    estimate = fleiss_kappa(readings, equal_weights(readings))[0]
+    variance = quiet_ratio(2 * (s**2 - (p * q * (q - p)).sum()), s**2 * n * k * (k - 1))
+    estimate = fleiss_kappa(readings, equal_row_weights(readings))[0]
     return normal_coefficients(estimate, np.array([np.sqrt(variance)]), level)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from salstats.stats.agreement.readings import RaterReadings, Weights
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 
 #: Scales on which two values disagree.
 SCALES = ("interval", "ordinal", "nominal", "ratio")
@@ -43,7 +43,7 @@ def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interv
         # Pairs of all readings less those of the same value
         expected = n**2 - (value_totals**2).sum(axis=1)
     elif scale == "ratio":
-        relative_differences = ratio(values[:, None] - values, values[:, None] + values)
+        relative_differences = quiet_ratio(values[:, None] - values, values[:, None] + values)
         disagreement = np.nan_to_num(relative_differences) ** 2
         row_disagreement = np.asarray(counts.multiply(counts @ disagreement).sum(axis=1)).ravel()
         observed = weights @ (pair_weight * row_disagreement)
@@ -71,7 +71,7 @@ def _alpha_from_disagreement(
     counts as 0.
     """
     has_disagreement = (n_values > 1) & (expected > 1e-12 * np.max(expected, initial=0.0))
-    alpha = 1 - ratio((n - 1) * observed, np.where(has_disagreement, expected, 0.0))
+    alpha = 1 - quiet_ratio((n - 1) * observed, np.where(has_disagreement, expected, 0.0))
     return alpha[:, None]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse, special
 
 from salstats.stats.engine.cr2 import df_from_spread_of_squares
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.result_warnings import ROUNDING
 
@@ -110,7 +110,7 @@ class Coefficients(NamedTuple):
     df_denominator: np.ndarray | None = None
 
 
-def equal_weights(readings: RaterReadings) -> np.ndarray:
+def equal_row_weights(readings: RaterReadings) -> np.ndarray:
     """Weights that count every row once, shape (1, n_rows)."""
     return np.ones((1, len(readings.values)))
 
@@ -133,7 +133,7 @@ def estimate_and_leave_one_out(readings: RaterReadings, kernel: Kernel) -> Leave
         left_out = np.arange(start, min(start + units_at_once, n_units))
         blocks.append(kernel(readings, LeaveOneOutWeights(readings.units, left_out)))
     replicates = np.concatenate(blocks)
-    estimate = kernel(readings, equal_weights(readings))[0]
+    estimate = kernel(readings, equal_row_weights(readings))[0]
     return LeaveOneOut(estimate, np.where(np.isfinite(replicates), replicates, np.nan))
 
 
@@ -185,10 +185,14 @@ def one_way_anova(
     """
     n_cases = weighted_sums_over_cases(np.ones(len(m)))
     n_values = weighted_sums_over_cases(m)
-    sum_between = weighted_sums_over_cases(ratio(total**2, m))
-    within = ratio(weighted_sums_over_cases(squares) - sum_between, n_values - n_cases)
-    between = ratio(sum_between - ratio(weighted_sums_over_cases(total) ** 2, n_values), n_cases - 1)
-    effective_size = ratio(n_values - ratio(weighted_sums_over_cases(m**2), n_values), n_cases - 1)
+    sum_between = weighted_sums_over_cases(quiet_ratio(total**2, m))
+    within = quiet_ratio(weighted_sums_over_cases(squares) - sum_between, n_values - n_cases)
+    between = quiet_ratio(
+        sum_between - quiet_ratio(weighted_sums_over_cases(total) ** 2, n_values), n_cases - 1
+    )
+    effective_size = quiet_ratio(
+        n_values - quiet_ratio(weighted_sums_over_cases(m**2), n_values), n_cases - 1
+    )
     return OneWayAnova(within, between, effective_size)
 
 
@@ -218,13 +222,13 @@ def inverse_fisher_z(z: np.ndarray, k: float) -> np.ndarray:
     return np.asarray((1 - exp_of_minus_2z) / (1 + (k - 1) * exp_of_minus_2z))
 
 
-def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float) -> Coefficients:
+def jackknife_wilson_coefficients(readings: RaterReadings, kernel: Kernel, level: float) -> Coefficients:
     """Return coefficients with Wilson's score limits, from a jackknife of units and Student's t.
 
     A coefficient rho of k readings is treated as a share p = (1 + (k - 1) rho) / k, with the effective sample
     size p (1 - p) / variance of p from the jackknife (Franco et al. 2019). Where the jackknife's variance is
-    0 or undefined, the size is that of `_effective_size_if_one_disagreed`. The test of no agreement is the
-    one that corresponds to the limits.
+    0 or undefined, the size is that of `_effective_size_of_perfect_agreement`. The test of no agreement is
+    the one that corresponds to the limits.
 
     Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
     doi:10.1080/01621459.1927.10502953
@@ -240,10 +244,10 @@ def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float
     varies = (std_error > ROUNDING) & (share > 0) & (share < 1)
     # The share is linear in the coefficient, with slope (k - 1) / k.
     share_error = std_error * (k - 1) / k
-    size_by_variance = ratio(share * (1 - share), share_error**2)
+    size_by_variance = quiet_ratio(share * (1 - share), share_error**2)
     size_without_variance = np.full(1, np.nan)
     if n_units > 1:
-        size_without_variance = _effective_size_if_one_disagreed(readings, kernel)
+        size_without_variance = _effective_size_of_perfect_agreement(readings, kernel)
     size = np.where(varies, size_by_variance, size_without_variance)
     df = np.where(varies, jackknife_df(replicates), n_units - 1.0)
     share_low, share_high = wilson(share, size, level, df)
@@ -268,7 +272,7 @@ def _coefficient_as_share(rho: np.ndarray, k: float) -> np.ndarray:
     return np.asarray((1 + (k - 1) * rho) / k)
 
 
-def _effective_size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) -> np.ndarray:
+def _effective_size_of_perfect_agreement(readings: RaterReadings, kernel: Kernel) -> np.ndarray:
     """Effective sample size of perfect agreement (n_coefficients,), at least 1.
 
     It is the odds of the share after a unit is added that disagrees, as n hits and a miss have the odds n.
@@ -287,7 +291,7 @@ def _effective_size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) ->
     average_unit_size = n_rows / readings.n_units
     weights = np.append(np.ones(n_rows), average_unit_size)[None]
     share = _coefficient_as_share(kernel(extended, weights)[0], readings.n_raters)
-    return np.asarray(np.maximum(ratio(share, 1 - share), 1.0))
+    return np.asarray(np.maximum(quiet_ratio(share, 1 - share), 1.0))
 
 
 def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:

@@ -161,7 +161,7 @@ def _check_units_hold_whole_cases(design: AgreementDesign) -> None:
         )
 
 
-def readings_of(design: AgreementDesign, group: int, record: Agreement) -> GroupReadings:
+def checked_readings_of_group(design: AgreementDesign, group: int, record: Agreement) -> GroupReadings:
     """Return the readings of a group; readings that do not suit the kind of agreement raise an error."""
     frame = design.codes.frame
     over = design.over
@@ -254,7 +254,9 @@ def _check_one_reading_per_rater(
     )
 
 
-def select_raters(readings: RaterReadings, raters: Sequence[int], *, linked: bool) -> RaterReadings:
+def shared_readings_of_raters(
+    readings: RaterReadings, raters: Sequence[int], *, linked: bool
+) -> RaterReadings:
     """Return the readings of some raters (positions of columns) in the rows that two or more of them read.
 
     If the readings of a case are not `linked` row by row, the rows of all cases that all of the raters read.
@@ -303,7 +305,7 @@ def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Messag
         )
 
 
-def bland_altman_points(
+def mean_and_difference_of_reading_pairs(
     scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True
 ) -> pd.DataFrame:
     """Return the points of a Bland-Altman plot: grouping columns, `pair`, `mean` and `difference`.
@@ -316,10 +318,10 @@ def bland_altman_points(
         design = agreement_design(scores, over, list(by), unit="case")
     frames = []
     for group in range(len(design.keys)):
-        group_readings = readings_of(design, group, KINDS["bland-altman"])
+        group_readings = checked_readings_of_group(design, group, KINDS["bland-altman"])
         raters = group_readings.raters
         for first, second in combinations(range(len(raters)), 2):
-            readings = select_raters(group_readings.readings, (first, second), linked=linked)
+            readings = shared_readings_of_raters(group_readings.readings, (first, second), linked=linked)
             values = readings.values
             if not linked:
                 values = pd.DataFrame(values).groupby(readings.cases).mean().to_numpy()

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
-from salstats.stats.agreement.readings import Coefficients, RaterReadings, jackknife_coefficients
+from salstats.stats.agreement.readings import Coefficients, RaterReadings, jackknife_wilson_coefficients
 
 #: Scores that a kind is for: numbers on a continuous scale, categories as whole numbers, or either.
 CONTINUOUS = "continuous scores"
@@ -58,7 +58,7 @@ def _jackknife_entry(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..
     """Return the entry of the default interval in `estimators`, the jackknife of units, for a kernel."""
 
     def estimate(readings: RaterReadings, level: float, **options: Any) -> Coefficients:
-        return jackknife_coefficients(readings, partial(kernel, **options), level)
+        return jackknife_wilson_coefficients(readings, partial(kernel, **options), level)
 
     return {"jackknife": estimate}
 
@@ -144,7 +144,7 @@ def is_agreement(frame: pd.DataFrame) -> bool:
     return "term" in frame.columns and len(frame) > 0 and set(frame["term"]) <= set(LABELS)
 
 
-def common_label(terms: Iterable[object]) -> str | None:
+def common_kind_label(terms: Iterable[object]) -> str | None:
     """Return the name of the kind that terms belong to, such as "Intraclass correlation".
 
     It is None if they belong to several kinds, or there are none.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 
 #: A unit whose share of a cell is less than this below 1 is the only one, up to rounding.
 _ROUNDING = 1e-12
@@ -44,13 +44,13 @@ class Robust(NamedTuple):
 def unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> UnitInfluences:
     """Return the influences of units on linear combinations of cell means; arguments are those of `cr2`."""
     totals = counts.sum(axis=0)
-    means = np.nan_to_num(ratio(sums.sum(axis=0), totals))
+    means = np.nan_to_num(quiet_ratio(sums.sum(axis=0), totals))
     residuals = sums - counts * means
     positive_totals = np.where(totals > 0, totals, np.nan)
     # a cell without a slope does not enter the estimate, even if it is empty
-    weights = np.where(slopes != 0, ratio(slopes, positive_totals), 0.0)
+    weights = np.where(slopes != 0, quiet_ratio(slopes, positive_totals), 0.0)
     squared_weights = weights**2
-    leverage = ratio(counts @ squared_weights.T, (squared_weights @ totals)[None])
+    leverage = quiet_ratio(counts @ squared_weights.T, (squared_weights @ totals)[None])
     return UnitInfluences(
         influence=residuals @ weights.T, leverage=leverage, residuals=residuals, weights=weights
     )
@@ -94,7 +94,7 @@ def cr2(
         squares = counts
     units = unit_influences(sums, counts, slopes)
     # s = m / n of the docstring
-    share = np.nan_to_num(ratio(counts, counts.sum(axis=0)))
+    share = np.nan_to_num(quiet_ratio(counts, counts.sum(axis=0)))
     has_one_unit = (share > 1 - _ROUNDING).any(axis=0)
     adjustment = _residual_factors(share, squares, has_one_unit)
     adjusted_residuals = units.residuals * adjustment
@@ -132,7 +132,7 @@ def _variance_added_by_cells_of_one_unit(
     is_single = is_in_estimate & has_one_unit
     is_other = (is_in_estimate & ~has_one_unit).astype(np.float64)
     other_squares = np.where(has_one_unit, 0.0, total_squares)
-    variance_per_score = ratio(is_other @ (adjusted_residuals**2).sum(axis=0), is_other @ other_squares)
+    variance_per_score = quiet_ratio(is_other @ (adjusted_residuals**2).sum(axis=0), is_other @ other_squares)
     added_variance = (weights**2 * is_single) @ total_squares * variance_per_score
     added_variance = np.where(is_single.any(axis=1), added_variance, 0.0)
     return np.where(is_other.any(axis=1), added_variance, np.nan)
@@ -145,7 +145,7 @@ def _residual_factors(share: np.ndarray, squares: np.ndarray, has_one_unit: np.n
     Q is n, and it is 1 / sqrt(1 - m / n).
     """
     # (Q - q) / q, and 0 for units without scores
-    squares_ratio = ratio(squares.sum(axis=0) - squares, np.where(squares > 0, squares, np.inf))
+    squares_ratio = quiet_ratio(squares.sum(axis=0) - squares, np.where(squares > 0, squares, np.inf))
     remaining_variance = (1 - share) ** 2 + share**2 * squares_ratio
     remaining_variance = np.where(has_one_unit, 1.0, remaining_variance)
     return np.where(has_one_unit, 0.0, 1 / np.sqrt(remaining_variance))
@@ -177,7 +177,7 @@ def _satterthwaite_df(
     trace_of_square = (d**2 - 2 * d * c_diagonal).sum(axis=0) + trace_of_c_squared
     positive_trace = np.where(trace_of_square > 0, trace_of_square, np.nan)
     # the degrees of freedom are at least 1, and only rounding takes them below
-    return np.asarray(np.maximum(ratio(trace**2, positive_trace), 1.0))
+    return np.asarray(np.maximum(quiet_ratio(trace**2, positive_trace), 1.0))
 
 
 def df_from_spread_of_squares(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
@@ -200,6 +200,6 @@ def df_from_spread_of_squares(unit_squares: np.ndarray, n_units: int | np.ndarra
     2010;26:585-602.
     """
     total = unit_squares.sum(axis=0)
-    sum_of_deviations = (unit_squares**2).sum(axis=0) - ratio(total**2, np.asarray(n_units))
+    sum_of_deviations = (unit_squares**2).sum(axis=0) - quiet_ratio(total**2, np.asarray(n_units))
     positive_deviations = np.where(sum_of_deviations > 0, sum_of_deviations, 0.0)
-    return np.asarray(np.maximum(ratio(2 * total**2, positive_deviations), 1.0))
+    return np.asarray(np.maximum(quiet_ratio(2 * total**2, positive_deviations), 1.0))

@@ -24,10 +24,10 @@ from salstats.stats.engine.weighting import EQUAL, Weights
 _MAX_SUMS = 200_000_000
 
 
-def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return sums / counts without warnings, NaN where both are 0."""
+def quiet_ratio(numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
+    """Return numerators / denominators without NumPy's warnings, NaN where both are 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        quotient: np.ndarray = np.true_divide(sums, counts)
+        quotient: np.ndarray = np.true_divide(numerators, denominators)
     return quotient
 
 
@@ -72,7 +72,7 @@ class Cells:
 
     def means(self) -> np.ndarray:
         """Return the mean of each cell, NaN where nothing is defined."""
-        return ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
+        return quiet_ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
     def count_sample_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
@@ -135,7 +135,7 @@ class Cells:
     def with_unit_means(self) -> "Cells":
         """Return cells of the units' means, in which each unit counts as one."""
         has_scores = self.counts > 0
-        means = np.where(has_scores, ratio(self.sums, self.counts), 0.0)
+        means = np.where(has_scores, quiet_ratio(self.sums, self.counts), 0.0)
         return replace(
             self,
             sums=means,
@@ -300,7 +300,7 @@ class Estimand:
         elif self.kind == "difference":
             sizes = np.maximum(np.abs(method), np.abs(reference))
         else:
-            sizes = 100 * np.maximum(np.abs(ratio(method, _nan_if_zero(reference))), 1)
+            sizes = 100 * np.maximum(np.abs(quiet_ratio(method, _nan_if_zero(reference))), 1)
         return self._average_levels(sizes)
 
     def _average_levels(self, values: np.ndarray) -> np.ndarray:
@@ -388,7 +388,7 @@ def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarr
 
 def _weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
     """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
-    weights: np.ndarray = np.nan_to_num(ratio(membership, membership.sum(axis=0)))
+    weights: np.ndarray = np.nan_to_num(quiet_ratio(membership, membership.sum(axis=0)))
     return weights.T
 
 

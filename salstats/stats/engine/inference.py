@@ -19,7 +19,7 @@ from salstats.stats.engine.cautions import (
 )
 from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influences
 from salstats.stats.engine.draws import few_threads, weight_blocks
-from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
+from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio
 from salstats.stats.engine.few_units import are_few_events, has_few_equal_units
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
 from salstats.stats.engine.joint_adjustment import PValuesWithFloors
@@ -358,7 +358,7 @@ def _row_kinds(
         is_graded = cells.is_graded @ membership
         units = _unit_influences(term, cells, estimand, robust)
         # influence per leverage: how far a unit's mean lies from that of all units
-        distance = np.where(units.leverage > 0, ratio(units.influence, units.leverage), np.nan)
+        distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
         exceptional = outlying & ~_has_many_zeros(cells, estimand)
     return _RowKinds(outside_unit_range, trials, outlying, exceptional)
@@ -752,11 +752,11 @@ def moments(replicates: np.ndarray) -> ReplicateMoments:
     """Compute the moments of the replicates (n_replicates, n_rows) that are not NaN."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
-    mean = ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
+    mean = quiet_ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
     deviations = np.where(is_defined, replicates - mean, 0.0)
     # 0 makes the SD of fewer than two replicates NaN
     df = np.where(n > 1, n - 1.0, 0.0)
-    variance = ratio((deviations**2).sum(axis=0), df)
+    variance = quiet_ratio((deviations**2).sum(axis=0), df)
     return ReplicateMoments(mean, np.sqrt(variance), n)
 
 

@@ -12,7 +12,7 @@ from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.engine.comparisons import PairedTarget
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.draws import few_threads, sign_blocks
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.grouping import group_label
 from salstats.stats.engine.inference import InferredEstimates, bootstrap_p_values, check_binary, moments
 from salstats.stats.engine.joint_adjustment import NullDraws
@@ -247,7 +247,7 @@ def t_test(estimate: np.ndarray, variance: np.ndarray, df: np.ndarray) -> TTests
     is_defined = (df >= 1) & (variance > 0)
     df = np.where(is_defined, df, np.nan)
     std_error = np.sqrt(np.where(variance > 0, variance, np.nan))
-    statistic = ratio(estimate, std_error)
+    statistic = quiet_ratio(estimate, std_error)
     p_value = np.asarray(2 * stats.t.sf(np.abs(statistic), df))
     return TTests(np.where(is_defined, statistic, np.nan), df, p_value)
 

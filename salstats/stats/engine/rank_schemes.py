@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 from scipy import special, stats
 
-from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.quantile_limits import quantile_replicates
 from salstats.stats.engine.result_warnings import ROUNDING
 
@@ -55,7 +55,7 @@ class GroupScores(NamedTuple):
         n_cells = shape[0] * shape[1]
         sums = np.bincount(cells, weights=self.scores, minlength=n_cells)
         counts = np.bincount(cells, minlength=n_cells)
-        return MeanTable(ratio(sums, counts).reshape(shape), self.units[first_rows])
+        return MeanTable(quiet_ratio(sums, counts).reshape(shape), self.units[first_rows])
 
 
 @dataclass(frozen=True)

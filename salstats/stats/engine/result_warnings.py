@@ -5,7 +5,7 @@ import pandas as pd
 
 from salstats.errors import Call, Message, SalstatsWarning, Setting, warn
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.estimands import Target, ratio
+from salstats.stats.engine.estimands import Target, quiet_ratio
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.grouping import named_groups
 from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
@@ -56,7 +56,7 @@ def warn_unequal_units(sizes: np.ndarray, is_few: np.ndarray, keys: pd.DataFrame
     `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
     (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`.
     """
-    effective = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
+    effective = quiet_ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
     n_units = (sizes > 0).sum(axis=0)
     is_unequal = ~is_few & (effective < FEW_UNITS) & (effective < n_units / 2)
     if is_unequal.any():

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.engine.estimands import Cells, Estimand, ratio, smallest_n_in_sample
+from salstats.stats.engine.estimands import Cells, Estimand, quiet_ratio, smallest_n_in_sample
 from salstats.stats.engine.intervals import RatioLevels
 
 
@@ -126,14 +126,14 @@ def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
     """Compute the estimates without each unit, shape (n_units, n_rows)."""
     sums = cells.sums.sum(axis=0)
     counts = cells.counts.sum(axis=0)
-    means_without_unit = ratio(sums - cells.sums, counts - cells.counts)
+    means_without_unit = quiet_ratio(sums - cells.sums, counts - cells.counts)
     means = np.where(cells.counts == 0, cells.means(), means_without_unit)
     return estimand.value(means)
 
 
 def variance_factor(n_units: np.ndarray) -> np.ndarray:
     """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
-    return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
+    return quiet_ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
 def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
@@ -159,6 +159,6 @@ def influence_weights(slopes: np.ndarray, means: np.ndarray, totals: np.ndarray)
     variance is the sum of its squares. `slopes` (..., n_rows, n_cells) are the derivatives of the estimates
     by the cell means, `means` and `totals` (..., n_cells) the cells' means and numbers of scores.
     """
-    per_score = ratio(slopes, np.where(totals == 0, np.nan, totals)[..., None, :])
+    per_score = quiet_ratio(slopes, np.where(totals == 0, np.nan, totals)[..., None, :])
     per_score = np.where(slopes != 0, per_score, 0.0)
     return InfluenceWeights(per_score, per_score * np.nan_to_num(means)[..., None, :])

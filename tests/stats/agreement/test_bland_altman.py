@@ -5,7 +5,7 @@ from agreement_readings import PAIRS, alone, pair_of
 from scipy import stats
 
 from salstats.stats.agreement.bland_altman import bias_and_sd, bland_altman_limits, jackknife_limits
-from salstats.stats.agreement.readings import RaterReadings, equal_weights
+from salstats.stats.agreement.readings import RaterReadings, equal_row_weights
 
 ROUNDING = 1e-12
 # printed from data in single precision, mean squares rounded to eight digits
@@ -21,13 +21,13 @@ def cardiac(reference):
 
 
 def test_bland_and_altman_2007_where_the_true_value_varies(cardiac):
-    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac))[0]
+    bias, spread = bias_and_sd(cardiac, equal_row_weights(cardiac))[0]
     assert bias == pytest.approx(0.6021667, rel=PRINTED)
     assert spread == pytest.approx(0.99062408, rel=PRINTED)
 
 
 def test_bland_and_altman_2007_where_the_true_value_is_constant(cardiac):
-    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac), linked=False)[0]
+    bias, spread = bias_and_sd(cardiac, equal_row_weights(cardiac), linked=False)[0]
     assert bias == pytest.approx(0.6021667, rel=PRINTED)
     assert spread == pytest.approx(1.0518506, rel=PRINTED)
     # printed with 1.96 for the normal quantile
@@ -90,14 +90,14 @@ def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(r_data):
 def test_limits_of_agreement_combine_bias_and_log_sd_by_squares(cardiac):
     each = np.array(
         [
-            bias_and_sd(own, equal_weights(own))[0]
+            bias_and_sd(own, equal_row_weights(own))[0]
             for left in range(12)
             for keep in [cardiac.cases != left]
             for codes in [np.unique(cardiac.cases[keep], return_inverse=True)[1]]
             for own in [RaterReadings(cardiac.values[keep], codes, codes)]
         ]
     )
-    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac))[0]
+    bias, spread = bias_and_sd(cardiac, equal_row_weights(cardiac))[0]
     reach = []
     for moved in (each[:, 0], np.log(each[:, 1])):
         squares = (moved - moved.mean()) ** 2

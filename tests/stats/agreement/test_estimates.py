@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.errors import ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
-from salstats.stats.agreement.readings import equal_weights
+from salstats.stats.agreement.readings import equal_row_weights
 from salstats.stats.agreement.records import KINDS
 
 ROUNDING = 1e-12
@@ -31,7 +31,9 @@ def test_a_row_per_group_and_form_in_the_columns_of_an_estimates_frame(scores, v
     assert found["term"].to_list() == [*KINDS["icc"].terms] * 2
     own = alone(values)
     np.testing.assert_allclose(
-        found["estimate"][:3], icc.single_reading_icc(own, equal_weights(own))[0], rtol=ROUNDING
+        found["estimate"][:3],
+        icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0],
+        rtol=ROUNDING,
     )
     expected = {"unit": "patient", "n": 90, "n_missing": 0, "n_units": 15, "n_cases": 30, "n_raters": 3}
     for column, value in expected.items():
@@ -46,7 +48,7 @@ def test_units_are_left_out_whole(scores, values):
     each = []
     for unit in range(n):
         own = alone(np.delete(values, [2 * unit, 2 * unit + 1], axis=0))
-        each.append(icc.single_reading_icc(own, equal_weights(own))[0, 2])
+        each.append(icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0, 2])
     assert found["std_error"] == pytest.approx(np.sqrt((n - 1) * np.var(each)), rel=1e-10)
 
 
@@ -75,7 +77,7 @@ def test_pairs_of_readers_in_sorted_order(ratings):
     for row, members in zip(found.itertuples(), ([0, 1], [0, 2], [1, 2]), strict=True):
         own = alone(wide[:, members])
         assert row.estimate == pytest.approx(
-            kappas.cohen_kappa(own, equal_weights(own), "linear")[0, 0], rel=ROUNDING
+            kappas.cohen_kappa(own, equal_row_weights(own), "linear")[0, 0], rel=ROUNDING
         )
     assert (found["term"] == "cohen_linear").all()
 
@@ -98,7 +100,7 @@ def test_missing_readings_are_counted_and_the_others_used(values):
     assert (found["n"], found["n_missing"], found["n_cases"]) == (27 * 3 + 4, 5, 29)
     own = alone(np.delete(gaps, 2, axis=0))
     assert found["estimate"] == pytest.approx(
-        icc.single_reading_icc(own, equal_weights(own))[0, 1], rel=ROUNDING
+        icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0, 1], rel=ROUNDING
     )
     dropped = ss.agreement(scores.dropna(), form="icc2")
     pd.testing.assert_frame_equal(dropped.drop(columns="n_missing"), found.to_frame().T.astype(
@@ -169,7 +171,7 @@ def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
 )
 def test_kappas_of_a_frame_are_those_of_their_kernels(ratings, kind, kernel):
     own = alone(ratings.pivot(index="case", columns="reader", values="score").to_numpy(float))
-    (expected,) = kernel(own, equal_weights(own))[0]
+    (expected,) = kernel(own, equal_row_weights(own))[0]
     assert ss.agreement(ratings, kind=kind)["estimate"].iloc[0] == pytest.approx(expected, rel=ROUNDING)
 
 

@@ -5,7 +5,7 @@ from agreement_readings import alone
 from scipy import stats
 
 from salstats.stats.agreement import icc
-from salstats.stats.agreement.readings import RaterReadings, equal_weights
+from salstats.stats.agreement.readings import RaterReadings, equal_row_weights
 
 # a few hundred squares, summed in another order; F quantiles of two libraries
 ROUNDING, QUANTILES = 1e-12, 1e-9
@@ -26,7 +26,7 @@ def readings(r_data):
 def test_single_and_mean_forms_are_those_of_the_analysis_of_variance(readings, r_expected, name):
     expected = r_expected("icc_anova").set_index("set").loc[name]
     own = readings(name)
-    single = icc.single_reading_icc(own, equal_weights(own))[0]
+    single = icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0]
     np.testing.assert_allclose(single, expected[TYPES[:3]].to_numpy(float), atol=ROUNDING)
     means = icc.spearman_brown(single, own.n_raters)
     # a mean's coefficient below 0 has no bound, so that digits are lost
@@ -64,7 +64,9 @@ def gaps(folder):
 def test_one_way_with_gaps_is_that_of_aov(reference):
     expected = pd.read_csv(reference / "gaps_expected.csv").set_index("term")["estimate"]
     own = gaps(reference)
-    assert icc.single_reading_icc(own, equal_weights(own))[0, 0] == pytest.approx(expected["icc1"], rel=1e-10)
+    assert icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0, 0] == pytest.approx(
+        expected["icc1"], rel=1e-10
+    )
 
 
 def test_components_with_gaps_are_mean_squared_differences_of_pairs(reference):
@@ -76,7 +78,9 @@ def test_components_with_gaps_are_mean_squared_differences_of_pairs(reference):
             halves["within" if i == k else "rater" if j == m else "rest"].append((v - w) ** 2 / 2)
     within, rater, rest = (np.mean(values) for values in halves.values())
     expected = [(rest - within) / rest, (rest - within) / rater]
-    np.testing.assert_allclose(icc.single_reading_icc(own, equal_weights(own))[0, 1:], expected, rtol=1e-11)
+    np.testing.assert_allclose(
+        icc.single_reading_icc1_icc2_icc3(own, equal_row_weights(own))[0, 1:], expected, rtol=1e-11
+    )
 
 
 def test_two_way_with_gaps_lies_near_reml(reference):
@@ -101,7 +105,7 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
     kept = alone(gap)
     assert (
         abs(
-            icc.single_reading_icc(kept, equal_weights(kept))[0, 1]
+            icc.single_reading_icc1_icc2_icc3(kept, equal_row_weights(kept))[0, 1]
             - expected.get_group("omit")["ICC"].iloc[1]
         )
         > 0.01
@@ -113,7 +117,7 @@ def test_jackknife_is_that_of_left_out_units(readings):
     own = RaterReadings(own.values, own.cases, own.cases // 3)
     n = own.n_units
     left = [alone(own.values[own.units != unit]) for unit in range(n)]
-    each = np.array([icc.single_reading_icc(part, equal_weights(part))[0] for part in left])
+    each = np.array([icc.single_reading_icc1_icc2_icc3(part, equal_row_weights(part))[0] for part in left])
     expected = np.sqrt((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0))
     found = icc.jackknife_icc(own, 0.95)
     np.testing.assert_allclose(found.std_error[:3], expected, rtol=1e-10)

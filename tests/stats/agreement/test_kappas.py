@@ -5,7 +5,7 @@ from scipy import optimize, stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from salstats.stats.agreement import kappas
-from salstats.stats.agreement.readings import equal_weights, jackknife_coefficients
+from salstats.stats.agreement.readings import equal_row_weights, jackknife_wilson_coefficients
 
 ROUNDING = 1e-12
 # irrCAC prints five digits
@@ -38,11 +38,11 @@ def test_kappas_of_all_readers_are_those_of_irr(given, expected, modality, what)
         (kappas.conger_kappa, "fleiss_conger_exact"),
         (kappas.light_kappa, "light"),
     ):
-        assert kernel(own, equal_weights(own))[0, 0] == pytest.approx(
+        assert kernel(own, equal_row_weights(own))[0, 0] == pytest.approx(
             expected(name, stat)["value"], abs=ROUNDING
         ), stat
     for kernel, stat in ((kappas.ac1, "cac_gwet_ac1"), (kappas.conger_kappa, "cac_conger")):
-        assert kernel(own, equal_weights(own))[0, 0] == pytest.approx(
+        assert kernel(own, equal_row_weights(own))[0, 0] == pytest.approx(
             expected(name, stat)["value"], abs=PRINTED
         ), stat
 
@@ -53,8 +53,10 @@ def test_fleiss_1971(r_data, r_expected):
     codes[:, 5] += 1
     table = r_expected("kappa").set_index(["set", "stat"])["value"].loc["irr_diagnoses"]
     own = alone(codes)
-    assert kappas.fleiss_kappa(own, equal_weights(own))[0, 0] == pytest.approx(table["fleiss"], abs=ROUNDING)
-    assert kappas.conger_kappa(own, equal_weights(own))[0, 0] == pytest.approx(
+    assert kappas.fleiss_kappa(own, equal_row_weights(own))[0, 0] == pytest.approx(
+        table["fleiss"], abs=ROUNDING
+    )
+    assert kappas.conger_kappa(own, equal_row_weights(own))[0, 0] == pytest.approx(
         table["fleiss_conger_exact"], abs=ROUNDING
     )
 
@@ -79,7 +81,7 @@ def test_cohen_is_that_of_irr(given, expected, modality, what, weighting, stat):
     own = alone(whole.values[:, :2])
     table = expected(f"synth2_{modality}_{what}_R1R2", f"cohen_{stat}")
     found = kappas.cohen_by_normal(own, 0.95, weighting)
-    assert kappas.cohen_kappa(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
+    assert kappas.cohen_kappa(own, equal_row_weights(own), weighting)[0, 0] == pytest.approx(
         table["value"], abs=ROUNDING
     )
     assert found.statistic[0] == pytest.approx(table["z"], rel=1e-10)
@@ -102,7 +104,7 @@ def test_weights_are_by_the_numbers_of_categories_not_by_their_order():
         table[first - 1, second - 1] += 1
     own = alone(values)
     for weighting in ("linear", "quadratic"):
-        assert kappas.cohen_kappa(own, equal_weights(own), weighting)[0, 0] == pytest.approx(
+        assert kappas.cohen_kappa(own, equal_row_weights(own), weighting)[0, 0] == pytest.approx(
             cohens_kappa(table, wt=weighting, return_results=False), abs=ROUNDING
         )
 
@@ -118,11 +120,11 @@ def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
     shares = np.mean([[(row == c).mean() for c in categories] for row in rows], axis=0)
     own, seen = alone(values), np.mean(pairs)
     chance = (shares**2).sum()
-    assert kappas.fleiss_kappa(own, equal_weights(own))[0, 0] == pytest.approx(
+    assert kappas.fleiss_kappa(own, equal_row_weights(own))[0, 0] == pytest.approx(
         (seen - chance) / (1 - chance), abs=ROUNDING
     )
     chance = (shares * (1 - shares)).sum() / (len(categories) - 1)
-    assert kappas.ac1(own, equal_weights(own))[0, 0] == pytest.approx(
+    assert kappas.ac1(own, equal_row_weights(own))[0, 0] == pytest.approx(
         (seen - chance) / (1 - chance), abs=ROUNDING
     )
 
@@ -134,7 +136,7 @@ def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
 @pytest.mark.parametrize(("modality", "what"), SETS)
 def test_jackknife_error_lies_near_gwets_linearized_one(given, expected, kernel, stat, modality, what):
     # two estimators of one variance, alike to the order of 1 / cases
-    found = jackknife_coefficients(given(modality, what), kernel, 0.95)
+    found = jackknife_wilson_coefficients(given(modality, what), kernel, 0.95)
     assert found.std_error[0] == pytest.approx(expected(f"synth2_{modality}_{what}", stat)["se"], rel=3 / 60)
 
 
@@ -170,7 +172,7 @@ def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_rejec
     low = optimize.brentq(away, 0, share - 1e-9, xtol=1e-14)
     high = optimize.brentq(away, share + 1e-9, 1, xtol=1e-14) if share < 1 else 1
     values = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], pairs, axis=0)
-    found = jackknife_coefficients(alone(values), kappas.cohen_kappa, 0.95)
+    found = jackknife_wilson_coefficients(alone(values), kappas.cohen_kappa, 0.95)
     assert found.conf_low[0] == pytest.approx(2 * low - 1, abs=1e-10)
     assert found.conf_high[0] == pytest.approx(2 * high - 1, abs=1e-10)
     assert (found.p_value[0] < 0.05) == (found.conf_low[0] > 0)
@@ -185,6 +187,6 @@ def test_undefined_where_all_give_the_same_category():
         kappas.light_kappa,
         kappas.ac1,
     ):
-        value = kernel(own, equal_weights(own))[0, 0]
+        value = kernel(own, equal_row_weights(own))[0, 0]
         # AC1 has no chance to correct for where there is one category
         assert value == 1 if kernel is kappas.ac1 else np.isnan(value)

@@ -10,9 +10,9 @@ from salstats.stats.agreement.readings import (
     estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
-    jackknife_coefficients,
     jackknife_df,
     jackknife_error,
+    jackknife_wilson_coefficients,
     normal_coefficients,
     one_way_anova,
     t_or_normal_quantile,
@@ -92,7 +92,7 @@ def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones():
     # (1 + (k - 1) rho) / k; with two readings rho = 2 share - 1, and its jackknife is worth n - 1 0/1 scores.
     hits = np.repeat([1.0, 0.0], [14, 6])
     readings = RaterReadings(np.column_stack([hits, hits]), np.arange(20), np.arange(20))
-    coefficients = jackknife_coefficients(
+    coefficients = jackknife_wilson_coefficients(
         readings, lambda r, w: 2 * mean_of_first_rater(r, w) - 1, level=0.95
     )
     size, t = 19, stats.t.ppf(0.975, 19)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from salstats.stats.agreement.records import KINDS, LABELS, common_label, is_agreement, short_label
+from salstats.stats.agreement.records import KINDS, LABELS, common_kind_label, is_agreement, short_label
 from salstats.stats.engine.intervals import interval_by_name
 
 
@@ -25,7 +25,7 @@ def test_a_frame_is_of_agreement_if_all_its_terms_are():
 
 def test_terms_have_a_short_label_and_that_of_their_kind():
     assert short_label("icc2") == "ICC(2,1)"
-    assert common_label(["icc2", "icc3"]) == "Intraclass correlation"
+    assert common_kind_label(["icc2", "icc3"]) == "Intraclass correlation"
     other_kind = next(term for name, record in KINDS.items() if name != "icc" for term in record.terms)
-    assert common_label(["icc2", other_kind]) is None
-    assert common_label([]) is None
+    assert common_kind_label(["icc2", other_kind]) is None
+    assert common_kind_label([]) is None

@@ -12,7 +12,7 @@ from salstats.stats.engine.estimands import (
     Cells,
     Estimand,
     mean_target,
-    ratio,
+    quiet_ratio,
     smallest_n_in_sample,
     sum_cells,
 )
@@ -135,7 +135,7 @@ def test_a_sample_has_the_units_of_its_smallest_cell():
 
 
 def test_a_ratio_of_nothing_is_undefined_without_a_warning():
-    np.testing.assert_array_equal(ratio(np.array([0.0, 3]), np.array([0, 2])), [np.nan, 1.5])
+    np.testing.assert_array_equal(quiet_ratio(np.array([0.0, 3]), np.array([0, 2])), [np.nan, 1.5])
 
 
 def test_more_sums_than_memory_are_an_error(monkeypatch):
