@@ -20,7 +20,7 @@ from salstats.checks import (
 )
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
-from salstats.stats.engine.bonferroni import simultaneous_limits
+from salstats.stats.engine.bonferroni import simultaneous_limits_and_levels
 from salstats.stats.engine.equivalence import SIDES, is_below, sides_and_claims, verdict_texts
 from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
@@ -32,7 +32,7 @@ from salstats.stats.engine.joint_adjustment import (
 from salstats.stats.engine.monte_carlo import (
     p_floors,
     warn_if_replicates_are_few,
-    warn_if_undecided,
+    warn_if_within_monte_carlo_error,
     warn_of_floors,
 )
 
@@ -255,7 +255,7 @@ def adjusted_frame(
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
         result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
     if "n_replicates" in result.columns and procedure_name != "none":
-        _warn_of_replicates(
+        _warn_of_imprecise_p_values(
             result[is_tested], _alpha_of_rows(estimates)[is_tested], procedure_name, null_draws
         )
     return result
@@ -327,17 +327,17 @@ def _adjusted_verdicts(
     return adjusted.where(has_verdict)
 
 
-def _warn_of_replicates(
+def _warn_of_imprecise_p_values(
     tested: pd.DataFrame, alpha: np.ndarray, procedure_name: str, null_draws: NullDraws | None
 ) -> None:
     """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
     if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
         # A joint procedure counts adjusted P values from draws, whatever test the P values are of.
         counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.p_floor)
-        warn_if_undecided(counted, alpha)
+        warn_if_within_monte_carlo_error(counted, alpha)
     elif not warn_if_replicates_are_few(tested, alpha, procedure_name):
         warn_of_floors(tested)
-        warn_if_undecided(tested, alpha)
+        warn_if_within_monte_carlo_error(tested, alpha)
 
 
 def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
@@ -558,7 +558,7 @@ def _widen_limits(
             f" needs (it makes simultaneous limits from {quoted(needed_columns)})",
             column=missing[0],
         )
-    limits = simultaneous_limits(result.iloc[rows], family_size, is_sidak=procedure_name == SIDAK)
+    limits = simultaneous_limits_and_levels(result.iloc[rows], family_size, is_sidak=procedure_name == SIDAK)
     for column, widened in limits.items():
         values = result[column].to_numpy(dtype=np.float64, copy=True)
         values[rows] = widened

@@ -69,7 +69,7 @@ def binned_means(
         scores = scores.assign(
             score=rows[y].astype(float),
             unit=units.codes,
-            bin=_bin_numbers(rows, x, panels, groups, distinct=distinct),
+            bin=_bin_numbers_within_panels(rows, x, panels, groups, distinct=distinct),
         )
         means = summarize(scores, by=[*by, "bin"], unit="unit")
     keys = [scores[column] for column in (*by, "bin")]
@@ -77,10 +77,10 @@ def binned_means(
     return means.assign(unit=units.name).merge(x_means, on=[*by, "bin"])
 
 
-def _bin_numbers(
+def _bin_numbers_within_panels(
     rows: pd.DataFrame, x: str, panels: Sequence[str], groups: Sequence[str], *, distinct: bool
 ) -> np.ndarray:
-    """Return the number of the bin of each row, from 0."""
+    """Return the number of the bin of each row, from 0; the bins are the same for all groups of a panel."""
     values = rows[x].to_numpy(dtype=np.float64)
     if distinct:
         return np.unique(values, return_inverse=True)[1]

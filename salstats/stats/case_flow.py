@@ -115,7 +115,7 @@ def case_flow(
     branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
     reason_of_row = missing_reasons(scores)
-    file_counts = _numbers_of_cases_and_rows(counted_codes, np.arange(len(scores)))
+    file_counts = _distinct_code_counts_and_n_rows(counted_codes, np.arange(len(scores)))
     rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file_counts}]
     for code, key in enumerate(keys.to_dict("records")):
         branch = expected[branch_codes == code]
@@ -253,7 +253,7 @@ def _rows_of_branch(
         for reason in stage.reason_order:
             is_excluded = remains & (stage.reason_of_score == reason)
             remains = remains & ~is_excluded
-            remaining_counts = _numbers_of_cases_and_rows(counted_codes, source[remains])
+            remaining_counts = _distinct_code_counts_and_n_rows(counted_codes, source[remains])
             excluded_counts = {name: counts[name] - remaining_counts[name] for name in counted_codes}
             excluded_counts["n_rows"] = int(is_excluded.sum())
             if any(excluded_counts.values()):
@@ -268,8 +268,10 @@ def _rows_of_branch(
         yield {"step": step, "stage": stage.name, "excluded": False, **counts}
 
 
-def _numbers_of_cases_and_rows(counted_codes: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, int]:
-    """Return the numbers of cases, units and tasks that the rows have, and the number of rows."""
+def _distinct_code_counts_and_n_rows(
+    counted_codes: dict[str, np.ndarray], rows: np.ndarray
+) -> dict[str, int]:
+    """Count the cases, units and tasks of some rows, each distinct code once, and the rows."""
     counts = {name: len(np.unique(codes[rows])) for name, codes in counted_codes.items()}
     counts["n_rows"] = len(rows)
     return counts

@@ -149,7 +149,7 @@ def comparison_frame(
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.test, TESTS, "test")
     hypothesis = hypothesis.checked(test)
-    options = options_for_flips(options, hypothesis.test, hypothesis.adjust)
+    options = options_without_binary_defaults_for_flips(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
@@ -177,9 +177,9 @@ def comparison_frame(
     table |= weights.columns(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
-    table |= _test_columns(tested, estimates)
-    special = _comparison_columns(paired_target, reported, scores, hypothesis.margin)
-    special["test"] = row_test_names(test, estimates)
+    table |= _df_statistic_and_p_value_columns(tested, estimates)
+    special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
+    special["test"] = paired_test_of_each_row(test, estimates)
     special |= _replicates_column(options, estimates, tested)
     special |= metric_option_columns(scores, keys)
     if hypothesis.simultaneous:
@@ -233,7 +233,9 @@ def _check_pairs_suit_options(
         )
 
 
-def _test_columns(tested: PairedTestResult, estimates: InferredEstimates) -> dict[str, np.ndarray]:
+def _df_statistic_and_p_value_columns(
+    tested: PairedTestResult, estimates: InferredEstimates
+) -> dict[str, np.ndarray]:
     """Return the columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
 
     `df` is that of the test where it has a statistic, else that of the interval. Of the first three those
@@ -249,7 +251,7 @@ def _test_columns(tested: PairedTestResult, estimates: InferredEstimates) -> dic
     return columns
 
 
-def _comparison_columns(
+def _means_pairs_and_verdict_columns(
     paired_target: PairedTarget, reported: InferredEstimates, scores: pd.DataFrame, margin: Margin | None
 ) -> dict[str, Any]:
     """Return the columns of both means, of the pairs and of the verdict.
@@ -334,7 +336,7 @@ def infer_and_test(
     return estimates, p_values_of_pairs(test, paired_target, estimates, units)
 
 
-def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
+def paired_test_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray | str:
     """Return the name of each row's test, or of all; `wild` falls back on `cr2` or `score` in some rows."""
     if test != "wild":
         return test
@@ -346,7 +348,7 @@ def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
     return names
 
 
-def options_for_flips(options: Options, test: str | None, adjust: str) -> Options:
+def options_without_binary_defaults_for_flips(options: Options, test: str | None, adjust: str) -> Options:
     """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
     if test == "wild" or adjust in JOINT:
         return options.without_binary_defaults()

@@ -425,8 +425,8 @@ def _correlate_group(
 ) -> _GroupCorrelation:
     """Correlate the complete pairs of a group; add it to the problems if its correlation is not testable."""
     correlations = _correlate_strata(sample, [pairs], interval)
-    problems.add_group(label, len(pairs), correlations)
-    columns = _unstratified_columns(sample, correlations, interval, level)
+    problems.add_undefined_or_perfect_group(label, len(pairs), correlations)
+    columns = _estimate_test_and_limits_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, pairs, is_testable=bool(abs(correlations.r[0]) < 1))
 
 
@@ -492,7 +492,7 @@ def _correlate_strata(
     return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
 
 
-def _unstratified_columns(
+def _estimate_test_and_limits_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
     """Return the estimate, test and limits of a group without strata, as columns."""
@@ -501,7 +501,7 @@ def _unstratified_columns(
     columns = correlations.coefficients[0]._asdict()
     columns |= _fisher_limits(r[0], std_error[0], level)
     if interval == "cr2" and abs(r[0]) < 1:
-        columns |= _clustered_columns(sample, correlations.rows, std_error, r, level)
+        columns |= _clustered_test_and_limits_columns(sample, correlations.rows, std_error, r, level)
     return columns
 
 
@@ -526,7 +526,7 @@ def _combined_columns(
     }
     if interval == "cr2" and len(r):
         usable_rows = [correlations.rows[i] for i in np.flatnonzero(correlations.is_usable)]
-        columns |= _clustered_columns(sample, usable_rows, std_error, r, level)
+        columns |= _clustered_test_and_limits_columns(sample, usable_rows, std_error, r, level)
     return columns
 
 
@@ -537,7 +537,7 @@ def _fisher_limits(r: float, std_error: float, level: float) -> dict[str, float]
     return {"conf_low": float(low), "conf_high": float(high)}
 
 
-def _clustered_columns(
+def _clustered_test_and_limits_columns(
     sample: CorrelatedPairs,
     strata_rows: list[np.ndarray],
     std_error: np.ndarray,
@@ -619,7 +619,9 @@ class _Problems:
     #: Groups whose correlation has no variance.
     without_variance: list[Message] = field(default_factory=list)
 
-    def add_group(self, label: Message, n_pairs: int, correlations: _StrataCorrelations) -> None:
+    def add_undefined_or_perfect_group(
+        self, label: Message, n_pairs: int, correlations: _StrataCorrelations
+    ) -> None:
         """Add a group without strata if its correlation is undefined or perfect."""
         r = correlations.r[0]
         if np.isnan(r):

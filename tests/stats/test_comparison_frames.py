@@ -13,7 +13,7 @@ from salstats.stats.comparison_frames import (
     HypothesisOptions,
     binary_score_choices,
     joint_levels,
-    options_for_flips,
+    options_without_binary_defaults_for_flips,
 )
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.joint_adjustment import NullDraws, joint_level
@@ -151,9 +151,9 @@ def test_what_needs_complete_pairs_of_single_groups_says_so(options, fields):
 def test_a_test_by_flips_flips_hits_too():
     options = check_options("difference", None, 0.95, 100, 0, None)
     assert options.interval.binary_defaults == ("tango",)
-    assert options_for_flips(options, "t", "holm") is options
-    assert options_for_flips(options, "wild", "none").interval.binary_defaults == ()
-    assert options_for_flips(options, None, "max-t").interval.binary_defaults == ()
+    assert options_without_binary_defaults_for_flips(options, "t", "holm") is options
+    assert options_without_binary_defaults_for_flips(options, "wild", "none").interval.binary_defaults == ()
+    assert options_without_binary_defaults_for_flips(options, None, "max-t").interval.binary_defaults == ()
 
 
 def test_interval_and_test_of_hits_are_listed_with_their_option():

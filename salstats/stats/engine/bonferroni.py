@@ -17,7 +17,7 @@ _TOLERANCE = 1e-6
 _NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df", "n", "n_units")
 
 
-def simultaneous_limits(
+def simultaneous_limits_and_levels(
     estimates: pd.DataFrame, n_tests: np.ndarray, *, is_sidak: bool = False
 ) -> dict[str, np.ndarray]:
     """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
@@ -77,7 +77,7 @@ def simultaneous_limits(
                 f" needs a column 'std_error' to widen {name!r} limits",
                 column="std_error",
             )
-        widen = _recomputed_limits if record.scale == "remade" else _stretched_limits
+        widen = _recomputed_limit_columns if record.scale == "remade" else _stretched_limit_columns
         limits[rows.index] = widen(record, rows, level, new_level)
     return {
         "conf_low": limits[:, 0],
@@ -116,7 +116,9 @@ def _widening_error(name: str, rows: pd.DataFrame, level: float, new_level: floa
     )
 
 
-def _recomputed_limits(record: Interval, rows: pd.DataFrame, level: float, new_level: float) -> np.ndarray:
+def _recomputed_limit_columns(
+    record: Interval, rows: pd.DataFrame, level: float, new_level: float
+) -> np.ndarray:
     """Return limits (n_rows, 2) at the new level; raise unless those at `level` agree with the rows."""
     df = rows["df"].to_numpy()
     # normal limits are those of t with infinite degrees of freedom
@@ -141,7 +143,9 @@ def _recomputed_limits(record: Interval, rows: pd.DataFrame, level: float, new_l
     return limits_at(new_level)
 
 
-def _stretched_limits(record: Interval, rows: pd.DataFrame, level: float, new_level: float) -> np.ndarray:
+def _stretched_limit_columns(
+    record: Interval, rows: pd.DataFrame, level: float, new_level: float
+) -> np.ndarray:
     """Return limits (n_rows, 2) at the new level, whose half-widths grow in proportion to the quantile."""
     df = rows["df"].to_numpy()
     std_error = rows["std_error"].to_numpy()

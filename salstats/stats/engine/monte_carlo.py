@@ -28,11 +28,11 @@ def p_floors(estimates: pd.DataFrame) -> np.ndarray:
     if "n_replicates" not in estimates.columns:
         return np.full(len(estimates), np.nan)
     n_replicates = check_numeric(estimates, "n_replicates", "estimates")
-    p_floor: np.ndarray = _p_floor_numerators(estimates) / (n_replicates + 1)
+    p_floor: np.ndarray = _p_floors_times_replicates_plus_one(estimates) / (n_replicates + 1)
     return p_floor
 
 
-def _p_floor_numerators(estimates: pd.DataFrame) -> np.ndarray:
+def _p_floors_times_replicates_plus_one(estimates: pd.DataFrame) -> np.ndarray:
     """Return each row's smallest possible P value times B + 1, for B replicates; NaN for other tests.
 
     A frame without a column `test` has bootstrap P values.
@@ -74,7 +74,7 @@ def warn_of_floors(family: pd.DataFrame) -> None:
     )
 
 
-def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
+def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) -> None:
     """Warn if another seed could put an adjusted P value on the other side of alpha.
 
     A P value is `sides` times a share of the replicates, 2 for a two-sided one, with a binomial standard
@@ -83,7 +83,7 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
     replicates = check_numeric(family, "n_replicates", "estimates")
     floors = p_floors(family)
     # Sign flips are counted on both sides at once, so that their P value is the share itself.
-    sides = np.maximum(_p_floor_numerators(family), 1)
+    sides = np.maximum(_p_floors_times_replicates_plus_one(family), 1)
     p = family["p_value"].to_numpy(dtype=np.float64)
     adjusted = family["p_adjusted"].to_numpy(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):

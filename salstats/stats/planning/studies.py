@@ -13,8 +13,8 @@ from salstats.errors import SalstatsWarning
 from salstats.jobs import in_batches
 from salstats.stats.comparison_frames import (
     infer_and_test,
-    options_for_flips,
-    row_test_names,
+    options_without_binary_defaults_for_flips,
+    paired_test_of_each_row,
     verdict_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
@@ -69,7 +69,7 @@ class Plan:
     def analyse_pairs(self, pairs: DrawnPairs, metric: str, rng: np.random.Generator) -> pd.DataFrame:
         """Analyse pairs of several studies as `analyse` would; return a row for each study."""
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
-        options = options_for_flips(options, self.test, adjust="none")
+        options = options_without_binary_defaults_for_flips(options, self.test, adjust="none")
         test = self.test or options.test
         comparison = ComparisonOptions(
             "reference", by=["study"], pairs="complete", average=None, overall=False
@@ -91,7 +91,7 @@ class Plan:
         columns = {
             "n_pairs": paired_target.n_pairs,
             "interval": estimates.interval_names,
-            "test": row_test_names(test, estimates),
+            "test": paired_test_of_each_row(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,
             "p_value": test_result.p_value,
