@@ -110,12 +110,12 @@ class Estimates:
         """Return the same rows with other values in some columns."""
         return replace(self, frame=self.frame.assign(**columns))
 
-    def with_frame(self, frame: pd.DataFrame) -> "Estimates":
+    def with_frame_and_new_keys(self, frame: pd.DataFrame) -> "Estimates":
         """Return the estimates of another frame, with its grouping columns."""
         rows = frame.reset_index(drop=True)
         return replace(self, frame=rows, keys=tuple(grouping_columns(rows)))
 
-    def subset_of_mrmc_term(self, term: str) -> "Estimates":
+    def subset_of_term_if_mrmc(self, term: str) -> "Estimates":
         """Return the rows of one term of a frame of `mrmc`, which has several; all rows of any other."""
         terms = self.distinct_values("term")
         if "equal" not in terms or term not in terms:
@@ -178,7 +178,7 @@ class Estimates:
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
     @cached_property
-    def average_decrease_kinds(self) -> tuple[AverageKind | None, ...]:
+    def average_decrease_kind_of_rows(self) -> tuple[AverageKind | None, ...]:
         """Kind of each row that is an average of percentage decreases, None for the other rows."""
         frame = self.frame
         kinds: list[AverageKind | None] = [None] * len(frame)
@@ -294,21 +294,21 @@ def read_estimates(
     return Estimates(rows, name, tuple(grouping_columns(rows)))
 
 
-def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
-    """Return the reference methods: `reference`, else those of the column `reference`, else `human`.
+def chosen_or_recorded_references(estimates: Estimates, chosen_reference: str | None = None) -> list[str]:
+    """Return the reference methods: the chosen one, else those of the column `reference`, else `human`.
 
-    Raises if `reference` is no method of the estimates.
+    Raises if `chosen_reference` is no method of the estimates.
     """
-    if reference is None:
+    if chosen_reference is None:
         return [str(method) for method in estimates.distinct_values("reference")] or [HUMAN]
     methods = sorted({str(method) for method in estimates.distinct_values("method")})
-    if reference not in methods:
+    if chosen_reference not in methods:
         raise SalstatsError(
-            Setting("reference", reference),
+            Setting("reference", chosen_reference),
             f" is no method of the estimates ({quoted(methods)})",
             choices=methods,
         )
-    return [reference]
+    return [chosen_reference]
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:

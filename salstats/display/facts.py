@@ -96,12 +96,12 @@ class EstimateLimits:
         return f"{short_level_text_without_sign(self.levels[0])}% {name}"
 
     @property
-    def is_of_replicates(self) -> bool:
+    def is_no_confidence_interval(self) -> bool:
         """True if the limits hold replicates, and are no interval for a true value."""
         return limits_name_without_level(self.rows.distinct_values("term") or ["mean"]) != "CI"
 
     @property
-    def kinds(self) -> list[str]:
+    def interval_column_values(self) -> list[str]:
         """Names of the intervals, as the column has them."""
         return [str(kind) for kind in self.rows.distinct_values("interval")]
 
@@ -127,22 +127,22 @@ def interval_name(estimates: Estimates) -> str:
     return limits_of(estimates).name
 
 
-def with_interval(heading: str, estimates: Estimates, *, with_p_values: bool = False) -> str:
+def heading_with_interval(heading: str, estimates: Estimates, *, beside_p_values: bool = False) -> str:
     """Return a heading with the interval that stands in brackets behind the estimates: "Mean (95% CI)".
 
-    If they stand beside P values (`with_p_values`) that are adjusted, and the intervals are not, the heading
-    says so.
+    If they stand beside P values (`beside_p_values`) that are adjusted, and the intervals are not, the
+    heading says so.
     """
-    heading = with_quantile_level(heading, estimates)
+    heading = heading_with_quantile_level(heading, estimates)
     name = interval_name(estimates)
     if not name:
         return heading
-    if with_p_values and _only_p_values_are_adjusted(estimates):
+    if beside_p_values and _only_p_values_are_adjusted(estimates):
         name += ", unadjusted"
     return f"{heading} ({name})"
 
 
-def with_quantile_level(heading: str, estimates: Estimates) -> str:
+def heading_with_quantile_level(heading: str, estimates: Estimates) -> str:
     """Return a heading in which "quantile" has its level, where there is a single one: "25% quantile"."""
     level = estimates.only_value("quantile")
     if level is None:
@@ -233,7 +233,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
         sentence += "; marks without bar have none"
     if limits.any_infinite:
         sentence += "; a bar that ends with the axis has no limit there"
-    if limits.is_of_replicates:
+    if limits.is_no_confidence_interval:
         sentence += f"; {NO_INTERVAL}"
     if limits.any_beyond:
         sentence += "; values beyond the range of what is estimated are impossible: the interval does not fit"
@@ -242,7 +242,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
 
 def _interval_names_in_caption(limits: EstimateLimits, labels: Labels | None) -> str:
     """Return the names of all kinds of intervals in a caption."""
-    kinds = {kind: _interval_name_in_caption(kind) for kind in limits.kinds}
+    kinds = {kind: _interval_name_in_caption(kind) for kind in limits.interval_column_values}
     if not kinds:
         return "intervals"
     return _texts_of_column(limits.rows, "interval", kinds, labels)
@@ -268,11 +268,13 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     if len(limits.levels) > 1 and limits.family_level is None:
         levels = joined([f"{short_level_text_without_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
-    if limits.kinds:
-        text_by_kind = {kind: _interval_name_in_note(kind, limits.rows) for kind in limits.kinds}
+    if limits.interval_column_values:
+        text_by_kind = {
+            kind: _interval_name_in_note(kind, limits.rows) for kind in limits.interval_column_values
+        }
         kinds = _texts_of_column(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
-    if limits.is_of_replicates:
+    if limits.is_no_confidence_interval:
         sentences.append(f"Limits: {NO_INTERVAL}.")
     if limits.n_without:
         sentences.append("An estimate that stands alone has no interval.")
@@ -300,13 +302,13 @@ def _interval_name_in_note(kind: str, limited: Estimates) -> str:
     covariance = COVARIANCES.get(str(rows.only_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
-    if unit is not None and _is_named_with_clusters(record, rows):
+    if unit is not None and _interval_name_needs_clusters(record, rows):
         text += f", clustered by {noun(str(unit))}"
     return text
 
 
-def _is_named_with_clusters(record: Interval | None, rows: Estimates) -> bool:
-    """Return whether the name of an interval includes its clusters.
+def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> bool:
+    """Return whether the name of an interval has to include its clusters.
 
     A regression names them with its standard errors.
     """
@@ -335,7 +337,7 @@ def replicates_text(estimates: Estimates) -> str:
     return f", {counted(float(n_replicates), 'replicate')}"
 
 
-def validity_sentences(estimates: Estimates) -> str:
+def population_and_caution_sentences(estimates: Estimates) -> str:
     """Say for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.subset(estimates.has_limits)
     return paragraph(
@@ -343,9 +345,9 @@ def validity_sentences(estimates: Estimates) -> str:
     )
 
 
-def interval_note(estimates: Estimates, labels: Labels | None = None) -> str:
+def limits_and_caution_note(estimates: Estimates, labels: Labels | None = None) -> str:
     """Say in full how intervals were made, for which population they hold and what makes them doubtful."""
-    return paragraph(limits_sentences(estimates, labels), validity_sentences(estimates))
+    return paragraph(limits_sentences(estimates, labels), population_and_caution_sentences(estimates))
 
 
 def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
@@ -356,7 +358,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
     return paragraph(
         bars_sentence(estimates, mark=mark, labels=labels),
         weights_sentence(estimates.subset(estimates.has_limits)),
-        validity_sentences(estimates),
+        population_and_caution_sentences(estimates),
     )
 
 
@@ -366,7 +368,7 @@ def weights_sentence(estimates: Estimates) -> str:
     return weights_text(weights, noun(str(estimates.only_value("unit") or "unit")))
 
 
-def pooled_tasks_sentence(estimates: Estimates) -> str:
+def tasks_taken_together_sentence(estimates: Estimates) -> str:
     """Say that ranks, or tests of every two methods, are over all tasks; "" where each task has its own.
 
     Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping

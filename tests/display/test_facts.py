@@ -16,10 +16,10 @@ from salstats.display.facts import (
     count_sentence,
     interval_caption,
     interval_name,
-    interval_note,
+    limits_and_caution_note,
     p_value_sentence,
     p_value_source_text,
-    pooled_tasks_sentence,
+    tasks_taken_together_sentence,
 )
 from salstats.display.plots.decrease import significance_rule_text
 from salstats.display.tables import notes
@@ -86,13 +86,14 @@ def interval(kind, **columns):
     ],
 )
 def test_each_kind_of_interval_has_a_name(kind, columns, said):
-    assert interval_note(read(interval(kind, **columns))) == f"95% CI: {said}."
+    assert limits_and_caution_note(read(interval(kind, **columns))) == f"95% CI: {said}."
 
 
 def test_several_kinds_of_intervals_are_all_named():
     frame = pd.concat([interval("delong"), interval("obuchowski").head(1)])
     assert (
-        interval_note(read(frame)) == "95% CI: DeLong (2 of 3 estimates) and Obuchowski (1 of 3 estimates)."
+        limits_and_caution_note(read(frame))
+        == "95% CI: DeLong (2 of 3 estimates) and Obuchowski (1 of 3 estimates)."
     )
 
 
@@ -105,38 +106,38 @@ def test_metrics_with_another_kind_of_interval_or_test_are_named_by_their_labels
     several = read(frame.assign(**limits, **kinds))
     labels = Labels({"iou": "Overlap"})
     expected = "Student's t (Overlap and Dice)"
-    for text in (interval_note(several, labels), interval_caption(several, labels=labels)):
+    for text in (limits_and_caution_note(several, labels), interval_caption(several, labels=labels)):
         assert "Tango score" in text
         assert "(Hit rate) and " in text
         assert "(Overlap and Dice)" in text
-    assert expected in interval_note(several, labels)
+    assert expected in limits_and_caution_note(several, labels)
     assert "(Hit rate) and " in p_value_source_text(several, labels)
     # by neither metric nor task
     mixed = several.with_columns(interval=["tango", "t", "t", "t", "t", "tango"])
-    assert "(2 of 6 estimates) and Student's t (4 of 6 estimates)" in interval_note(mixed, labels)
+    assert "(2 of 6 estimates) and Student's t (4 of 6 estimates)" in limits_and_caution_note(mixed, labels)
 
 
 def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
     frame = interval("t").assign(conf_level=[0.95, 0.99])
     assert interval_name(read(frame)) == "CI"
-    assert interval_note(read(frame)).startswith("CI levels: 95% and 99%.")
+    assert limits_and_caution_note(read(frame)).startswith("CI levels: 95% and 99%.")
     assert interval_name(read(interval("t", conf_level=1 - 0.05 / 24))) == "99.79% CI"
     assert interval_name(read(interval("t", conf_level=0.999))) == "99.9% CI"
 
 
 def test_readers_who_are_fixed_are_said_once():
-    assert INFERENCE[THESE_READERS] not in interval_note(read(interval("t")))
+    assert INFERENCE[THESE_READERS] not in limits_and_caution_note(read(interval("t")))
     of_some = interval("t").assign(inference_to=["these readers", None])
-    assert interval_note(read(of_some)).count(INFERENCE[THESE_READERS]) == 1
+    assert limits_and_caution_note(read(of_some)).count(INFERENCE[THESE_READERS]) == 1
     of_all = interval("t").assign(inference_to="readers and cases")
-    assert interval_note(read(of_all)).endswith("Intervals speak of readers and cases in general.")
+    assert limits_and_caution_note(read(of_all)).endswith("Intervals speak of readers and cases in general.")
 
 
 def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
     family = {"family_level": 0.95, "p_value": 0.001, "p_adjusted": 0.002, "procedure": "max-t", "n_tests": 9}
     frame = interval("wild", **family, test="wild", term="difference").assign(conf_level=0.9931)
     assert interval_name(read(frame)) == "simultaneous 95% CI"
-    assert interval_note(read(frame)) == (
+    assert limits_and_caution_note(read(frame)) == (
         "Simultaneous 95% CI: wild cluster bootstrap. All of them hold together at 95%, singly at 99.31%."
     )
     assert p_value_sentence(read(frame)).endswith("; adjusted (step-down max-t, 9 tests).")
@@ -161,10 +162,10 @@ def test_a_caption_and_a_note_count_and_warn_alike():
     frame = interval(
         "percentile", unit="patient", n=20, n_units=9, n_missing=[0, 3], inference_to="these readers"
     )
-    for text in (interval_caption(read(frame)), interval_note(read(frame))):
+    for text in (interval_caption(read(frame)), limits_and_caution_note(read(frame))):
         assert INFERENCE[THESE_READERS] in text
     alone = frame.assign(conf_low=None, conf_high=None)
-    assert interval_caption(read(alone)) == interval_note(read(alone)) == "No confidence intervals."
+    assert interval_caption(read(alone)) == limits_and_caution_note(read(alone)) == "No confidence intervals."
 
 
 def test_it_is_said_whether_a_correlation_knows_its_patients():
@@ -202,12 +203,12 @@ def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
     ranks = ss.rank_stability(scores, n_replicates=40)
     significance = ss.significance_map(scores, test="t")
     for frame in (ranks, significance, ss.rank_limits(significance)):
-        assert pooled_tasks_sentence(read_estimates(frame)) == pooled
+        assert tasks_taken_together_sentence(read_estimates(frame)) == pooled
     ranks_by_task = ss.rank_stability(scores, by=by_task, n_replicates=40)
     significance_by_task = ss.significance_map(scores, test="t", by=by_task)
     means = ss.summarize(scores, n_replicates=40)
     for frame in (ranks_by_task, significance_by_task, means, means.drop(columns="task")):
-        assert pooled_tasks_sentence(read_estimates(frame)) == ""
+        assert tasks_taken_together_sentence(read_estimates(frame)) == ""
     # figures and tables say it
     assert pooled in " ".join(ss.plot_ranks(ranks).labels.caption.split())
     assert pooled in " ".join(ss.plot_significance(significance).labels.caption.split())

@@ -353,7 +353,7 @@ class FigureJobs:
         self._pool = None
         # -1 stands for as many jobs as there are processors
         if jobs > 1 or jobs == -1:
-            self._pool = _second_process_pool()
+            self._pool = _second_process_pool_if_possible()
 
     def __enter__(self) -> "FigureJobs":
         """Return the jobs."""
@@ -422,7 +422,7 @@ class FigureJobs:
         return _write_and_collect_warnings(*self._tasks[number])
 
 
-def _second_process_pool() -> Any:
+def _second_process_pool_if_possible() -> Any | None:
     """Start a process that imports the drawing libraries; return its pool, None where there can be none."""
     try:
         # imported late: the library looks for semaphores when it is imported

@@ -216,7 +216,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
     SalstatsError where there is no browser, it fails, or the table is too wide for the width or too long for
     one picture.
     """
-    given_width = _table_width_css(width)
+    given_width = _table_width_css_or_zero(width)
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
         source.write_text(page_with_layout(page, width), encoding="utf-8")
@@ -261,16 +261,16 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
         return [_page_png(source, number, scale, options, width_px) for number in range(n_pages)]
 
 
-def _table_width_css(width: float | None) -> float:
-    """Return the width of the table in a picture of `width` mm, in CSS pixels; 0 where none is given."""
-    if width is None:
+def _table_width_css_or_zero(picture_width: float | None) -> float:
+    """Return the width in CSS pixels of the table in a picture of a width in mm, 0 where none is given."""
+    if picture_width is None:
         return 0.0
-    return max(width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
+    return max(picture_width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
 
 
 def page_with_layout(page: str, width: float | None) -> str:
     """Return a page with the script that lays its table out on pictures of `width` mm."""
-    script = _MEASURE.replace("GIVEN", f"{_table_width_css(width):.2f}")
+    script = _MEASURE.replace("GIVEN", f"{_table_width_css_or_zero(width):.2f}")
     return page.replace("</head>", script, 1)
 
 

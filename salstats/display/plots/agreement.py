@@ -119,7 +119,9 @@ def plot_agreement(
     points = _distinct_points(scores, frame, groups, is_linked=is_linked)
     pair_texts = _pair_texts(estimates.frame, frame_labels)
     undefined_rows = estimates.frame[~is_drawn]
-    missing_limits = estimates.with_frame(undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts)))
+    missing_limits = estimates.with_frame_and_new_keys(
+        undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts))
+    )
     # a single panel is named by its pair
     title_columns = [column for column in groups if len(drawn_limits.distinct_values(column)) > 1] or ["pair"]
     frame = _with_pair_and_panel(frame, frame_labels, pair_texts, title_columns)
@@ -146,7 +148,7 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, frame_labels, ("method", "task")),
-                *_caption_sentences(drawn_limits.with_frame(frame), points, is_linked=is_linked),
+                *_caption_sentences(drawn_limits.with_frame_and_new_keys(frame), points, is_linked=is_linked),
                 not_drawn_sentence(missing_limits, frame_labels, groups),
             ],
         )

@@ -12,10 +12,10 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     count_sentence,
+    heading_with_interval,
+    heading_with_quantile_level,
     interval_caption,
     p_value_sentence,
-    with_interval,
-    with_quantile_level,
 )
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
@@ -168,13 +168,15 @@ def plot_decrease(  # noqa: C901, PLR0912
     if are_ratios:
         heading = "Ratio"
         default_digits = _RATIO_DIGITS
-        written_estimates = written_estimates.with_frame(_as_ratios(written_estimates.frame))
+        written_estimates = written_estimates.with_frame_and_new_keys(_as_ratios(written_estimates.frame))
     if digits is None:
         digits = default_digits
     check_count(digits, "digits", 0)
     columns = {}
     if text:
-        columns[with_interval(heading, drawing.estimates)] = interval_texts(written_estimates, digits, style)
+        columns[heading_with_interval(heading, drawing.estimates)] = interval_texts(
+            written_estimates, digits, style
+        )
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -309,7 +311,7 @@ def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | 
 
 def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     """Read a frame of contrasts with a reference; raise if it holds anything else."""
-    contrasts = read_estimates(decrease, name).subset_of_mrmc_term("difference")
+    contrasts = read_estimates(decrease, name).subset_of_term_if_mrmc("difference")
     content = ""
     if contrasts.distinct_values("formula"):
         content = "coefficients of models"
@@ -444,7 +446,7 @@ def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
         return f"Decrease from {reference} ({unit})"
     difference = "Difference"
     if term.startswith(("median", "quantile")):
-        difference = with_quantile_level(TERMS[term].heading, contrasts)
+        difference = heading_with_quantile_level(TERMS[term].heading, contrasts)
     return f"{difference}, method {MINUS} {reference}"
 
 

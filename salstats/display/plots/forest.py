@@ -14,9 +14,9 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
+    heading_with_interval,
     interval_caption,
     p_value_sentence,
-    with_interval,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
@@ -33,11 +33,11 @@ from salstats.display.plots.layout.captions import (
 from salstats.display.plots.layout.estimate_drawing import (
     are_in_drawn_panels,
     check_drawable,
+    chosen_or_recorded_references,
     margin_lines,
     no_effect_value,
     panel_texts,
     quantity_label,
-    references_of,
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, n_closing_summaries, row_layout
@@ -184,7 +184,7 @@ def plot_forest(  # noqa: C901
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    differences = read_estimates(estimates).subset_of_mrmc_term("difference")
+    differences = read_estimates(estimates).subset_of_term_if_mrmc("difference")
     frame_labels = Labels(labels, differences.frame)
     if has_coefficients(differences):
         if not intercept:
@@ -218,7 +218,7 @@ def plot_forest(  # noqa: C901
     is_reference = labelled_terms.is_reference[is_in_panel]
     frame = panel_estimates.frame.assign(panel=crossed_labels(panel_estimates.frame, texts_of_panels))
     methods: dict[Any, str] = {}
-    references = references_of(prepared)
+    references = chosen_or_recorded_references(prepared)
     if "method" in row_columns:
         # methods have the marks and colours that they have in other figures
         methods = method_labels(frame_labels, frame["method"], references)
@@ -354,7 +354,9 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
     frame["estimate"] = frame["estimate"].mask(is_reference, 1.0 if is_ratio(ordered) else 0.0)
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    return _LabelledTerms(estimates.with_frame(frame), is_reference, names_of_terms.reference_note)
+    return _LabelledTerms(
+        estimates.with_frame_and_new_keys(frame), is_reference, names_of_terms.reference_note
+    )
 
 
 def _row_columns(estimates: Estimates) -> list[str]:
@@ -566,7 +568,7 @@ def _estimate_heading(estimates: Estimates, labels: Labels, term: str | None, ar
         heading = TERMS[term].heading
     else:
         heading = quantity_label(None, term, labels)
-    return with_interval(heading, estimates)
+    return heading_with_interval(heading, estimates)
 
 
 def _text_columns(

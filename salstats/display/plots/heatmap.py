@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import bars_sentence, count_sentence, validity_sentences
+from salstats.display.facts import bars_sentence, count_sentence, population_and_caution_sentences
 from salstats.display.plots.decrease import contrast_title
 from salstats.display.plots.layout.axis_limits import axis_end_of_rows, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
@@ -134,7 +134,7 @@ def plot_heatmap(
     21    iou  human      Cardiomegaly  0.532
     """
     check_choice(style, tuple(STYLES), "style")
-    means = read_estimates(estimates).subset_of_mrmc_term("mean")
+    means = read_estimates(estimates).subset_of_term_if_mrmc("mean")
     drawing = prepared_drawing(means, Labels(labels, means.frame), reference)
     row_column = _row_column(drawing)
     methods = list(drawing.methods)
@@ -457,4 +457,9 @@ def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bo
     n_absent = n_tiles - len(drawing.frame)
     if n_absent:
         notes.append(f"No estimate: no row in the data ({n_absent} of {n_tiles} tiles).")
-    return [*notes, validity_sentences(estimates), count_sentence(estimates), drawing.missing_note]
+    return [
+        *notes,
+        population_and_caution_sentences(estimates),
+        count_sentence(estimates),
+        drawing.missing_note,
+    ]

@@ -132,7 +132,7 @@ def plot_intervals(
     contrasts = None
     if decrease is not None:
         contrasts = read_contrasts(decrease)
-    means = read_estimates(estimates).subset_of_mrmc_term("mean")
+    means = read_estimates(estimates).subset_of_term_if_mrmc("mean")
     if reference is None and contrasts is not None:
         reference = _reference_among_methods(contrasts, means)
     frame_labels = Labels(labels, means.frame)

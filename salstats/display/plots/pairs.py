@@ -404,7 +404,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
         # equal lines of 0/1 scores are one line, which is of no unit
         pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")
     return PairsData(
-        differences=drawn_estimates.with_frame(frame),
+        differences=drawn_estimates.with_frame_and_new_keys(frame),
         pairs=pairs,
         ends=_line_ends(pairs, methods[reference]),
         methods=methods,

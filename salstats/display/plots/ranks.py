@@ -10,7 +10,7 @@ import plotnine as p9
 from salstats.checks import check_choice, check_columns, check_frame
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
-from salstats.display.facts import count_sentence, pooled_tasks_sentence, texts_with_their_rows
+from salstats.display.facts import count_sentence, tasks_taken_together_sentence, texts_with_their_rows
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -170,7 +170,7 @@ def plot_ranks(
         ]
     notes = [
         scope_note(data, frame_labels, ("metric", "task")),
-        pooled_tasks_sentence(estimates),
+        tasks_taken_together_sentence(estimates),
         _scheme_note(estimates),
         "Marks: rank without resampling.",
         _blobs_note(frame, shares),
@@ -272,7 +272,9 @@ def plot_significance(
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")
     if form == "diagram":
-        return _significance_diagram(comparisons.with_frame(frame), ranking, frame_labels, n_columns, width)
+        return _significance_diagram(
+            comparisons.with_frame_and_new_keys(frame), ranking, frame_labels, n_columns, width
+        )
     order = _compared_order(frame, ranking, frame_labels)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
@@ -335,7 +337,7 @@ def plot_significance(
             height,
             notes=[
                 scope_note(frame, frame_labels, ("metric", "task")),
-                pooled_tasks_sentence(comparisons),
+                tasks_taken_together_sentence(comparisons),
                 _dark_tiles_note(comparisons, frame_labels),
                 number_note,
                 caution_note(frame),
@@ -369,7 +371,7 @@ def _significance_diagram(
         )
     notes = [
         scope_note(comparisons.frame, labels, ("metric", "task")),
-        pooled_tasks_sentence(comparisons),
+        tasks_taken_together_sentence(comparisons),
         _scheme_note(ranks),
         _bars_note(comparisons, labels),
         caution_note(comparisons.frame),

@@ -165,9 +165,9 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _Sweep:
     # a line without any estimate is named once, not with each threshold
     is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
-    with_texts = estimates.with_frame(frame.assign(at=threshold_texts))
+    with_texts = estimates.with_frame_and_new_keys(frame.assign(at=threshold_texts))
     note = not_drawn_sentence(with_texts, labels, [*named_columns, "at"])
-    return _Sweep(estimates.with_frame(rows_with_estimate(estimates)), missing_note=note)
+    return _Sweep(estimates.with_frame_and_new_keys(rows_with_estimate(estimates)), missing_note=note)
 
 
 def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:

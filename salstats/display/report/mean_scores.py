@@ -28,7 +28,7 @@ def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str
     with warnings.catch_warnings():
         # metrics without a least or largest value have no bounds, which needs no warning here
         warnings.simplefilter("ignore", SalstatsWarning)
-        bounded = means.with_frame(missing_bounds(means.frame))
+        bounded = means.with_frame_and_new_keys(missing_bounds(means.frame))
     changes = []
     for metric, rows in wording.rows_by_metric(bounded):
         estimate = rows.numbers("estimate")

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.estimates import Estimates, references_of
-from salstats.display.facts import clustering_sentence, paragraph, with_interval
+from salstats.display.estimates import Estimates, chosen_or_recorded_references
+from salstats.display.facts import clustering_sentence, heading_with_interval, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, interval_texts, read_estimates_to_show, value_table
@@ -88,7 +88,7 @@ def table_correlation(
     estimates = read_estimates_to_show(correlations, digits, style, "correlations", required_columns)
     estimates = estimates.with_adjustment_procedure(adjust)
     frame = estimates.frame
-    names = Labels(labels, frame).with_references(references_of(estimates))
+    names = Labels(labels, frame).with_references(chosen_or_recorded_references(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")
@@ -98,7 +98,7 @@ def table_correlation(
     if coefficient is not None:
         name = coefficient.heading
     texts = interval_texts(estimates, digits, style, star_texts.texts)
-    value = Value(with_interval(name, estimates), texts)
+    value = Value(heading_with_interval(name, estimates), texts)
     is_triangle = matrix
     if is_triangle is None:
         is_triangle = _has_all_pairs_of_three_variables(frame, keys)

@@ -12,10 +12,10 @@ from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     BOUNDS,
+    heading_with_interval,
     metrics_without_scores_sentence,
     p_value_sentence,
     paragraph,
-    with_interval,
 )
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits_page
@@ -131,10 +131,10 @@ def table_decrease(  # noqa: C901
         average = "median"
     # medians are read from the columns of means
     means_of_medians = {"reference_median": "reference_mean", "method_median": "method_mean"}
-    all_rows = all_rows.with_frame(all_rows.frame.rename(columns=means_of_medians))
+    all_rows = all_rows.with_frame_and_new_keys(all_rows.frame.rename(columns=means_of_medians))
     check_columns(all_rows.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
-    with_undefined = all_rows.subset_of_mrmc_term("difference")
+    with_undefined = all_rows.subset_of_term_if_mrmc("difference")
     differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     names = Labels(labels, with_undefined.frame)
     if differences.only_value("reference") is not None:
@@ -393,8 +393,8 @@ def _contrast_values(
         contrast_digits = percent_digits
     values = []
     p_values = p_values_if_any(contrasts, style)
-    contrast_heading = with_interval(
-        _contrast_heading(contrasts, metric_label), contrasts, with_p_values=bool(p_values)
+    contrast_heading = heading_with_interval(
+        _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
     )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     significant, others = _tested_rows_by_verdict(contrasts)
@@ -453,7 +453,7 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
     name = "Effect size"
     if record is not None:
         name = record.label
-    return [Value(with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
+    return [Value(heading_with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _are_all_scores_defined(contrasts: Estimates) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.estimates import Estimates, references_of
+from salstats.display.estimates import Estimates, chosen_or_recorded_references
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -82,7 +82,7 @@ def table_describe(
     summaries = read_estimates_to_show(described, digits, style, "described", _REQUIRED_COLUMNS)
     frame = summaries.frame
     keys = summaries.keys
-    names = Labels(labels, frame).with_references(references_of(summaries))
+    names = Labels(labels, frame).with_references(chosen_or_recorded_references(summaries))
     varying = summaries.varying_keys
     rows = list(varying or keys)[-1:]
     if "method" in varying:

@@ -9,14 +9,14 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_columns
-from salstats.display.estimates import Estimates, read_estimates, references_of
+from salstats.display.estimates import Estimates, chosen_or_recorded_references, read_estimates
 from salstats.display.facts import (
     BOUNDS,
+    heading_with_interval,
     metrics_without_scores_sentence,
     p_value_sentence,
     p_value_source_text,
     paragraph,
-    with_interval,
 )
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -169,14 +169,14 @@ def table_estimates(
             ),
             column="better",
         )
-    with_undefined = all_rows.subset_of_mrmc_term("mean")
+    with_undefined = all_rows.subset_of_term_if_mrmc("mean")
     means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
         means = per_covariate_units(means)
     tested_differences = _tested_differences(all_rows, differences, adjust)
     if reference is None and tested_differences is not None:
         reference = _reference_among(means, tested_differences)
-    references = references_of(means, reference)
+    references = chosen_or_recorded_references(means, reference)
     names = Labels(labels, with_undefined.frame).with_references(references)
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
@@ -199,7 +199,7 @@ def table_estimates(
     texts = interval_texts(means, digits, style, marks)
     p_values = p_values_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
-    heading = _heading(means, placement, names, with_p_values=bool(p_values))
+    heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [Value(heading, texts, bold=best.rows, underline=underlined_rows)]
     bounds = bounds_value_if_any(means, digits, style)
     values += bounds
@@ -304,9 +304,9 @@ def _tested_differences(
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
         return read_estimates(differences, "differences", required_columns).with_adjustment_procedure(adjust)
-    if all_rows.subset_of_mrmc_term("mean") is all_rows:
+    if all_rows.subset_of_term_if_mrmc("mean") is all_rows:
         return None
-    contrasts = all_rows.subset_of_mrmc_term("difference")
+    contrasts = all_rows.subset_of_term_if_mrmc("difference")
     if len(contrasts.distinct_values("reference")) != 1:
         return None
     return contrasts
@@ -329,26 +329,28 @@ def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
     return False
 
 
-def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels, *, with_p_values: bool) -> str:
+def _heading(
+    estimates: Estimates, placement: ColumnPlacement, labels: Labels, *, beside_p_values: bool
+) -> str:
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)".
 
-    Beside adjusted P values (`with_p_values`) it says if the intervals are not adjusted.
+    Beside adjusted P values (`beside_p_values`) it says if the intervals are not adjusted.
     """
     if has_marginal_estimates(estimates):
-        return with_interval(
-            marginal_estimates_heading(estimates, labels), estimates, with_p_values=with_p_values
+        return heading_with_interval(
+            marginal_estimates_heading(estimates, labels), estimates, beside_p_values=beside_p_values
         )
     if has_coefficients(estimates):
         kinds = [estimate_kind(row) for row in estimates.frame.to_dict("records")]
         kind = joined(list(dict.fromkeys(kinds)), "or").lower()
         outcome = only_outcome_text(estimates, labels)
         heading = f"{outcome}, {kind}" if outcome else capitalized(kind)
-        return with_interval(heading, estimates)
+        return heading_with_interval(heading, estimates)
     name = _estimate_name(estimates, labels)
     if "metric" in placement.constant:
         metric = estimates.distinct_values("metric")[0]
         name = f"{labels.value('metric', metric)}, {name}"
-    return with_interval(capitalized(name), estimates)
+    return heading_with_interval(capitalized(name), estimates)
 
 
 def _estimate_name(estimates: Estimates, labels: Labels) -> str:

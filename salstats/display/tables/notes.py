@@ -12,9 +12,9 @@ from salstats.display.facts import (
     adjustment_text,
     count_sentence,
     interval_name,
-    interval_note,
+    limits_and_caution_note,
     paragraph,
-    pooled_tasks_sentence,
+    tasks_taken_together_sentence,
     undefined_replicates_sentence,
     weights_sentence,
 )
@@ -79,7 +79,7 @@ def summary_rows_note(estimates: Estimates) -> str:
         if AVERAGE in values:
             rows = np.flatnonzero(estimates.frame[key] == AVERAGE)
             weights = estimates.take(rows).only_value("weights")
-            kinds = {estimates.average_decrease_kinds[row] for row in rows}
+            kinds = {estimates.average_decrease_kind_of_rows[row] for row in rows}
             text = _average_text(str(weights or ""), kinds)
             sentences.append(f"{AVERAGE}: {text} over {plural(key)}.")
     return " ".join(sentences)
@@ -324,13 +324,13 @@ def estimates_notes(
     subject = paragraph(
         constant_note(estimates, constant, labels),
         subject_note,
-        pooled_tasks_sentence(estimates),
+        tasks_taken_together_sentence(estimates),
         summary_rows_note(estimates),
         scoring_note(estimates, labels),
         metric_notes(estimates.frame),
     )
     statistics = paragraph(
-        interval_note(estimates, labels),
+        limits_and_caution_note(estimates, labels),
         count_sentence(estimates, nouns.counted, nouns.missing),
         undefined_replicates_sentence(estimates),
         weights_sentence(estimates),

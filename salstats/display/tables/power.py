@@ -89,7 +89,11 @@ def table_power(
         cases=pd.Categorical(frame["n_cases"], ordered=True),
     )
     placement = choose_placement(
-        planned.with_frame(curve_rows), [*groups, "cases"], rows=["cases"], columns=[], groups=groups
+        planned.with_frame_and_new_keys(curve_rows),
+        [*groups, "cases"],
+        rows=["cases"],
+        columns=[],
+        groups=groups,
     )
     table = value_table(lay_out(curve_rows, placement, names), _table_values(frame, digits, style), names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))

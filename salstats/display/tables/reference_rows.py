@@ -37,7 +37,7 @@ def with_reference_rows_first(contrasts: Estimates) -> Estimates:
         method=first_rows["reference"], method_mean=first_rows["reference_mean"]
     )
     rows = pd.concat([reference_rows, frame], ignore_index=True)
-    return contrasts.with_frame(rows[frame.columns])
+    return contrasts.with_frame_and_new_keys(rows[frame.columns])
 
 
 def is_reference_row(contrasts: Estimates) -> np.ndarray:

@@ -11,13 +11,13 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_count
-from salstats.display.estimates import Estimates, references_of
+from salstats.display.estimates import Estimates, chosen_or_recorded_references
 from salstats.display.facts import (
     count_sentence,
-    interval_note,
+    heading_with_interval,
+    limits_and_caution_note,
     paragraph,
     weights_sentence,
-    with_interval,
 )
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -160,7 +160,7 @@ def table_regression(
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_adjustment_procedure(adjust)
-    names = Labels(labels, all_rows.frame).with_references(references_of(all_rows))
+    names = Labels(labels, all_rows.frame).with_references(chosen_or_recorded_references(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
@@ -232,7 +232,7 @@ def table_regression(
         # one term stands in the heading, without a row for its factor
         factor_test_note = tests_of_factors.note
     statistics = paragraph(
-        interval_note(estimates, names),
+        limits_and_caution_note(estimates, names),
         weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
@@ -439,7 +439,7 @@ def _table_columns(
     columns = []
     for column, (kind, *inner_headings) in enumerate(arranged.headings):
         rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
-        estimate_heading = with_interval(f"{kind}{heading_ending}", rows, with_p_values=p_values)
+        estimate_heading = heading_with_interval(f"{kind}{heading_ending}", rows, beside_p_values=p_values)
         if p_values:
             columns += [
                 TableColumn(estimate_heading, tuple(inner_headings)),

@@ -130,7 +130,8 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
     slope_labels = {
-        row.term: f", {row.full_text}" for row in term_table_rows(estimates.with_frame(rows), labels)
+        row.term: f", {row.full_text}"
+        for row in term_table_rows(estimates.with_frame_and_new_keys(rows), labels)
     }
     slope_labels[INTERCEPT] = ""
     names = []
@@ -149,7 +150,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     # grouping columns stand in front
     keys = list(frame.columns[: frame.columns.get_loc("formula")])
     columns = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
-    return estimates.with_frame(deviations[list(columns)])
+    return estimates.with_frame_and_new_keys(deviations[list(columns)])
 
 
 class TermNames(NamedTuple):

@@ -177,7 +177,9 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     levels = frame[frame["reference_level"].notna()]
     factor_levels = _variable_by_term(estimates)
     variables = []
-    for term, formula in zip(levels["term"], _formula_of_rows(estimates.with_frame(levels)), strict=True):
+    for term, formula in zip(
+        levels["term"], _formula_of_rows(estimates.with_frame_and_new_keys(levels)), strict=True
+    ):
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = []
@@ -194,7 +196,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     for column in [*estimates.existing_columns(_ESTIMATED), "reference_level"]:
         rows[column] = rows[column].mask(is_reference)
     # a row and the reference before it have one index, and a stable sort keeps their order
-    return estimates.with_frame(rows.sort_index(kind="stable"))
+    return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
 
 
 def term_table_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:

@@ -11,7 +11,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_name, interval_note, paragraph
+from salstats.display.facts import interval_name, limits_and_caution_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.record import TableColumn
@@ -218,7 +218,7 @@ def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> s
         sentences = [f"{empty}."]
         unequal_n += "."
     else:
-        sentences = [interval_note(read_estimates(rows)), f"{empty}, see the sensitivity table."]
+        sentences = [limits_and_caution_note(read_estimates(rows)), f"{empty}, see the sensitivity table."]
         unequal_n += ": the paired differences can."
     if (rows.groupby("metric")["n"].nunique() > 1).any():
         sentences.append(unequal_n)

@@ -9,7 +9,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_name, interval_note, paragraph
+from salstats.display.facts import interval_name, limits_and_caution_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -207,7 +207,7 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
         high = max(high, float(means["conf_high"].max()))
         estimates = read_estimates(means)
         title = f"Mean ({interval_name(estimates)})"
-        note = interval_note(estimates)
+        note = limits_and_caution_note(estimates)
     limits = (low, high)
     breaks = (low, (low + high) / 2, high)
     if low >= 0 and high <= 1:
@@ -253,7 +253,7 @@ def table_3(benchmark: Benchmark) -> ItemResult | None:
         estimates = read_estimates(rows)
         cells[interval_name(estimates)] = lambda row: limits_text(row["conf_low"], row["conf_high"], 2)
         axis_title = f"Pearson's r over data sets ({interval_name(estimates)})"
-        limits_note = interval_note(estimates)
+        limits_note = limits_and_caution_note(estimates)
         conclusion = "see the intervals before reading a correlation"
     cells["n"] = lambda row: count_text(row["n"])
     precision = _precision_note(rows, as_published=as_published)

@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_caption, with_interval
+from salstats.display.facts import heading_with_interval, interval_caption
 from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.estimate_drawing import quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -73,7 +73,7 @@ def plot_upright(
     titles = {}
     tasks_of_metric = {}
     for metric in metrics:
-        title = with_interval(quantity_label(metric, "mean", labels), estimates)
+        title = heading_with_interval(quantity_label(metric, "mean", labels), estimates)
         titles[metric] = f"{LETTERS[metric]}  {title}"
         metric_decrease = read_estimates(decrease[decrease["metric"] == metric])
         order = sorter_by_loss(metric_decrease, labels, "task", method)

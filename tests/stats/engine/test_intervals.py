@@ -12,7 +12,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_note
+from salstats.display.facts import limits_and_caution_note
 from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import (
     Basis,
@@ -104,7 +104,7 @@ def test_it_is_offered_named_and_noted_by_its_record():
     assert "bootstrap_t_log" in interval_names("mean")
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     means = ss.summarize(scores, by="method", interval=record.name, n_replicates=100)
-    assert f"{record.label} of patients, 100 replicates" in interval_note(read_estimates(means))
+    assert f"{record.label} of patients, 100 replicates" in limits_and_caution_note(read_estimates(means))
     with raises(ValueRangeError, option="interval", value=record.name):
         ss.difference(scores, reference="human", interval=record.name)
 

@@ -130,7 +130,7 @@ def test_limits_at_impossible_values_are_said_in_the_call_the_table_and_the_figu
     with warns(option="interval", column="conf_high"):
         found = estimate(six)
     assert found["conf_high"].max() == pytest.approx(limit, rel=1e-3)
-    assert "impossible" in facts.interval_note(read_estimates(found))
+    assert "impossible" in facts.limits_and_caution_note(read_estimates(found))
     assert "impossible" in facts.interval_caption(read_estimates(found))
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.facts import (
+    heading_with_interval,
     metrics_without_scores_sentence,
     not_drawn_sentence,
     paragraph,
-    with_interval,
 )
 from salstats.display.text.format import STYLES, count_text, counted, joined, significance_level_of
 from salstats.display.text.labels import Labels
@@ -42,7 +42,7 @@ def axis_title_text(quantity: str, estimates: Estimates) -> str:
     """Return the title of an axis of estimates: quantity, quantile of a quantile regression, interval."""
     families = [str(family) for family in estimates.distinct_values("family")]
     quantiles = [family for family in families if family.startswith("quantile")]
-    return with_interval(", ".join([quantity, *quantiles]), estimates)
+    return heading_with_interval(", ".join([quantity, *quantiles]), estimates)
 
 
 def significance_level(estimates: Estimates) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
-from salstats.display.estimates import Estimates, check_rows_are_distinct, references_of
+from salstats.display.estimates import Estimates, check_rows_are_distinct, chosen_or_recorded_references
 from salstats.display.plots.layout.captions import undefined_note
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.text_fit import crossed_labels
@@ -197,7 +197,7 @@ class EstimateDrawing:
     @property
     def panel_estimates(self) -> Estimates:
         """Return the estimates of `frame`, missing ones too, in its order."""
-        return self.estimates.with_frame(self.frame)
+        return self.estimates.with_frame_and_new_keys(self.frame)
 
     @property
     def n_panels(self) -> int:
@@ -228,7 +228,7 @@ def prepared_drawing(
         estimates, further_groups, used_columns=f"metric, method and {row_column}"
     )
     check_rows_are_distinct(estimates, estimates.keys)
-    references = references_of(estimates, reference)
+    references = chosen_or_recorded_references(estimates, reference)
     check_drawable(estimates)
     texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet_column, term)
     is_in_panel = are_in_drawn_panels(estimates, list(texts_of_panels))

@@ -9,12 +9,12 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
+    chosen_or_recorded_references,
     margin_lines,
     no_effect_value,
     only_varying_column,
     prepared_drawing,
     quantity_label,
-    references_of,
     require_single_term,
     rows_with_estimate,
 )
@@ -40,11 +40,11 @@ def test_a_figure_is_of_one_term_and_of_no_model():
 
 def test_references_are_named_by_the_option_then_the_column_then_human():
     frame = estimates()
-    assert references_of(read_estimates(frame)) == ["human"]
-    assert references_of(read_estimates(frame.assign(reference="gradcam"))) == ["gradcam"]
-    assert references_of(read_estimates(frame), "gradcam") == ["gradcam"]
+    assert chosen_or_recorded_references(read_estimates(frame)) == ["human"]
+    assert chosen_or_recorded_references(read_estimates(frame.assign(reference="gradcam"))) == ["gradcam"]
+    assert chosen_or_recorded_references(read_estimates(frame), "gradcam") == ["gradcam"]
     with raises(SalstatsError, option="reference", choices=("gradcam", "human")):
-        references_of(read_estimates(frame), "lime")
+        chosen_or_recorded_references(read_estimates(frame), "lime")
 
 
 def test_rows_without_an_estimate_are_left_out_and_infinite_ones_are_an_error():
