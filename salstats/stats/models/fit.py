@@ -369,7 +369,7 @@ class Fit(Fitted):
         with the degrees of freedom of the row (Hothorn et al. 2008). It is never above that of `bonferroni`
         for the same family; with a reference and equal variances it is that of Dunnett. emmeans integrates
         with random points, to about 1e-3, and rounds degrees of freedom down. Here they are not rounded, and
-        the integral is deterministic: up to four levels to 1e-8 of the P value, ten levels to about 1e-3
+        the integral is deterministic: up to four levels to 1e-8 of the P value, ten levels to about 3e-4
         of it.
 
         References
