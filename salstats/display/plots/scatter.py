@@ -226,11 +226,11 @@ def plot_scatter(
     layers = _point_layers(scatter, grid, height)
     y_range = _y_range(scatter, lines)
     if lines is not None and len(lines):
-        lines = _with_cut_bands(lines, y_range)
+        lines = _with_bands_cut_far_beyond(lines, y_range)
         layers += _line_layers(lines.frame)
     text_height = 0.0
     if drawn_correlations is not None:
-        stacked_texts = _stacked_texts(drawn_correlations.frame, grid.panel_width)
+        stacked_texts = _texts_with_empty_lines_above(drawn_correlations.frame, grid.panel_width)
         n_lines = stacked_texts["text"].str.count("\n").max() + 1
         text_height = _LINE_MM * float(n_lines)
         # without points and lines the squares of the texts are the keys of the legend
@@ -584,7 +584,7 @@ def scatter_notes(
         sentences += _rates_notes(scatter.rates, scatter, titles)
     elif scatter.has_few_x:
         sentences.append("Points of equal values are spread sideways.")
-    if not background_points(scatter).empty:
+    if not points_of_other_groups(scatter).empty:
         sentences.append("Light grey points: the other methods.")
     if lines is not None:
         sentences.append(_lines_note(lines, y_title, labels))
@@ -712,7 +712,7 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
     raster = len(points) > RASTER_POINTS
     own_points = p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)
-    other_points = background_points(scatter)
+    other_points = points_of_other_groups(scatter)
     if other_points.empty:
         return [own_points]
     background = p9.geom_point(
@@ -726,7 +726,7 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     return [background, own_points]
 
 
-def background_points(scatter: ScatterData) -> pd.DataFrame:
+def points_of_other_groups(scatter: ScatterData) -> pd.DataFrame:
     """Return the points of the other groups behind those of each panel of one group.
 
     Columns are `panel`, `x_drawn` and `y_drawn`. There are no rows where groups share a panel, where points
@@ -761,8 +761,8 @@ def _rate_layers(rates: Estimates) -> list[Any]:
     ]
 
 
-def _with_cut_bands(lines: Estimates, y_range: tuple[float, float]) -> Estimates:
-    """Return lines whose bands are cut not far beyond the data; `cut` is whether a row was cut."""
+def _with_bands_cut_far_beyond(lines: Estimates, y_range: tuple[float, float]) -> Estimates:
+    """Return lines whose bands do not reach far beyond the data; `cut` is whether a row was cut."""
     low, high = y_range
     # the band of data that do not vary is not cut
     excess = _BAND_EXCESS * (high - low) or np.inf
@@ -793,7 +793,7 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
     return layers
 
 
-def _stacked_texts(correlations: pd.DataFrame, panel_width: float) -> pd.DataFrame:
+def _texts_with_empty_lines_above(correlations: pd.DataFrame, panel_width: float) -> pd.DataFrame:
     """Return correlations whose column `text` can be drawn at the top of a panel, one below the other.
 
     They are in the order of the legend, and each text begins with empty lines where the texts above it in its

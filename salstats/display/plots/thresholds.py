@@ -32,7 +32,7 @@ _MAX_COLUMNS = 3
 _HEIGHT_SHARE = 0.62
 
 
-class _Sweep(NamedTuple):
+class _EstimatesAndMissingNote(NamedTuple):
     """Rows of a sweep with an estimate, and a sentence that names the rows without one or ""."""
 
     estimates: Estimates
@@ -137,7 +137,7 @@ def plot_thresholds(
     return grid.pages(figure, height)
 
 
-def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _Sweep:
+def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote:
     """Read a sweep; raise for several metrics, an empty cell of a key, or two rows of one place."""
     estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
     frame = estimates.frame
@@ -167,7 +167,8 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _Sweep:
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
     with_texts = estimates.with_frame_and_new_keys(frame.assign(at=threshold_texts))
     note = not_drawn_sentence(with_texts, labels, [*named_columns, "at"])
-    return _Sweep(estimates.with_frame_and_new_keys(rows_with_estimate(estimates)), missing_note=note)
+    defined = estimates.with_frame_and_new_keys(rows_with_estimate(estimates))
+    return _EstimatesAndMissingNote(defined, missing_note=note)
 
 
 def _is_best_of_line(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:

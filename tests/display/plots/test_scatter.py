@@ -14,9 +14,9 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
 from salstats.display.plots.scatter import (
-    background_points,
     correlation_texts,
     fitted_lines,
+    points_of_other_groups,
     scatter_data,
     scatter_notes,
 )
@@ -405,7 +405,7 @@ def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
     rates = points.rates.frame
     assert list(rates["x_drawn"]) == list(rates["x_mean"])
     assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
-    assert background_points(points).empty
+    assert points_of_other_groups(points).empty
 
 
 def test_a_line_and_a_correlation_of_a_method_stand_in_its_panel():
