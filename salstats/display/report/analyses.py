@@ -133,7 +133,7 @@ class Analyses:
     ) -> None:
         """Run a public function on scores, which have a name in its call."""
         call = self.call_code(function, scores_name, *arguments, **options)
-        self.attempt(key, call, lambda: function(scores, *arguments, **options))
+        self.store_frame_or_error(key, call, lambda: function(scores, *arguments, **options))
 
     def call_code(
         self, function: Callable[..., object], scores_name: str, *arguments: object, **options: object
@@ -143,7 +143,7 @@ class Analyses:
             options["unit"] = self.unit_argument
         return call_text(function, scores_name, *arguments, **options)
 
-    def attempt(self, key: str, call: str, compute: Callable[[], pd.DataFrame]) -> None:
+    def store_frame_or_error(self, key: str, call: str, compute: Callable[[], pd.DataFrame]) -> None:
         """Compute a frame and keep it with its call, or the error of an analysis that is not required."""
         self.count(0, f"Statistics: {key}")
         with self.recording_warnings():
@@ -264,7 +264,7 @@ def _run_differences_from_best_method(
     if settings.test != _NO_TEST:
         last_line = call_text(ss.adjust, last_line, procedure="bonferroni")
     call = f"differences = {analyses.call_code(ss.difference, rows, **options)}\n{last_line}"
-    analyses.attempt("best", call, differences)
+    analyses.store_frame_or_error("best", call, differences)
 
 
 def _run_contrasts_with_reference(
@@ -293,7 +293,7 @@ def _run_contrasts_with_reference(
     difference = analyses.frames["difference"]
     decrease_call = analyses.call_code(ss.percent_decrease, scores_name, by=by, **options)
     difference_call = assignment_code("difference", analyses.calls["difference"])
-    analyses.attempt(
+    analyses.store_frame_or_error(
         "decrease",
         f"{difference_call}\n{_tested_decreases_code(decrease_call, difference)}",
         lambda: _tested_decreases(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
@@ -407,7 +407,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
         return ss.adjust(pd.concat(frames, ignore_index=True), procedure=settings.adjust)
 
     calls = [analyses.call_code(ss.correlate, compared_name, metric, "prob", **options) for metric in metrics]
-    analyses.attempt(
+    analyses.store_frame_or_error(
         "correlation",
         f"correlations = {_concat_code(calls)}\n"
         f"{call_text(ss.adjust, 'correlations', procedure=settings.adjust)}",
@@ -470,7 +470,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         f"terms = terms[terms['term'].isin({covariates})]",
         call_text(ss.adjust, "terms", procedure=settings.adjust),
     ]
-    analyses.attempt("regression", "\n".join(lines), slopes)
+    analyses.store_frame_or_error("regression", "\n".join(lines), slopes)
 
 
 def _concat_code(calls: list[str]) -> str:

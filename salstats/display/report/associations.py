@@ -22,7 +22,7 @@ _DECIMALS = 3
 _CHANCE = 0.5
 
 
-def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
+def slope_significance_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
     for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
         yield from _slope_count_sentences(rows, wording)

@@ -10,12 +10,12 @@ from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
 from salstats.display.report.wording import (
     MAX_WRITTEN,
     Wording,
-    decimals_of_values,
+    better_or_worse_verdict,
+    decimals_by_magnitude,
     family_of_tests_text,
     name_list,
     named_values_text,
     used_procedure,
-    verdict_word,
 )
 from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, tested_margins_text
@@ -111,7 +111,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     if contrasts.is_over_tasks.any():
         rows = contrasts.subset(contrasts.is_over_tasks)
     rows = wording.sorted_by_method(rows)
-    states = contrast_states(rows)
+    states = better_or_worse_states(rows)
     n_methods = len(rows.distinct_values("method"))
     noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
     clauses = []
@@ -148,7 +148,7 @@ def _over_tasks_phrase(contrasts: Estimates) -> str:
     return " averaged over the tasks with pairs,"
 
 
-def contrast_states(contrasts: Estimates) -> np.ndarray:
+def better_or_worse_states(contrasts: Estimates) -> np.ndarray:
     """Return each row's state: its verdict in words, or the reason why it has none."""
     frame = contrasts.frame
     states = []
@@ -158,7 +158,7 @@ def contrast_states(contrasts: Estimates) -> np.ndarray:
         elif not contrasts.has_estimate[row]:
             states.append("undefined")
         elif side in ("lower", "higher"):
-            states.append(verdict_word(str(frame["metric"].iloc[row]), side))
+            states.append(better_or_worse_verdict(str(frame["metric"].iloc[row]), side))
         else:
             states.append(side)
     return np.array(states, dtype=object)
@@ -176,7 +176,7 @@ def _contrast_sizes_clause(
     term = str(contrasts.frame["term"].iloc[0])
     noun = TERMS[term].noun
     nouns = TERMS[term].nouns
-    digits = decimals_of_values(contrasts.numbers("estimate"))
+    digits = decimals_by_magnitude(contrasts.numbers("estimate"))
     is_increase = np.zeros(len(rows), dtype=bool)
     if term == "percent_decrease":
         digits = _DECIMALS_OF_PERCENT

@@ -10,7 +10,7 @@ from salstats.display.report.analyses import Analyses, run_analyses
 from salstats.display.report.contents import Contents
 from salstats.display.report.document import Report
 from salstats.display.report.examples import Examples
-from salstats.display.report.folder import write_folder
+from salstats.display.report.folder import write_folder_collecting_warnings
 from salstats.display.report.guidelines import missing_items
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.provenance import provenance_rows
@@ -56,7 +56,7 @@ def write_report(
             # figures give again the warnings of scores that the analyses have given
             with analyses.recording_warnings():
                 report = composed_report(rows, analyses, wording, examples)
-        figure_warnings = write_folder(report, folder, figures, progress=progress)
+        figure_warnings = write_folder_collecting_warnings(report, folder, figures, progress=progress)
     for warning in analyses.warnings.values():
         warn(warning)
     for text in figure_warnings:

@@ -47,7 +47,7 @@ class Contents:
         return scores_without_reference(self.scores, self.wording.settings)
 
     @cached_property
-    def ranked_means(self) -> pd.DataFrame:
+    def means_on_first_metric(self) -> pd.DataFrame:
         """Means on the first metric, by which methods are ranked."""
         means = self.analyses.results.estimates("means")
         is_on_first_metric = is_mean_on_first_metric(means, self.wording.settings.reference)
@@ -57,10 +57,10 @@ class Contents:
     @property
     def first_metric(self) -> str:
         """First metric, by which scores are drawn and cases picked."""
-        return str(self.ranked_means["metric"].iloc[0])
+        return str(self.means_on_first_metric["metric"].iloc[0])
 
     @cached_property
-    def contrast_frame_key(self) -> str:
+    def decrease_or_difference_key(self) -> str:
         """Key of the contrasts in figures: decreases if all metrics have them, and without a margin."""
         results = self.analyses.results
         if "decrease" not in results or "difference" not in results:
@@ -74,7 +74,7 @@ class Contents:
         return "decrease"
 
     @cached_property
-    def first_method(self) -> str:
+    def first_compared_method(self) -> str:
         """First compared method, by which cases are picked."""
         return str(
             self.wording.labels.order("method", self.scores_without_reference["method"].astype(TEXT))[0]
@@ -99,13 +99,13 @@ class Contents:
             "unit": settings.unit,
             "units": self.wording.units,
             "metric": self.wording.metric(self.first_metric),
-            "method": self.wording.method(self.first_method),
+            "method": self.wording.method(self.first_compared_method),
         }
         if has_several_values(self.scores, "task"):
             slots["and_task"] = " and task"
             slots["by_task"] = " by task"
             slots["over_tasks"] = ", averaged over tasks"
-        if self.contrast_frame_key == "decrease":
+        if self.decrease_or_difference_key == "decrease":
             slots["contrast"] = "Percentage decrease"
         if "best" in self.analyses.frames:
             slots["best"] = self.wording.method(self.analyses.frames["best"]["reference"].iloc[0])
@@ -174,7 +174,7 @@ def _descriptions(contents: Contents) -> FrameWithCall:
     )
 
 
-def _ranked_means(contents: Contents) -> FrameWithCall:
+def _means_on_first_metric(contents: Contents) -> FrameWithCall:
     """Return the means by which methods are ranked."""
     condition = f"means['metric'] == {contents.first_metric!r}"
     if contents.analyses.results.estimates("means").is_over_tasks.any():
@@ -183,34 +183,36 @@ def _ranked_means(contents: Contents) -> FrameWithCall:
     if "task" in contents.scores.columns:
         selection += ".drop(columns='task')"
     means_call = assignment_code("means", contents.analyses.calls["means"])
-    return FrameWithCall(contents.ranked_means, f"{means_call}\n{selection}")
+    return FrameWithCall(contents.means_on_first_metric, f"{means_call}\n{selection}")
 
 
 def _main_contrasts(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts over tasks, or those of the only task."""
-    if contents.contrast_frame_key not in contents.analyses.frames:
+    if contents.decrease_or_difference_key not in contents.analyses.frames:
         return None
     if _contrasts_have_averages(contents):
         return _contrast_rows(contents, over_tasks=True)
-    key = contents.contrast_frame_key
+    key = contents.decrease_or_difference_key
     return FrameWithCall(contents.analyses.frames[key], contents.analyses.calls[key])
 
 
 def _contrasts_by_task(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts in single tasks, None where there is one task only."""
-    if contents.contrast_frame_key not in contents.analyses.frames or not _contrasts_have_averages(contents):
+    if contents.decrease_or_difference_key not in contents.analyses.frames:
+        return None
+    if not _contrasts_have_averages(contents):
         return None
     return _contrast_rows(contents, over_tasks=False)
 
 
 def _contrasts_have_averages(contents: Contents) -> bool:
     """Return whether contrasts have rows over tasks."""
-    return bool(contents.analyses.results.estimates(contents.contrast_frame_key).is_over_tasks.any())
+    return bool(contents.analyses.results.estimates(contents.decrease_or_difference_key).is_over_tasks.any())
 
 
 def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
     """Return the contrasts over tasks, or those in single tasks."""
-    key = contents.contrast_frame_key
+    key = contents.decrease_or_difference_key
     frame = contents.analyses.frames[key]
     is_over_tasks = contents.analyses.results.estimates(key).is_over_tasks
     if over_tasks:
@@ -230,10 +232,12 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
     """Return the cases with the worst, the median and the best score, None without maps."""
     if contents.examples is None:
         return None
-    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=contents.first_method, by="metric")
+    call = call_text(
+        ss.pick_cases, "scores", at=list(PICKS), method=contents.first_compared_method, by="metric"
+    )
     return FrameWithCall(
         contents.examples.picked_cases(
-            contents.scores_without_reference, contents.first_method, contents.first_metric
+            contents.scores_without_reference, contents.first_compared_method, contents.first_metric
         ),
         f"{call}  # here only of cases with a map",
     )
@@ -271,7 +275,7 @@ def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _ranking_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _sorted_interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the means of methods, the best on top."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"sort": "estimate"}
@@ -367,7 +371,8 @@ SECTION_PLANS = (
         "summary", "Summary", (),
         (
             FigurePlan(
-                "ranking", "Mean {metric} by method{over_tasks}", _ranking_plot_call, _ranked_means,
+                "ranking", "Mean {metric} by method{over_tasks}",
+                _sorted_interval_plot_call, _means_on_first_metric,
                 alt=f"Mean {{metric}} of each method with its interval, the best on top; {_FILES_NOTE}",
             ),
         ),

@@ -51,14 +51,18 @@ class _WrittenItem:
     files: tuple[Path, ...]
 
 
-def write_folder(report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False) -> list[str]:
+def write_folder_collecting_warnings(
+    report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False
+) -> list[str]:
     """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
     # somebody may have put a file there while the analyses ran
     with replacing_folder(folder, lambda: check_report_folder(folder, overwrite=True)) as new_folder:
-        return _write_files(report, new_folder, jobs, progress)
+        return _write_files_collecting_warnings(report, new_folder, jobs, progress)
 
 
-def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool) -> list[str]:
+def _write_files_collecting_warnings(
+    report: Report, folder: Path, jobs: FigureJobs, progress: bool
+) -> list[str]:
     """Write all files of a report into a new folder, and return the warnings of its figures."""
     for name in _SUBFOLDERS:
         (folder / name).mkdir(parents=True)

@@ -8,9 +8,14 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_slope_of_gap_model, outcome_metric_of_rows
-from salstats.display.report.comparisons import contrast_states
+from salstats.display.report.comparisons import better_or_worse_states
 from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
-from salstats.display.report.wording import Wording, decimals_of_limits, decimals_of_values, name_list
+from salstats.display.report.wording import (
+    Wording,
+    decimals_by_magnitude,
+    decimals_separating_limits,
+    name_list,
+)
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
 
@@ -60,7 +65,7 @@ def _best_method_sentence(
     metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
     reference = wording.settings.reference
-    digits = decimals_of_values(ranked.numbers("estimate"))
+    digits = decimals_by_magnitude(ranked.numbers("estimate"))
     over_tasks = ""
     if frames.estimates("means").is_over_tasks.any():
         over_tasks = " averaged over tasks"
@@ -123,7 +128,7 @@ def _comparison_clause(
     contrasts = frames.estimates("best")
     worse_word = "worse"
     better_word = "better"
-    if {"lower", "higher"} & set(contrast_states(contrasts)):
+    if {"lower", "higher"} & set(better_or_worse_states(contrasts)):
         # the direction of the metric is not known
         worse_word = "lower"
         better_word = "higher"
@@ -158,7 +163,7 @@ def _names_by_result(methods: Sequence[str], contrasts: Estimates, wording: Word
     Results are "better" and "worse" (than the reference of the contrasts), "inconclusive", and "uncompared"
     without a defined contrast.
     """
-    states = contrast_states(contrasts)
+    states = better_or_worse_states(contrasts)
     state_of_method = dict(zip(contrasts.frame["method"].astype(TEXT), states, strict=True))
     names: dict[str, list[str]] = {"better": [], "worse": [], "inconclusive": [], "uncompared": []}
     for method in methods:
@@ -190,16 +195,17 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
     start = f"The mean score of {name}"
     decrease = _defined_contrast("decrease", method, metric, frames)
     if decrease is not None and _has_interpretable_share(decrease):
-        digits = decimals_of_limits(decrease, _DECIMALS_OF_SHARE)
+        digits = decimals_separating_limits(decrease, _DECIMALS_OF_SHARE)
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_smaller_is_better_note(metric)}; {name} was "
-            f"{_verdict_phrase(decrease)}."
+            f"{_better_or_worse_phrase(decrease)}."
         )
     difference = _defined_contrast("difference", method, metric, frames)
     if difference is not None:
         gap = wording.estimate_texts(difference, p_values=False)[0]
-        return f"{start} minus that of {reference_name} was {gap}; {name} was {_verdict_phrase(difference)}."
+        result = _better_or_worse_phrase(difference)
+        return f"{start} minus that of {reference_name} was {gap}; {name} was {result}."
     return f"No mean score of {name} could be compared with that of {reference_name}."
 
 
@@ -233,9 +239,9 @@ def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
     )
 
 
-def _verdict_phrase(contrasts: Estimates) -> str:
+def _better_or_worse_phrase(contrasts: Estimates) -> str:
     """Return what was shown of the first contrast: "shown to score worse"."""
-    state = contrast_states(contrasts)[0]
+    state = better_or_worse_states(contrasts)[0]
     if state in (*_BEHIND, *_AHEAD):
         return f"shown to score {state}"
     return "not shown to differ"

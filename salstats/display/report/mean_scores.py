@@ -7,7 +7,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import caveat_sentences
-from salstats.display.report.wording import Wording, decimals_of_values, name_list, named_values_text
+from salstats.display.report.wording import Wording, decimals_by_magnitude, name_list, named_values_text
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.errors import SalstatsWarning
 from salstats.stats.missing_bounds import missing_bounds
@@ -17,11 +17,11 @@ def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
     for metric, rows in wording.rows_by_metric(means):
         yield from _sentences_of_metric(wording.metric(metric), rows, wording)
-    yield from missing_bounds_sentences(means, wording)
+    yield from undefined_score_bounds_sentences(means, wording)
     yield from caveat_sentences(means, wording)
 
 
-def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
+def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the largest changes of means if undefined scores were known, where these have bounds."""
     if means.distinct_values("weights"):
         return
@@ -35,7 +35,7 @@ def missing_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str
         loss = estimate - rows.numbers("bound_low")
         gain = rows.numbers("bound_high") - estimate
         if (loss > 0).any() or (gain > 0).any():
-            digits = decimals_of_values(estimate)
+            digits = decimals_by_magnitude(estimate)
             largest_loss = fixed_text(np.nanmax(loss), digits)
             largest_gain = fixed_text(np.nanmax(gain), digits)
             changes.append(
@@ -64,7 +64,7 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
         over_tasks = f" averaged over {counted(len(task_means.distinct_values('task')), 'task')}"
     defined = rows.subset(rows.has_estimate)
     text = named_values_text(
-        wording.estimate_texts(defined, decimals_of_values(means.numbers("estimate")), p_values=False),
+        wording.estimate_texts(defined, decimals_by_magnitude(means.numbers("estimate")), p_values=False),
         [wording.method(method) for method in defined.frame["method"]],
         defined.numbers("estimate"),
         "methods",

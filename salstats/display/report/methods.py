@@ -16,7 +16,7 @@ from salstats.display.report.associations import (
     target_phrase,
 )
 from salstats.display.report.case_counts import count_undefined_and_absent
-from salstats.display.report.mean_scores import missing_bounds_sentences
+from salstats.display.report.mean_scores import undefined_score_bounds_sentences
 from salstats.display.report.provenance import versions
 from salstats.display.report.settings import has_several_values
 from salstats.display.report.template import TEMPLATE, Slots
@@ -70,9 +70,9 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
         slots |= _regression_slots(frames, wording)
     slots |= _settings_slots(frames, wording)
     slots |= _outcome_slots(frames, wording)
-    slots |= _scores_slots(scores, wording)
+    slots |= _slice_and_mask_slots(scores, wording)
     slots |= _mean_slots(frames, wording)
-    slots |= _fixed_factor_slots(frames)
+    slots |= _fixed_readers_and_trainings_slots(frames)
     if "best" in frames:
         slots |= _best_method_slots(frames.estimates("best"), wording, has_reference="difference" in frames)
     if "difference" in frames:
@@ -211,7 +211,7 @@ def _range_text(metric: Metric) -> str:
     return f"{low} to {metric.high:g}"
 
 
-def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
+def _slice_and_mask_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     """Fill the slots on the slice of the scores, on how maps became masks, and on readers and seeds."""
     slices = _sorted_distinct_texts(scores, "slice")
     thresholds = _threshold_texts(_sorted_distinct_texts(scores, "threshold"))
@@ -263,7 +263,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _fixed_factor_slots(frames: ReportFrames) -> Slots:
+def _fixed_readers_and_trainings_slots(frames: ReportFrames) -> Slots:
     """Fill the slots on readers and trainings that were fixed."""
     populations: list[object] = []
     for frame in frames.values():
@@ -322,7 +322,7 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
         # weights by task make another average, which the slot "weights" describes
         "averaged": _condition_slot(has_averages and not isinstance(weights, Mapping)),
         "weights": _weights_text(wording),
-        "bounds": _condition_slot(any(missing_bounds_sentences(frames.estimates("means"), wording))),
+        "bounds": _condition_slot(any(undefined_score_bounds_sentences(frames.estimates("means"), wording))),
         "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
         "replicates": None,
         "resampling": "",

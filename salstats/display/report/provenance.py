@@ -53,7 +53,7 @@ def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, 
     """
     settings = wording.settings
     labels = wording.labels
-    rows = _names_and_digests_of_inputs(settings, scores)
+    rows = _provenance_rows_of_inputs(settings, scores)
     if settings.only:
         conditions = []
         for column, value in settings.only.items():
@@ -89,7 +89,7 @@ def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, 
     return tuple(rows.items())
 
 
-def _names_and_digests_of_inputs(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
+def _provenance_rows_of_inputs(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
     """Return the source of the scores, and its SHA-256."""
     if not settings.inputs:
         return {INPUT: "scores given as a data frame", "SHA-256 of the scores as CSV": frame_digest(scores)}

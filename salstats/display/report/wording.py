@@ -157,11 +157,11 @@ class Wording:
     ) -> list[str]:
         """Return each row's estimate as in running text, its P value named for what it is."""
         if digits is None:
-            digits = decimals_of_values(estimates.numbers("estimate"))
+            digits = decimals_by_magnitude(estimates.numbers("estimate"))
         p_name = ""
         if p_values:
             p_name = self.p_name(estimates)
-        digits = decimals_of_limits(estimates, digits)
+        digits = decimals_separating_limits(estimates, digits)
         return inline_row_texts(estimates.frame, digits, self.settings.style, p_name=p_name)
 
 
@@ -207,7 +207,7 @@ def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") 
     return f"{len(names)} {plural_noun}"
 
 
-def verdict_word(metric: str, verdict: str) -> str:
+def better_or_worse_verdict(metric: str, verdict: str) -> str:
     """Return "worse" or "better" for a metric with a known direction, else the verdict itself."""
     record = registered_metric(metric)
     if record is None:
@@ -216,7 +216,7 @@ def verdict_word(metric: str, verdict: str) -> str:
     return "better" if is_better else "worse"
 
 
-def decimals_of_values(values: Iterable[float]) -> int:
+def decimals_by_magnitude(values: Iterable[float]) -> int:
     """Return the decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
     largest = max((abs(float(value)) for value in values if math.isfinite(value)), default=0.0)
     if largest >= 100:
@@ -228,8 +228,8 @@ def decimals_of_values(values: Iterable[float]) -> int:
     return min(6, 2 - math.floor(math.log10(largest)))
 
 
-def decimals_of_limits(estimates: Estimates, digits: int) -> int:
-    """Return the decimals, at least `digits`, with which limits differ in print from their estimate."""
+def decimals_separating_limits(estimates: Estimates, min_decimals: int) -> int:
+    """Return the decimals, at least `min_decimals`, with which limits differ in print from their estimate."""
     estimate = estimates.numbers("estimate")
     distances = []
     for column in ("conf_low", "conf_high"):
@@ -241,9 +241,9 @@ def decimals_of_limits(estimates: Estimates, digits: int) -> int:
         distances.append(distance[is_distinct])
     smallest = np.concatenate(distances).min(initial=np.inf)
     if np.isinf(smallest):
-        return digits
+        return min_decimals
     first_decimal = -math.floor(math.log10(smallest))
-    return max(digits, min(first_decimal, digits + _MAX_EXTRA_DECIMALS))
+    return max(min_decimals, min(first_decimal, min_decimals + _MAX_EXTRA_DECIMALS))
 
 
 def named_values_text(

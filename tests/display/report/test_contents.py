@@ -60,13 +60,13 @@ def test_contrasts_of_a_single_task_stand_once(small):
 
 
 def test_decreases_are_shown_only_without_a_margin_and_for_every_metric(small, contents):
-    assert contents.contrast_frame_key == "decrease"
-    assert contents_of(small, margin=0.1).contrast_frame_key == "difference"
-    assert contents_of(small.assign(metric="ncc")).contrast_frame_key == "difference"
+    assert contents.decrease_or_difference_key == "decrease"
+    assert contents_of(small, margin=0.1).decrease_or_difference_key == "difference"
+    assert contents_of(small.assign(metric="ncc")).decrease_or_difference_key == "difference"
 
 
-def test_ranked_means_are_those_over_tasks(contents):
-    ranked = contents.ranked_means
+def test_means_on_first_metric_are_those_over_tasks(contents):
+    ranked = contents.means_on_first_metric
     assert len(ranked) == 3
     assert "task" not in ranked.columns
     means = contents.analyses.frames["means"]

@@ -10,7 +10,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.document import Report, ReportItem, Section
-from salstats.display.report.folder import check_report_folder, write_folder
+from salstats.display.report.folder import check_report_folder, write_folder_collecting_warnings
 from salstats.errors import InputFileError
 
 
@@ -22,7 +22,7 @@ def write(folder, title="First", *, overwrite=False, provenance=()):
     report = Report(title, sections, (), (), provenance=provenance)
     folder = check_report_folder(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
-        return write_folder(report, folder, figures)
+        return write_folder_collecting_warnings(report, folder, figures)
 
 
 def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp_path):

@@ -10,9 +10,9 @@ from salstats.display.estimates import read_estimates
 from salstats.display.report.wording import (
     LabelSpelling,
     Wording,
-    decimals_of_values,
+    better_or_worse_verdict,
+    decimals_by_magnitude,
     label_in_sentence,
-    verdict_word,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, Level, Message, Setting
@@ -46,8 +46,8 @@ def test_a_users_label_keeps_its_capital():
 @pytest.mark.parametrize("metric", METRICS)
 def test_verdicts_follow_the_direction_of_every_registered_metric(metric):
     higher = "better" if METRICS[metric].larger_is_better else "worse"
-    assert verdict_word(metric, "higher") == higher
-    assert verdict_word(metric, "lower") == {"better": "worse", "worse": "better"}[higher]
+    assert better_or_worse_verdict(metric, "higher") == higher
+    assert better_or_worse_verdict(metric, "lower") == {"better": "worse", "worse": "better"}[higher]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, 
     [([0.3, 0.9], 3), ([51.9, 2.0], 2), ([512.0], 1), ([0.0004], 6), ([0.0], 3), ([float("nan")], 3)],
 )
 def test_decimals_follow_the_size_of_the_numbers(values, digits):
-    assert decimals_of_values(values) == digits
+    assert decimals_by_magnitude(values) == digits
 
 
 def test_each_p_value_says_what_it_is():
