@@ -115,7 +115,7 @@ def table_correlation(
     subject_note = paragraph(
         variables_note, covariates_note(estimates, names), stratum_note(estimates, names)
     )
-    nouns = notes.CountNouns("pair", "incomplete")
+    nouns = notes.CountedAndMissingNouns("pair", "incomplete")
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
     p_value_note = ""
     test = _test_text(estimates, coefficient)

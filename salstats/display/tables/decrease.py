@@ -22,10 +22,10 @@ from salstats.display.tables.fitting import fits_page
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
-    bounds_value_if_any,
     decimals_of_rows,
     interval_texts,
-    p_values_if_any,
+    missing_bounds_value_if_any,
+    p_and_margin_p_values_if_any,
     read_estimates_to_show,
     value_table,
 )
@@ -160,10 +160,14 @@ def table_decrease(  # noqa: C901
         for column, heading in _heading_by_mean_column(contrasts, placement, names, average).items():
             heading_by_method = {}
             if placement.columns:
-                heading_by_method = _mean_heading_by_method(contrasts, differences, column, names, average)
+                heading_by_method = _mean_heading_by_method_label(
+                    contrasts, differences, column, names, average
+                )
             texts = _mean_texts(shown, column, digits)
             means.append(Value(heading, texts, heading_by_column=heading_by_method))
-        contrast_values = _contrast_values(shown, metric_label, digits, percent_digits, style)
+        contrast_values = _contrast_effect_and_p_value_columns(
+            shown, metric_label, digits, percent_digits, style
+        )
         counts = []
         if n and shown.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
             count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
@@ -188,9 +192,9 @@ def table_decrease(  # noqa: C901
         table = contrast_table(placement)
 
     constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
-    nouns = notes.CountNouns("score", "undefined")
+    nouns = notes.CountedAndMissingNouns("score", "undefined")
     if contrasts.distinct_values("n_pairs"):
-        nouns = notes.CountNouns("pair", "incomplete")
+        nouns = notes.CountedAndMissingNouns("pair", "incomplete")
     means_note = ""
     if _are_means_over_paired_cases(contrasts) and not _are_all_scores_defined(contrasts):
         means_note = "Means are over the cases where both scores are defined."
@@ -199,7 +203,7 @@ def table_decrease(  # noqa: C901
         bounds_note = BOUNDS
     subject_note = paragraph(
         means_note,
-        _direction_note(contrasts, names),
+        _smaller_is_better_and_increase_note(contrasts, names),
         metrics_without_scores_sentence(with_undefined, names),
     )
     table_notes = notes.estimates_notes(contrasts, names, constant, nouns, subject_note)
@@ -208,7 +212,7 @@ def table_decrease(  # noqa: C901
         bounds_note,
         _effect_size_note(contrasts),
         p_value_sentence(contrasts, names),
-        notes.equality_test_note(all_rows, names, style),
+        notes.equal_methods_test_note(all_rows, names, style),
     )
     underline_note = _underline_note(contrasts)
     # that nothing is underlined is a result, and stands where there are no marks too
@@ -359,7 +363,7 @@ def _heading_by_mean_column(
     }
 
 
-def _mean_heading_by_method(
+def _mean_heading_by_method_label(
     contrasts: Estimates, differences: Estimates, column: str, labels: Labels, average: str
 ) -> dict[str, str]:
     """Return the heading of a column of means below each method: "Grad-CAM, mean" below "LIME - Grad-CAM".
@@ -381,7 +385,7 @@ def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[s
     return [fixed_text(mean, row_digits) for mean, row_digits in zip(means, digits_of_rows, strict=True)]
 
 
-def _contrast_values(
+def _contrast_effect_and_p_value_columns(
     contrasts: Estimates, metric_label: str, digits: int | None, percent_digits: int, style: str
 ) -> list[Value]:
     """Return the contrast with its interval, bounds and effect sizes if there are any, and P values.
@@ -392,14 +396,14 @@ def _contrast_values(
     if contrasts.only_term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
-    p_values = p_values_if_any(contrasts, style)
+    p_values = p_and_margin_p_values_if_any(contrasts, style)
     contrast_heading = heading_with_interval(
         _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
     )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
-    significant, others = _tested_rows_by_verdict(contrasts)
+    significant, others = _significant_and_other_tested_rows(contrasts)
     values.append(Value(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
-    values += bounds_value_if_any(contrasts, contrast_digits, style)
+    values += missing_bounds_value_if_any(contrasts, contrast_digits, style)
     values += _effect_size_value_if_any(contrasts, style)
     values += p_values
     return values
@@ -414,7 +418,7 @@ class _TestedRows(NamedTuple):
     others: list[int]
 
 
-def _tested_rows_by_verdict(contrasts: Estimates) -> _TestedRows:
+def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
     """Return the positions of the significant rows and of the other tested rows.
 
     There are none of either without a column `verdict`.
@@ -463,7 +467,7 @@ def _are_all_scores_defined(contrasts: Estimates) -> bool:
     return not (count_missing_without_absent(contrasts.frame) > 0).any()
 
 
-def _direction_note(contrasts: Estimates, labels: Labels) -> str:
+def _smaller_is_better_and_increase_note(contrasts: Estimates, labels: Labels) -> str:
     """Name the metrics of which smaller is better, and say what a negative decrease is."""
     sentences = []
     metrics = labels.order("metric", contrasts.distinct_values("metric"))
@@ -492,7 +496,7 @@ def _underline_note(contrasts: Estimates) -> str:
     if not contrasts.distinct_values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)
-    significant, others = _tested_rows_by_verdict(contrasts)
+    significant, others = _significant_and_other_tested_rows(contrasts)
     if len(significant) + len(others) == 1:
         is_significant = "is" if significant else "is not"
         return f"The difference {is_significant} significant ({criterion})."

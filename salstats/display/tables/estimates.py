@@ -22,9 +22,9 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
-    bounds_value_if_any,
     interval_texts,
-    p_values_if_any,
+    missing_bounds_value_if_any,
+    p_and_margin_p_values_if_any,
     read_estimates_to_show,
     value_table,
 )
@@ -173,7 +173,7 @@ def table_estimates(
     means = with_undefined.without_metrics(with_undefined.metrics_without_scores)
     if has_coefficients(means):
         means = per_covariate_units(means)
-    tested_differences = _tested_differences(all_rows, differences, adjust)
+    tested_differences = _given_or_mrmc_differences(all_rows, differences, adjust)
     if reference is None and tested_differences is not None:
         reference = _reference_among(means, tested_differences)
     references = chosen_or_recorded_references(means, reference)
@@ -182,7 +182,9 @@ def table_estimates(
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.distinct_values("metric"), "larger")
     keys = _table_keys(means)
-    placement = choose_placement(means, keys, _rows_or_pairs(means, rows, columns, groups), columns, groups)
+    placement = choose_placement(
+        means, keys, _given_rows_or_contrast_levels(means, rows, columns, groups), columns, groups
+    )
     grid = lay_out(_with_term_texts(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
@@ -194,14 +196,14 @@ def table_estimates(
         differing = differing_rows(means, keys, tested_differences)
         underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
-        underline_note = notes.underline_note(tested_differences, differing, names)
+        underline_note = notes.underlined_reference_differences_note(tested_differences, differing, names)
         margins = margins or margin_note(tested_differences, names, style)
     texts = interval_texts(means, digits, style, marks)
-    p_values = p_values_if_any(means, style) if has_marginal_estimates(means) else []
+    p_values = p_and_margin_p_values_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [Value(heading, texts, bold=best.rows, underline=underlined_rows)]
-    bounds = bounds_value_if_any(means, digits, style)
+    bounds = missing_bounds_value_if_any(means, digits, style)
     values += bounds
     values += p_values
     row_values: list[Value] = []
@@ -226,7 +228,10 @@ def table_estimates(
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
     statistics = paragraph(
-        table_notes.statistics, bounds_note, p_values_note, notes.equality_test_note(all_rows, names, style)
+        table_notes.statistics,
+        bounds_note,
+        p_values_note,
+        notes.equal_methods_test_note(all_rows, names, style),
     )
     # that nothing is underlined is a result, and stands where there are no marks too
     uniform_note = ""
@@ -253,7 +258,9 @@ def _table_keys(estimates: Estimates) -> list[str]:
     return keys
 
 
-def _rows_or_pairs(estimates: Estimates, rows: Columns, columns: Columns, groups: Columns) -> Columns:
+def _given_rows_or_contrast_levels(
+    estimates: Estimates, rows: Columns, columns: Columns, groups: Columns
+) -> Columns:
     """Return the columns that stand as rows: without options, both levels of contrasts of all pairs.
 
     Each pair has a row of its own, as it has one estimate, one interval and one P value.
@@ -294,7 +301,7 @@ def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
     return estimates.frame.assign(term=pd.Categorical(terms, list(dict.fromkeys(texts.values()))))
 
 
-def _tested_differences(
+def _given_or_mrmc_differences(
     all_rows: Estimates, differences: pd.DataFrame | None, adjust: str | None
 ) -> Estimates | None:
     """Return the differences by which estimates are underlined.
@@ -346,14 +353,14 @@ def _heading(
         outcome = only_outcome_text(estimates, labels)
         heading = f"{outcome}, {kind}" if outcome else capitalized(kind)
         return heading_with_interval(heading, estimates)
-    name = _estimate_name(estimates, labels)
+    name = _quantity_name_without_metric(estimates, labels)
     if "metric" in placement.constant:
         metric = estimates.distinct_values("metric")[0]
         name = f"{labels.value('metric', metric)}, {name}"
     return heading_with_interval(capitalized(name), estimates)
 
 
-def _estimate_name(estimates: Estimates, labels: Labels) -> str:
+def _quantity_name_without_metric(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the quantity that is estimated: "mean", "AUROC"."""
     term = estimates.only_term
     if term == "mean" and estimates.only_value("figure") == "auc":
@@ -416,20 +423,20 @@ def _predictor_note(estimates: Estimates, labels: Labels) -> str:
     return " ".join(texts)
 
 
-def _count_nouns(estimates: Estimates) -> notes.CountNouns:
+def _count_nouns(estimates: Estimates) -> notes.CountedAndMissingNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
-        return notes.CountNouns("reading", "missing or the only one of a case")
+        return notes.CountedAndMissingNouns("reading", "missing or the only one of a case")
     if estimates.distinct_values("n_pairs") or has_variable_pairs(estimates):
-        return notes.CountNouns("pair", "incomplete")
+        return notes.CountedAndMissingNouns("pair", "incomplete")
     if estimates.distinct_values("n_positive"):
-        return notes.CountNouns("case", "incomplete")
+        return notes.CountedAndMissingNouns("case", "incomplete")
     if estimates.distinct_values("n_repeats"):
-        return notes.CountNouns("repeated case", "scored once")
+        return notes.CountedAndMissingNouns("repeated case", "scored once")
     if estimates.distinct_values("formula"):
         # a covariate is missing, or the score is undefined
-        return notes.CountNouns("score", "missing")
-    return notes.CountNouns("score", "undefined")
+        return notes.CountedAndMissingNouns("score", "missing")
+    return notes.CountedAndMissingNouns("score", "undefined")
 
 
 class _BoldEstimates(NamedTuple):

@@ -192,7 +192,9 @@ def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> d
     groups = table.groups or [""] * len(table.stub)
     return {
         LabelAxis.GROUP: _distinct_with_positions([(group,) for group in groups]),
-        LabelAxis.ROW: _distinct_with_positions(_row_labels(table, rows_become_columns=rows_become_columns)),
+        LabelAxis.ROW: _distinct_with_positions(
+            _row_labels_with_factors(table, rows_become_columns=rows_become_columns)
+        ),
         LabelAxis.OUTER_HEADING: _distinct_with_positions(
             [column.spanners[n_shared:] for column in table.columns]
         ),
@@ -206,7 +208,7 @@ def _distinct_with_positions(labels: Sequence[_Label]) -> AxisLabels:
     return AxisLabels(distinct, [distinct.index(label) for label in labels])
 
 
-def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
+def _row_labels_with_factors(table: Table, *, rows_become_columns: bool) -> list[_Label]:
     """Return the label of each row, a level of a factor with its factor in front.
 
     Where rows become columns, a factor's own row, which holds P of the factor, becomes a column "P" below

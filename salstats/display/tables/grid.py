@@ -198,7 +198,7 @@ class Value(NamedTuple):
     heading_by_column: Mapping[str, str] = {}
 
 
-def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
+def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
     """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
     if not estimates.distinct_values("bound_low"):
         return []
@@ -211,7 +211,7 @@ def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) ->
     return [Value("Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds])]
 
 
-def p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
+def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
     """Return P values, adjusted ones where there are any, and those of margins; an empty list without."""
     values = []
     rows = estimates.frame.to_dict("records")

@@ -20,7 +20,9 @@ class FactorTests(NamedTuple):
     note: str
 
 
-def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, named: bool) -> FactorTests:
+def factor_tests_of_rows(
+    estimates: Estimates, joint: Frames | None, style: str, *, named: bool
+) -> FactorTests:
     """Return the tests of factors in frames of `Fit.joint`, empty texts and no note without such frames.
 
     With `named` each text begins with "P".

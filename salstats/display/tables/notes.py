@@ -39,7 +39,7 @@ from salstats.stats.engine.weighting import MEMBERS
 from salstats.stats.mrmc.designs import PAIRED
 
 
-def equality_test_note(estimates: Estimates, labels: Labels, style: str) -> str:
+def equal_methods_test_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Say how `mrmc` tested that all methods are equal: "All equal: F(1, 15.3) = 4.46, P = 0.052."."""
     if "equal" not in estimates.distinct_values("term"):
         return ""
@@ -148,7 +148,9 @@ def _heading_in_sentence(column: str, labels: Labels) -> str:
     return heading
 
 
-def underline_note(differences: Estimates, differing: DifferingEstimates, labels: Labels) -> str:
+def underlined_reference_differences_note(
+    differences: Estimates, differing: DifferingEstimates, labels: Labels
+) -> str:
     """Say what underlined means, or that all or none differ: from what, at which level, by which correction.
 
     The rarer ones are underlined: estimates that differ, or those that were not shown to.
@@ -295,7 +297,7 @@ def abbreviation_note(texts: Iterable[str]) -> str:
     return f"{'; '.join(sorted(entries, key=str.casefold))}."
 
 
-class CountNouns(NamedTuple):
+class CountedAndMissingNouns(NamedTuple):
     """The noun of what n counts, "pair", and the words for those that are missing, "incomplete"."""
 
     counted: str
@@ -313,7 +315,7 @@ def estimates_notes(
     estimates: Estimates,
     labels: Labels,
     constant: Iterable[str],
-    nouns: CountNouns,
+    nouns: CountedAndMissingNouns,
     subject_note: str = "",
 ) -> EstimatesNotes:
     """Return the notes on estimates.

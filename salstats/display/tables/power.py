@@ -95,12 +95,14 @@ def table_power(
         columns=[],
         groups=groups,
     )
-    table = value_table(lay_out(curve_rows, placement, names), _table_values(frame, digits, style), names)
+    table = value_table(
+        lay_out(curve_rows, placement, names), _unit_power_width_test_values(frame, digits, style), names
+    )
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 
 
-def _table_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
+def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     """Return units, power, width and test of each row."""
     values = []
     first = frame.iloc[0]

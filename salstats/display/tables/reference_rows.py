@@ -19,7 +19,7 @@ def has_one_reference_mean(contrasts: Estimates) -> bool:
         return False
     columns = contrasts.existing_columns(["reference_mean", "n_pairs"])
     values = contrasts.frame[columns].round(_EQUAL_DECIMALS)
-    groups = _group_numbers(contrasts)
+    groups = _group_numbers_apart_from_method(contrasts)
     n_distinct = values.groupby(groups).nunique(dropna=False)
     return bool((n_distinct <= 1).all(axis=None))
 
@@ -31,7 +31,7 @@ def with_reference_rows_first(contrasts: Estimates) -> Estimates:
     that is estimated.
     """
     frame = contrasts.frame
-    first_rows = frame[~_group_numbers(contrasts).duplicated()]
+    first_rows = frame[~_group_numbers_apart_from_method(contrasts).duplicated()]
     columns = contrasts.existing_columns(["reference", "term", "n_pairs", "reference_mean"])
     reference_rows = first_rows[list(dict.fromkeys([*contrasts.keys, *columns]))].assign(
         method=first_rows["reference"], method_mean=first_rows["reference_mean"]
@@ -47,7 +47,7 @@ def is_reference_row(contrasts: Estimates) -> np.ndarray:
     return np.array([method == reference for method, reference in zip(methods, references, strict=True)])
 
 
-def _group_numbers(contrasts: Estimates) -> pd.Series:
+def _group_numbers_apart_from_method(contrasts: Estimates) -> pd.Series:
     """Return the number of the group of each row, see `has_one_reference_mean`."""
     columns = [key for key in contrasts.keys if key not in ("method", "reference")]
     if contrasts.varies("term"):

@@ -23,7 +23,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.marks import p_heading, stars_of
-from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
+from salstats.display.tables.model_tests import factor_tests_of_rows, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
     FootRows,
@@ -189,7 +189,7 @@ def table_regression(
     if p_values:
         for cell, text in zip(cells, p_texts(estimates, style), strict=True):
             texts[cell].append(text)
-    tests_of_factors = factor_tests(estimates, joint, style, named=not p_values)
+    tests_of_factors = factor_tests_of_rows(estimates, joint, style, named=not p_values)
     first_rows_by_cell = first_rows_of_models(estimates, arranged.column_of_row, groups)
     if has_one_term:
         headings = _table_columns(

@@ -272,7 +272,7 @@ def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
         members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
         spans = _row_spans([table.stub[row] for row in members])
         for row, row_spans in zip(members, spans, strict=True):
-            cells = _stub_cells(table, row, row_spans, aligns)
+            cells = _stub_cells_of_all_levels(table, row, row_spans, aligns)
             for column, text in enumerate(table.cells[row]):
                 cell = Cell(
                     _printable(text),
@@ -285,7 +285,9 @@ def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
             yield BodyRow(tuple(cells), rule_above=row in table.rows_with_rule_above)
 
 
-def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]) -> list[Cell]:
+def _stub_cells_of_all_levels(
+    table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]
+) -> list[Cell]:
     """Return the labels of a row as cells; only the last label is set in."""
     labels = table.stub[row]
     cells = []

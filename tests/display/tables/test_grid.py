@@ -7,9 +7,9 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
     Value,
-    bounds_value_if_any,
     decimals_of_rows,
     interval_texts,
+    missing_bounds_value_if_any,
     read_estimates_to_show,
     value_table,
 )
@@ -89,9 +89,11 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
 
 
 def test_bounds_have_a_column_where_the_frame_has_them():
-    bounds = bounds_value_if_any(read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature")
+    bounds = missing_bounds_value_if_any(
+        read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature"
+    )
     assert [value.texts[0] for value in bounds] == ["0.0, 1.0"]
-    assert bounds_value_if_any(read_estimates(FRAME), 1, "nature") == []
+    assert missing_bounds_value_if_any(read_estimates(FRAME), 1, "nature") == []
 
 
 def test_decimals_are_those_of_the_metric_unless_they_are_given():

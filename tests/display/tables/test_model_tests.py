@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
+from salstats.display.tables.model_tests import factor_tests_of_rows, p_note, p_texts
 from salstats.errors import SalstatsError
 
 TERMS = pd.DataFrame(
@@ -22,26 +22,26 @@ JOINT = pd.DataFrame({"formula": ["iou ~ task"], "term": ["task"], "p_value": [0
 
 
 def test_each_level_has_p_of_its_factor():
-    texts, note = factor_tests(read_estimates(TERMS), JOINT, "nature", named=True)
+    texts, note = factor_tests_of_rows(read_estimates(TERMS), JOINT, "nature", named=True)
     assert texts == ["P = 0.030"] * 2
     assert note == "P beside a factor: joint Wald test of all its levels, not adjusted."
-    unnamed, _ = factor_tests(read_estimates(TERMS), JOINT, "nature", named=False)
+    unnamed, _ = factor_tests_of_rows(read_estimates(TERMS), JOINT, "nature", named=False)
     assert unnamed == ["0.030"] * 2
 
 
 def test_tests_of_factors_in_interactions_are_explained():
     both = pd.concat([JOINT, JOINT.assign(term="task:age")])
-    _, note = factor_tests(read_estimates(TERMS), both, "nature", named=True)
+    _, note = factor_tests_of_rows(read_estimates(TERMS), both, "nature", named=True)
     assert "type III" in note
 
 
 def test_without_joint_tests_nothing_stands_beside_factors():
-    assert factor_tests(read_estimates(TERMS), None, "nature", named=True) == (["", ""], "")
+    assert factor_tests_of_rows(read_estimates(TERMS), None, "nature", named=True) == (["", ""], "")
 
 
 def test_joint_tests_of_other_factors_are_an_error():
     with raises(SalstatsError, option="joint"):
-        factor_tests(read_estimates(TERMS), JOINT.assign(term="sex"), "nature", named=True)
+        factor_tests_of_rows(read_estimates(TERMS), JOINT.assign(term="sex"), "nature", named=True)
 
 
 def test_reference_levels_have_no_p():

@@ -45,7 +45,7 @@ def test_a_test_that_all_methods_are_equal_has_its_distribution(residual_df, tex
         "statistic": [np.nan, 4.4561], "df": [np.nan, 1.0], "p_value": [np.nan, 0.052],
         "df_residual": [np.nan, residual_df],
     })  # fmt: skip
-    note = notes.equality_test_note(frame, Labels(), "nature")
+    note = notes.equal_methods_test_note(frame, Labels(), "nature")
     assert note.startswith(f"All equal: {text}, P = ")
     assert "(" not in note.removeprefix(f"All equal: {text}")
 
@@ -58,14 +58,16 @@ def test_tests_of_several_metrics_name_them_and_other_frames_have_none():
         "statistic": [4.0, 2.0],
         "df": 1.0,
     }
-    note = notes.equality_test_note(
+    note = notes.equal_methods_test_note(
         estimates({**rows, "p_value": [0.05, 0.2], "df_residual": 20.0, "estimate": np.nan}),
         Labels(),
         "nature",
     )
     assert note.count("F(1, 20.0)") == 2
     assert "(IoU)" in note
-    assert notes.equality_test_note(estimates({"method": ["a"], "term": "mean"}), Labels(), "nature") == ""
+    assert (
+        notes.equal_methods_test_note(estimates({"method": ["a"], "term": "mean"}), Labels(), "nature") == ""
+    )
 
 
 def averages(reference_mean, method_mean, estimate, **columns):
@@ -134,7 +136,7 @@ def differing(rows=(), other_rows=(), n_untested=0):
 
 def test_underlined_estimates_are_the_rarer_ones():
     def note(*arguments):
-        return notes.underline_note(differences(), differing(*arguments), Labels())
+        return notes.underlined_reference_differences_note(differences(), differing(*arguments), Labels())
 
     assert note((0,), (1, 2)).startswith("Underlined: differs from ")
     assert note((0,), (1,)).startswith("Underlined: differs from ")
@@ -145,7 +147,7 @@ def test_underlined_estimates_are_the_rarer_ones():
     assert note((), (1,), 3).endswith("; 3 estimates were not compared.")
     assert "not compared" not in note((0,), (1,))
     assert "on the same cases" in note((0,), (1,))
-    unpaired = notes.underline_note(
+    unpaired = notes.underlined_reference_differences_note(
         differences(design="cases nested in methods"), differing((0,), (1,)), Labels()
     )
     assert "on the same cases" not in unpaired
