@@ -482,7 +482,7 @@ def _correlate_strata(
     sample: CorrelatedPairs, pairs_of_strata: list[np.ndarray], interval: str
 ) -> _StrataCorrelations:
     """Correlate the complete pairs of each stratum."""
-    strata_rows = [sample.informative_rows(pairs) for pairs in pairs_of_strata]
+    strata_rows = [sample.rows_that_affect_correlation(pairs) for pairs in pairs_of_strata]
     coefficients = [sample.coefficient(rows) for rows in strata_rows]
     r = np.array([coefficient.estimate for coefficient in coefficients])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])

@@ -17,7 +17,10 @@ from salstats.stats.average_kinds import (
     is_average_over_column,
     members_of_averages,
 )
-from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
+from salstats.stats.engine.comparisons import (
+    complete_and_one_sided_pairs,
+    repeat_reference_per_model_and_seed,
+)
 from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.score_reasons import absent_pair_mask, count_missing_without_absent
@@ -234,7 +237,7 @@ def _method_and_reference_totals(
     check_columns(scores, by)
     frames = []
     for reference in frame["reference"].unique():
-        pairs = pair_with_reference(
+        pairs = complete_and_one_sided_pairs(
             repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
         )
         frames.append(pairs[~absent_pair_mask(pairs)].assign(reference=reference))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from salstats.stats.engine.cr2 import df_from_spread_of_squares
+from salstats.stats.engine.cr2 import df_from_kurtosis_of_units
 from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.result_warnings import ROUNDING
@@ -155,7 +155,7 @@ def jackknife_df(replicates: np.ndarray) -> np.ndarray:
     Valliant R, Rust KF. J Off Stat 2010;26:585-602.
     """
     n = len(replicates)
-    satterthwaite = df_from_spread_of_squares((replicates - replicates.mean(axis=0)) ** 2, n)
+    satterthwaite = df_from_kurtosis_of_units((replicates - replicates.mean(axis=0)) ** 2, n)
     return np.asarray(np.maximum(np.minimum(satterthwaite, n - 1.0), 1.0))
 
 

@@ -16,7 +16,7 @@ from salstats.stats.engine.grouping import (
     OVERALL,
     append_keys,
     average_over,
-    checked_overall_column,
+    checked_task_column,
     pool_over,
     warn_uneven_rows_per_case,
 )
@@ -92,12 +92,14 @@ def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
     methods = _methods_used_as_reference(codes.frame, reference)
     if len(methods) == 1:
         return pair_rows(codes, methods[0])
-    subsets = [pair_rows(codes, method, without=methods[:i]) for i, method in enumerate(methods[:-1])]
+    subsets = [
+        pair_rows(codes, method, left_out_methods=methods[:i]) for i, method in enumerate(methods[:-1])
+    ]
     return _concatenate(subsets)
 
 
-def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -> Pairs:
-    """Pair the rows of every method, except those in `without`, with the rows of `reference`.
+def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str] = ()) -> Pairs:
+    """Pair the rows of every method, except those in `left_out_methods`, with the rows of `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
     reference and the method have them. So one human score per case serves the five seeds of a method, one
@@ -108,7 +110,7 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     # as text, because methods may be numbers
     is_reference = (scores["method"].astype(TEXT) == str(reference)).to_numpy()
     _check_reference_is_one_of_several(scores, reference, is_reference)
-    is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
+    is_method = ~is_reference & ~scores["method"].isin(list(left_out_methods)).to_numpy()
     methods = codes.column("method").codes
     reference_rows = np.flatnonzero(is_reference)
     key_columns = [c for c in KEY_COLUMNS_OF_PAIRS if c in scores.columns]
@@ -155,7 +157,7 @@ def values_of_side(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.where(rows >= 0, values[rows], np.nan)
 
 
-def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+def complete_and_one_sided_pairs(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return the rows of every method but `reference`, with columns `reference_score` and `reference_reason`.
 
     `reference_score` is NaN where the reference has no row. Where the reference has a row that a method
@@ -181,7 +183,9 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
     grouping columns of `difference`; where they name a model or seed that the reference does not have, its
     scores are repeated for each of them.
     """
-    paired = pair_with_reference(repeat_reference_per_model_and_seed(scores, reference, by), reference)
+    paired = complete_and_one_sided_pairs(
+        repeat_reference_per_model_and_seed(scores, reference, by), reference
+    )
     complete = paired.dropna(subset=["score", "reference_score"]).reset_index(drop=True)
     return complete.assign(difference=complete["score"] - complete["reference_score"])
 
@@ -318,7 +322,7 @@ def target_of_scores(
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = values_of_side(values, pairs.method_rows)
     reference_scores = values_of_side(values, pairs.reference_rows)
-    groups, first_pairs = _groups_of_pairs(codes, comparison.by, pairs)
+    groups, first_pairs = _groups_and_first_pairs(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)
     if comparison.pairs != "complete":
@@ -345,7 +349,7 @@ def target_of_scores(
         reference_scores,
         replace(units, codes=units.codes[pairs.key_rows]),
         groups,
-        _key_columns_of_pairs(scores, comparison.by, pairs, first_pairs),
+        _keys_with_method_and_reference(scores, comparison.by, pairs, first_pairs),
         comparison,
         weights=pair_weights,
         reference_cells=reference_cells,
@@ -354,7 +358,7 @@ def target_of_scores(
     absent = np.flatnonzero(_is_absent_pair(scores, pairs))
     return replace(
         paired_target,
-        absent=_key_columns_of_pairs(scores, comparison.by, pairs, absent),
+        absent=_keys_with_method_and_reference(scores, comparison.by, pairs, absent),
         one_sided=keys_of_one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
     )
 
@@ -444,7 +448,7 @@ def keys_of_one_sided_pairs(
         is_one_sided &= ~_is_absent_pair(scores, pairs)
     positions = np.flatnonzero(is_one_sided)
     sides = np.where(np.isnan(method_values[positions]), "method", "reference")
-    return _key_columns_of_pairs(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
+    return _keys_with_method_and_reference(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
 
 
 class _ComparisonTarget(NamedTuple):
@@ -491,7 +495,7 @@ def _comparison_target(
     mixed_weights = np.zeros((n_groups, 0))
     row_keys = keys
     if comparison.overall:
-        overall_members, overall_keys = pool_over(keys, checked_overall_column(comparison.by), OVERALL)
+        overall_members, overall_keys = pool_over(keys, checked_task_column(comparison.by), OVERALL)
         defined_members = overall_members * is_defined[:, None]
         row_keys = append_keys(keys, overall_keys)
         if comparison.pairs == "complete":
@@ -534,7 +538,7 @@ def _comparison_target(
     return _ComparisonTarget(target, n_pairs, members)
 
 
-class _PairGroups(NamedTuple):
+class _GroupsAndFirstPairs(NamedTuple):
     """Groups of pairs."""
 
     #: (n_pairs,): Group of each pair.
@@ -543,7 +547,7 @@ class _PairGroups(NamedTuple):
     first_pairs: np.ndarray
 
 
-def _groups_of_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _PairGroups:
+def _groups_and_first_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupsAndFirstPairs:
     """Return the groups of pairs.
 
     Groups are combinations of the grouping columns, the method and the reference.
@@ -553,10 +557,10 @@ def _groups_of_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _PairGr
     combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
     combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
-    return _PairGroups(groups, first_pairs)
+    return _GroupsAndFirstPairs(groups, first_pairs)
 
 
-def _key_columns_of_pairs(
+def _keys_with_method_and_reference(
     scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray
 ) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""

@@ -51,7 +51,7 @@ class CorrelatedPairs:
         missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
-    def informative_rows(self, rows: np.ndarray) -> np.ndarray:
+    def rows_that_affect_correlation(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows that affect the correlation: within units, those of units with several rows."""
         if self.test != "rm":
             return rows
@@ -105,7 +105,7 @@ class CorrelatedPairs:
     def undefined_reason(self, rows: np.ndarray) -> str:
         """Return the reason why the correlation of some rows is undefined; "" if it is defined."""
         if self.effective_n(rows) < FEWEST_PAIRS:
-            return self._pairs_text(rows)
+            return self._sample_size_in_words(rows)
         variables = [(self.x_name, self.x[rows]), (self.y_name, self.y[rows])]
         covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))
         for name, values in variables + covariates:
@@ -122,7 +122,7 @@ class CorrelatedPairs:
             return self._residuals(rows).undefined_reason((self.x_name, self.y_name))
         return ""
 
-    def _pairs_text(self, rows: np.ndarray) -> str:
+    def _sample_size_in_words(self, rows: np.ndarray) -> str:
         """Return the numbers of pairs, units and covariates in words."""
         pairs = f"{len(rows)} complete pairs"
         if self.test == "rm":

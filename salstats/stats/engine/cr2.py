@@ -36,7 +36,7 @@ class Robust(NamedTuple):
     #: (n_rows,): Satterthwaite's degrees of freedom.
     df: np.ndarray
     units: UnitInfluences
-    #: (n_rows,): Degrees of freedom from the units' squares by `df_from_spread_of_squares`; lower than `df`
+    #: (n_rows,): Degrees of freedom from the units' squares by `df_from_kurtosis_of_units`; lower than `df`
     #: where a few units hold most of the variance, as with sparse scores or units of very different sizes.
     spread_df: np.ndarray
 
@@ -104,18 +104,18 @@ def cr2(
     has_scores = (counts > 0).astype(np.float64)
     n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + _variance_added_by_cells_of_one_unit(
+    variance = variance + _variance_of_single_unit_cells(
         adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
     )
     return Robust(
         variance=variance,
         df=_satterthwaite_df(units.weights**2, share, squares, adjustment),
         units=units,
-        spread_df=df_from_spread_of_squares(unit_squares, n_units),
+        spread_df=df_from_kurtosis_of_units(unit_squares, n_units),
     )
 
 
-def _variance_added_by_cells_of_one_unit(
+def _variance_of_single_unit_cells(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
     is_in_estimate: np.ndarray,
@@ -180,12 +180,12 @@ def _satterthwaite_df(
     return np.asarray(np.maximum(quiet_ratio(trace**2, positive_trace), 1.0))
 
 
-def df_from_spread_of_squares(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
-    """Return degrees of freedom of a sum of squares from the spread of the squares, at least 1.
+def df_from_kurtosis_of_units(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
+    """Return degrees of freedom of a sum of squares from the units' kurtosis, at least 1.
 
-    With q the squares of the units, it is 2 (sum q)^2 / sum (q - mean q)^2: twice the squared mean of a
-    variance over its own variance, as of a chi-squared variable. It is low where few units hold most of the
-    sum.
+    With q the squares of the units, they are 2 (sum q)^2 / sum (q - mean q)^2: twice the squared mean of a
+    variance over its own variance, as of a chi-squared variable. They are few where a few units hold most of
+    the sum.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _DIGITS = 12
 _SMALLEST_SD = 1e-11
 
 
-class Effect(NamedTuple):
+class EffectWithInfluences(NamedTuple):
     """An effect size of pairs, and the influence of each pair on it, shape (n_pairs,), with sum 0."""
 
     estimate: float
@@ -38,12 +38,12 @@ class EffectSize:
     #: Definition in words.
     note: str
     #: Function of the scores of the method and of the reference, shape (n_pairs,) each.
-    kernel: Callable[[np.ndarray, np.ndarray], Effect]
+    kernel: Callable[[np.ndarray, np.ndarray], EffectWithInfluences]
     #: True if limits are made on the logit scale, as those of a probability.
     logit: bool = False
 
 
-def d_av(method: np.ndarray, reference: np.ndarray) -> Effect:
+def d_av(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return Cohen's d_av (Cumming 2012; pingouin's `cohen`).
 
     d_av = m / sqrt(v), with the mean difference m and the mean v of both variances. The influence of a pair
@@ -59,10 +59,10 @@ def d_av(method: np.ndarray, reference: np.ndarray) -> Effect:
     ) / 2
     by_mean = (difference - difference.mean()) / np.sqrt(variance)
     by_variance = -estimate / (2 * variance) * influences_on_variance
-    return Effect(float(estimate), by_mean + by_variance)
+    return EffectWithInfluences(float(estimate), by_mean + by_variance)
 
 
-def d_z(method: np.ndarray, reference: np.ndarray) -> Effect:
+def d_z(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return Cohen's d_z, the mean difference over the standard deviation of the differences.
 
     It is NaN if the differences vary by rounding errors only. The influence of a pair with the standardised
@@ -72,21 +72,21 @@ def d_z(method: np.ndarray, reference: np.ndarray) -> Effect:
     sd = difference.std(ddof=1)
     largest = max(np.abs(method).max(), np.abs(reference).max())
     if sd <= _SMALLEST_SD * largest:
-        return Effect(np.nan, np.full(len(method), np.nan))
+        return EffectWithInfluences(np.nan, np.full(len(method), np.nan))
     estimate = difference.mean() / sd
     standardized = (difference - difference.mean()) / sd
     squares = standardized**2
     influences = standardized - estimate / 2 * (squares - squares.mean())
-    return Effect(float(estimate), influences)
+    return EffectWithInfluences(float(estimate), influences)
 
 
-def g_av(method: np.ndarray, reference: np.ndarray) -> Effect:
+def g_av(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return Cohen's d_av times 1 - 3 / (8 n - 9), with n pairs (Lakens 2013; pingouin's `hedges`)."""
     factor = 1 - 3 / (8 * len(method) - 9)
-    return _scaled(d_av(method, reference), factor)
+    return _effect_times_factor(d_av(method, reference), factor)
 
 
-def g_z(method: np.ndarray, reference: np.ndarray) -> Effect:
+def g_z(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return Cohen's d_z times Hedges' exact factor for n - 1 degrees of freedom.
 
     The factor is gamma(df / 2) / (gamma((df - 1) / 2) sqrt(df / 2)), as in R's `hedges_g(paired = TRUE)`.
@@ -94,10 +94,10 @@ def g_z(method: np.ndarray, reference: np.ndarray) -> Effect:
     df = len(method) - 1
     log_ratio = special.gammaln(df / 2) - special.gammaln((df - 1) / 2)
     factor = float(np.exp(log_ratio) / np.sqrt(df / 2))
-    return _scaled(d_z(method, reference), factor)
+    return _effect_times_factor(d_z(method, reference), factor)
 
 
-def cles(method: np.ndarray, reference: np.ndarray) -> Effect:
+def cles(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return P(method > reference) + P(equal) / 2, for scores of two cases drawn independently.
 
     A pair influences it twice, by its method's score and by its reference's score: each time by the share of
@@ -106,15 +106,17 @@ def cles(method: np.ndarray, reference: np.ndarray) -> Effect:
     share_below_method = _share_below(reference, method)
     share_above_reference = 1 - _share_below(method, reference)
     estimate = share_below_method.mean()
-    return Effect(float(estimate), share_below_method + share_above_reference - 2 * estimate)
+    return EffectWithInfluences(float(estimate), share_below_method + share_above_reference - 2 * estimate)
 
 
-def _scaled(effect: Effect, factor: float) -> Effect:
+def _effect_times_factor(effect: EffectWithInfluences, factor: float) -> EffectWithInfluences:
     """Multiply an effect size and its influences by a factor."""
-    return Effect(factor * effect.estimate, factor * effect.influences)
+    return EffectWithInfluences(factor * effect.estimate, factor * effect.influences)
 
 
-def _scaled_and_rounded(method: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _divided_by_largest_and_rounded(
+    method: np.ndarray, reference: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return both scores divided by the largest absolute one, rounded to 12 decimals.
 
     The division changes no effect size. Scores that are all 0 are returned unchanged.
@@ -181,7 +183,7 @@ def _effect_with_limits(
     """Return an effect size with its lower and upper limit, clustered by unit; NaN where undefined."""
     if len(method) < _FEWEST_PAIRS:
         return np.nan, np.nan, np.nan
-    method, reference = _scaled_and_rounded(method, reference)
+    method, reference = _divided_by_largest_and_rounded(method, reference)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate, influences = record.kernel(method, reference)
     if not np.isfinite(estimate):

@@ -15,7 +15,7 @@ from salstats.stats.engine.grouping import (
     append_keys,
     average_over,
     check_one_metric,
-    checked_overall_column,
+    checked_task_column,
     pool_over,
 )
 from salstats.stats.engine.weighting import EQUAL, Weights
@@ -77,7 +77,7 @@ class Cells:
     def count_sample_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
-        return np.asarray(smallest_n_in_sample(n_units, self.sample)[0])
+        return np.asarray(smallest_n_in_sample_of_cell(n_units, self.sample)[0])
 
     def with_pooled(self, membership: np.ndarray, is_used: np.ndarray | None = None) -> "Cells":
         """Return the cells, followed by cells that pool some of them.
@@ -166,7 +166,7 @@ class Cells:
         )
 
 
-def smallest_n_in_sample(n_units: np.ndarray, sample_of_cell: np.ndarray) -> np.ndarray:
+def smallest_n_in_sample_of_cell(n_units: np.ndarray, sample_of_cell: np.ndarray) -> np.ndarray:
     """Return for each cell the smallest number of units among the cells of its sample.
 
     `n_units` and the result have shape (n, n_cells), a row for each replicate; `sample_of_cell` (n_cells,)
@@ -262,7 +262,7 @@ class Estimand:
         """Return the estimand of the differences of the same levels, row by row."""
         return replace(self, kind="difference")
 
-    def levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    def method_and_reference_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the method's and the reference's levels, shape (..., n_levels) each; None for a mean."""
         if self.reference_weights is None:
             return _average(means, self.method_weights, self.partial), None
@@ -274,36 +274,36 @@ class Estimand:
 
     def value(self, means: np.ndarray) -> np.ndarray:
         """Return the estimates (..., n_rows) for cell means of shape (..., n_cells); NaN where undefined."""
-        method, reference = self.levels(means)
+        method, reference = self.method_and_reference_levels(means)
         if reference is None:
             values = method
         elif self.kind == "difference":
             values = method - reference
         else:
             values = 100 * ((reference - method) / _nan_if_zero(reference))
-        return self._average_levels(values)
+        return self._levels_averaged_to_rows(values)
 
     def row_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the method's and the reference's level of each row, shape (..., n_rows) each.
 
         A row that averages estimates has the averages of their levels.
         """
-        method, reference = self.levels(means)
+        method, reference = self.method_and_reference_levels(means)
         assert reference is not None
-        return self._average_levels(method), self._average_levels(reference)
+        return self._levels_averaged_to_rows(method), self._levels_averaged_to_rows(reference)
 
-    def rounding_scale(self, means: np.ndarray) -> np.ndarray:
+    def size_of_numbers_behind_estimates(self, means: np.ndarray) -> np.ndarray:
         """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
-        method, reference = self.levels(means)
+        method, reference = self.method_and_reference_levels(means)
         if reference is None:
             sizes = np.abs(method)
         elif self.kind == "difference":
             sizes = np.maximum(np.abs(method), np.abs(reference))
         else:
             sizes = 100 * np.maximum(np.abs(quiet_ratio(method, _nan_if_zero(reference))), 1)
-        return self._average_levels(sizes)
+        return self._levels_averaged_to_rows(sizes)
 
-    def _average_levels(self, values: np.ndarray) -> np.ndarray:
+    def _levels_averaged_to_rows(self, values: np.ndarray) -> np.ndarray:
         """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
         if self.row_weights is None:
             return values
@@ -315,11 +315,11 @@ class Estimand:
         With the method's level m, the reference's level r and weights a and b of a cell in them, it is a for
         a mean, a - b for a difference, and 100 * (b * m / r^2 - a / r) for a percentage decrease.
         """
-        method, reference = self.levels(means)
-        method_weights = _weights_with_sum_1(self.method_weights)
+        method, reference = self.method_and_reference_levels(means)
+        method_weights = _transposed_weights_with_sum_1(self.method_weights)
         slopes = method_weights
         if self.reference_weights is not None and reference is not None:
-            reference_weights = _weights_with_sum_1(self.reference_weights)
+            reference_weights = _transposed_weights_with_sum_1(self.reference_weights)
             slopes = method_weights - reference_weights
             if self.kind == "percent_decrease":
                 reference = _nan_if_zero(reference)
@@ -334,11 +334,11 @@ class Estimand:
         if self.row_weights is None:
             return slopes
         # an undefined slope affects only the rows that the level enters, which 0 * NaN would not respect
-        row_weights = _weights_with_sum_1(self.row_weights)
+        row_weights = _transposed_weights_with_sum_1(self.row_weights)
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
-    def is_cell_in_row(self) -> np.ndarray:
+    def cells_by_rows_mask(self) -> np.ndarray:
         """Return True for the cells that enter each estimate, shape (n_cells, n_rows)."""
         weights = self.method_weights
         if self.reference_weights is not None:
@@ -386,7 +386,7 @@ def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarr
         return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))
 
 
-def _weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
+def _transposed_weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
     """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
     weights: np.ndarray = np.nan_to_num(quiet_ratio(membership, membership.sum(axis=0)))
     return weights.T
@@ -453,7 +453,7 @@ def target_of_cells(
     )
     n_missing_of_averages = cells.n_missing @ average_members
     if overall:
-        membership, pooled_keys = pool_over(keys, checked_overall_column(list(keys.columns)), OVERALL)
+        membership, pooled_keys = pool_over(keys, checked_task_column(list(keys.columns)), OVERALL)
         cells = cells.with_pooled(membership)
         keys = append_keys(keys, pooled_keys)
         # pooled cells enter no average

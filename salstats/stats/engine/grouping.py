@@ -100,7 +100,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
         return RowsOfGroups(keys, rows)
-    membership, pooled_keys = pool_over(keys, checked_overall_column(by), OVERALL)
+    membership, pooled_keys = pool_over(keys, checked_task_column(by), OVERALL)
     pooled_rows = []
     for is_member in membership.T:
         rows_of_members = [rows[group] for group in np.flatnonzero(is_member)]
@@ -111,7 +111,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
     return RowsOfGroups(keys.iloc[order].reset_index(drop=True), [rows[group] for group in order])
 
 
-def checked_overall_column(by: Sequence[str]) -> str:
+def checked_task_column(by: Sequence[str]) -> str:
     """Return the column that "Overall" rows pool over, "task"; raise ColumnError if it is not in `by`."""
     if "task" not in by:
         raise ColumnError(
@@ -212,7 +212,7 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 
     Rows of `index_groups` are sorted already, and stay as they are if they have no such labels.
     """
-    summary_ranks = [_summary_ranks(keys[column]) for column in keys.columns]
+    summary_ranks = [_overall_and_average_ranks(keys[column]) for column in keys.columns]
     if not any(ranks.any() for ranks in summary_ranks):
         return np.arange(len(keys))
     codes = ColumnCodes(keys)
@@ -223,7 +223,7 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
     return np.lexsort(sort_keys[::-1])
 
 
-def _summary_ranks(labels: pd.Series) -> np.ndarray:
+def _overall_and_average_ranks(labels: pd.Series) -> np.ndarray:
     """Return 2 for the label "Average", 1 for "Overall" and 0 for any other."""
     ranks = np.zeros(len(labels), dtype=np.int64)
     for row, label in enumerate(labels.to_numpy(dtype=object)):

@@ -233,10 +233,10 @@ def infer(  # noqa: C901
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate = estimand.value(means)
-    scale = estimand.rounding_scale(means)
+    scale = estimand.size_of_numbers_behind_estimates(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * scale
-    membership = estimand.is_cell_in_row()
+    membership = estimand.cells_by_rows_mask()
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
@@ -345,7 +345,7 @@ def _row_kinds(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
 ) -> _RowKinds:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
-    membership = estimand.is_cell_in_row()
+    membership = estimand.cells_by_rows_mask()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
         outside_unit_range = cells.outside_unit_range @ membership
@@ -495,7 +495,7 @@ def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
     many_zeros = is_zero.sum(axis=0) > _MANY_ZEROS * has_scores.sum(axis=0)
-    return np.asarray((many_zeros[:, None] & estimand.is_cell_in_row()).any(axis=0))
+    return np.asarray((many_zeros[:, None] & estimand.cells_by_rows_mask()).any(axis=0))
 
 
 def _caution_masks(
@@ -515,7 +515,7 @@ def _caution_masks(
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
-    is_graded = target.cells.is_graded @ estimand.is_cell_in_row()
+    is_graded = target.cells.is_graded @ estimand.cells_by_rows_mask()
     n_nonzero = _count_nonzero_units(target)
     cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
@@ -562,7 +562,7 @@ def _warn_of_doubtful_limits(estimates: InferredEstimates, unit_sizes: np.ndarra
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if record.extra_input == "cr2":
-        n_cells = target.estimand.is_cell_in_row().sum(axis=0)
+        n_cells = target.estimand.cells_by_rows_mask().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
         result_warnings.warn_rare_tasks_in_averages(
             estimates.smallest_n_in_sample, n_cells > n_cells_of_group, keys
@@ -591,7 +591,7 @@ def _warn_of_doubtful_limits(estimates: InferredEstimates, unit_sizes: np.ndarra
 
 def _count_nonzero_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
-    membership = target.estimand.is_cell_in_row().astype(np.float64)
+    membership = target.estimand.cells_by_rows_mask().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))
 
 
@@ -611,7 +611,7 @@ def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
     """
     if cells.squares is not None or estimand.row_weights is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
-    membership = estimand.is_cell_in_row()
+    membership = estimand.cells_by_rows_mask()
     n_cells = membership.sum(axis=0)
     is_binary = ~(cells.is_graded @ membership)
     method_cells = estimand.method_weights > 0
@@ -654,7 +654,7 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast method - theta * reference with the influences of the units on the two means."""
     assert estimand.reference_weights is not None
     means = cells.means()
-    method_means, reference_means = estimand.levels(means)
+    method_means, reference_means = estimand.method_and_reference_levels(means)
     assert reference_means is not None
 
     def influences_on(linear: Estimand) -> UnitInfluences:
@@ -678,7 +678,7 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
 def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast estimate - theta with the influences of the units, rounding errors set to 0."""
     means = cells.means()
-    rounding = ROUNDING * estimand.rounding_scale(means)
+    rounding = ROUNDING * estimand.size_of_numbers_behind_estimates(means)
     robust = cr2(cells.sums, cells.counts, np.nan_to_num(estimand.gradient(means)), cells.squares)
     influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
     estimate = estimand.value(means)

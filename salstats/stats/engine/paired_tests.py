@@ -110,7 +110,7 @@ def p_values_of_pairs(
     estimand = paired_target.target.estimand
     difference = estimand.as_difference()
     means = cells.means()
-    scale = difference.rounding_scale(means)
+    scale = difference.size_of_numbers_behind_estimates(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = paired_target.members.shape[1]
@@ -159,7 +159,7 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
             robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
             variance = robust.variance
             df = robust.df
-        is_rounding = np.sqrt(variance) <= ROUNDING * tested.rounding_scale(means)
+        is_rounding = np.sqrt(variance) <= ROUNDING * tested.size_of_numbers_behind_estimates(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
     difference_tests, estimate_tests = results
@@ -195,7 +195,7 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     difference = paired_target.target.estimand.as_difference()
     std_error = np.sqrt(analytic_variance(cells, difference).variance)
     p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
-    is_single = difference.is_cell_in_row().sum(axis=0) == 2
+    is_single = difference.cells_by_rows_mask().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 

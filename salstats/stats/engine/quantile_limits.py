@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.stats.engine.cr2 import cr2, df_from_spread_of_squares
+from salstats.stats.engine.cr2 import cr2, df_from_kurtosis_of_units
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Largest number of elements of an array of values by units that is computed at a time.
@@ -101,7 +101,7 @@ def quantile_shares(
         if start <= quantile_position < stop:
             quantile_residual = residuals[quantile_position - start]
             df_of_spread = float(
-                df_from_spread_of_squares((quantile_residual * adjustment) ** 2, n_with_scores)
+                df_from_kurtosis_of_units((quantile_residual * adjustment) ** 2, n_with_scores)
             )
 
     satterthwaite = float(cr2(sizes[:, None], sizes[:, None], np.ones((1, 1))).df[0])

@@ -61,7 +61,10 @@ def is_absent(scores: pd.DataFrame) -> np.ndarray:
 
 
 def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
-    """Return True for pairs of `pair_with_reference` that lack a score because the finding is absent."""
+    """Return True for pairs that lack a score because the finding is absent.
+
+    `pairs` are those of `complete_and_one_sided_pairs`.
+    """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
     is_absent_pair: np.ndarray = is_absent(pairs) | is_absent(reference_scores)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.engine.estimands import Cells, Estimand, quiet_ratio, smallest_n_in_sample
+from salstats.stats.engine.estimands import Cells, Estimand, quiet_ratio, smallest_n_in_sample_of_cell
 from salstats.stats.engine.intervals import RatioLevels
 
 
@@ -111,7 +111,7 @@ def drawn_variances(
     n_cells) are the cells' means and numbers of scores in the replicates.
     """
     has_scores = (cells.counts > 0).astype(np.float64)
-    n_drawn = smallest_n_in_sample(weights @ has_scores, cells.sample)
+    n_drawn = smallest_n_in_sample_of_cell(weights @ has_scores, cells.sample)
     slopes = bias_corrected_slopes(estimand.gradient(means), n_drawn)
     per_sum, per_count = influence_weights(slopes, means, totals)
     variances = np.empty((len(weights), estimand.n_rows))

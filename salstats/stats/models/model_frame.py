@@ -9,7 +9,7 @@ from salstats.checks import check_by, check_columns, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
-from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
+from salstats.stats.engine.comparisons import MISSING_SIDE, complete_and_one_sided_pairs
 from salstats.stats.engine.score_reasons import ABSENT, absent_pair_mask
 from salstats.stats.engine.shared_cases import flow_call, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.wide_tables import metric_columns, metrics_among
@@ -101,7 +101,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         if "metric" not in scores.columns:
             scores = scores.assign(metric=response)
         valid_scores(scores, "data")
-    paired = pair_with_reference(scores.reset_index(drop=True), reference)
+    paired = complete_and_one_sided_pairs(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
     _warn_incomplete_gaps(paired, gap.notna(), reference)
     if "reason" in paired.columns:

@@ -14,7 +14,10 @@ from salstats.checks import check_by
 from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
-from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
+from salstats.stats.engine.comparisons import (
+    complete_and_one_sided_pairs,
+    repeat_reference_per_model_and_seed,
+)
 from salstats.stats.engine.equivalence import margin_bounds
 from salstats.stats.engine.grouping import group_label, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
@@ -104,7 +107,9 @@ def curves_of_pilot(
     with warnings.catch_warnings():
         # The analysis above has already warned about the unit.
         warnings.simplefilter("ignore", SalstatsWarning)
-        paired = pair_with_reference(repeat_reference_per_model_and_seed(scores, reference, by), reference)
+        paired = complete_and_one_sided_pairs(
+            repeat_reference_per_model_and_seed(scores, reference, by), reference
+        )
         codes = ColumnCodes(paired)
         units = resolve_unit(codes, unit).codes
     cases = codes.combined(case_key(paired))

@@ -129,8 +129,8 @@ def test_rows_with_a_missing_value_are_not_complete():
 
 def test_only_units_with_several_rows_speak_of_a_correlation_within():
     rows = np.arange(12)
-    assert pairs_of("pearson").informative_rows(rows).tolist() == rows.tolist()
-    assert pairs_of("rm").informative_rows(rows).tolist() == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+    assert pairs_of("pearson").rows_that_affect_correlation(rows).tolist() == rows.tolist()
+    assert pairs_of("rm").rows_that_affect_correlation(rows).tolist() == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
 
 
 def test_covariates_and_units_take_degrees_of_freedom():
@@ -138,13 +138,13 @@ def test_covariates_and_units_take_degrees_of_freedom():
     assert pairs_of("spearman").effective_n(rows) == 11
     assert pairs_of("spearman", covariate_names=("age", "size")).effective_n(rows) == 9
     # 10 rows of 4 units
-    assert pairs_of("rm").effective_n(pairs_of("rm").informative_rows(rows)) == 7
+    assert pairs_of("rm").effective_n(pairs_of("rm").rows_that_affect_correlation(rows)) == 7
 
 
 @pytest.mark.parametrize("test", ["spearman", "pearson", "kendall", "rm", "percbend", "bicor"])
 def test_every_coefficient_has_influences_that_sum_to_0(test):
     pairs = pairs_of(test)
-    rows = pairs.informative_rows(np.flatnonzero(pairs.is_complete_row))
+    rows = pairs.rows_that_affect_correlation(np.flatnonzero(pairs.is_complete_row))
     assert abs(pairs.coefficient(rows).estimate) < 1
     influences = pairs.influences(rows)
     assert influences.shape == (len(rows),)

@@ -13,7 +13,7 @@ from salstats.stats.engine.estimands import (
     Estimand,
     mean_target,
     quiet_ratio,
-    smallest_n_in_sample,
+    smallest_n_in_sample_of_cell,
     sum_cells,
 )
 from salstats.stats.engine.grouping import GroupedRows, index_groups
@@ -131,7 +131,7 @@ def test_a_sample_has_the_units_of_its_smallest_cell():
     paired = two_cells().followed_by(two_cells().select(np.array([1, 0])))
     assert paired.count_sample_units().tolist() == [1, 1, 1, 1]
     assert two_cells().count_sample_units().tolist() == [2, 1]
-    assert smallest_n_in_sample(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
+    assert smallest_n_in_sample_of_cell(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
 
 
 def test_a_ratio_of_nothing_is_undefined_without_a_warning():
@@ -164,15 +164,18 @@ def decreases_of_tasks():
 
 
 def test_rounding_is_relative_to_the_numbers_behind_an_estimate():
-    np.testing.assert_allclose(estimand_of("mean").rounding_scale(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6])
     np.testing.assert_allclose(
-        estimand_of("difference").rounding_scale(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6]
+        estimand_of("mean").size_of_numbers_behind_estimates(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6]
+    )
+    np.testing.assert_allclose(
+        estimand_of("difference").size_of_numbers_behind_estimates(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6]
     )
     # 100 times the ratio, at least 100
     np.testing.assert_allclose(
-        estimand_of("percent_decrease").rounding_scale(METHODS.ravel()), [160, 100, 300, 150]
+        estimand_of("percent_decrease").size_of_numbers_behind_estimates(METHODS.ravel()),
+        [160, 100, 300, 150],
     )
-    of_decreases = decreases_of_tasks().rounding_scale(METHODS.ravel())
+    of_decreases = decreases_of_tasks().size_of_numbers_behind_estimates(METHODS.ravel())
     np.testing.assert_allclose(of_decreases, [160, 100, 300, 560 / 3])
 
 
@@ -183,15 +186,15 @@ def test_estimands_know_their_rows_cells_and_scores():
     for kind, in_reference in expected.items():
         estimand = estimand_of(kind)
         assert estimand.n_rows == 4
-        membership = estimand.is_cell_in_row()
+        membership = estimand.cells_by_rows_mask()
         assert membership[:, 0].tolist() == [1, 0, 0, in_reference, 0, 0]
         assert membership[:, 3].tolist() == [1, 1, 1, *[in_reference] * 3]
         assert estimand.count_method_scores(cells).tolist() == [2, 2, 0, 4]
         assert estimand.as_difference().kind == "difference"
     of_decreases = decreases_of_tasks()
     assert of_decreases.n_rows == 4
-    assert of_decreases.is_cell_in_row()[:, 1].tolist() == [0, 1, 0, 0, 1, 0]
-    assert of_decreases.is_cell_in_row()[:, 3].all()
+    assert of_decreases.cells_by_rows_mask()[:, 1].tolist() == [0, 1, 0, 0, 1, 0]
+    assert of_decreases.cells_by_rows_mask()[:, 3].all()
     assert of_decreases.count_method_scores(cells).tolist() == [2, 2, 0, 4]
 
 

@@ -15,7 +15,7 @@ from salstats.stats.engine.grouping import (
     append_keys,
     average_over,
     check_one_metric,
-    checked_overall_column,
+    checked_task_column,
     display_order,
     group_list,
     group_rows_for_means,
@@ -174,7 +174,7 @@ def test_rows_pooled_over_tasks_follow_the_tasks_of_their_site():
     ]  # fmt: skip
     assert [rows.tolist() for rows in groups.rows] == [[1], [0], [4], [0, 1, 4], [3], [2], [2, 3]]
     with raises(ColumnError, option="overall", value=True, column="task"):
-        checked_overall_column(["site"])
+        checked_task_column(["site"])
 
 
 def test_groups_have_the_metric_of_their_keys_or_the_only_one():
