@@ -14,7 +14,7 @@ from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
-from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments
+from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments_and_n_defined
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
@@ -161,7 +161,7 @@ def correlate_clustered(
         for group, strata in enumerate(strata_of_groups):
             replicates[block, group] = _combined_correlations(strata, weights, is_stratified)
     low, high = percentile(replicates, level)
-    mean, deviation, n_defined = moments(replicates)
+    mean, deviation, n_defined = moments_and_n_defined(replicates)
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
     n_pairs = np.array([_count_pairs(strata) for strata in strata_of_groups])

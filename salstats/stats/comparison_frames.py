@@ -147,7 +147,7 @@ def comparison_frame(
     unit: Unit,
 ) -> pd.DataFrame:
     """Compare methods with the reference; return the estimates frame of `term`."""
-    test = check_choice(hypothesis.test or options.test, TESTS, "test")
+    test = check_choice(hypothesis.test or options.agreeing_test_name, TESTS, "test")
     hypothesis = hypothesis.checked(test)
     options = options_without_binary_defaults_for_flips(options, hypothesis.test, hypothesis.adjust)
     _check_pairs_suit_options(comparison, options, test, hypothesis)

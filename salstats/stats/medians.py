@@ -25,7 +25,7 @@ from salstats.stats.engine.grouping import (
     index_groups,
     named_groups,
 )
-from salstats.stats.engine.inference import Options, check_options, moments
+from salstats.stats.engine.inference import Options, check_options, moments_and_n_defined
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     Shares,
@@ -396,7 +396,7 @@ def _infer_quantiles(
     table: dict[str, Any] = {"estimate": estimate}
     if options.is_resampled:
         replicates, jackknife = _resampled_estimates(groups, units, options, quantile)
-        mean, spread, n_defined = moments(replicates)
+        mean, spread, n_defined = moments_and_n_defined(replicates)
         bias = mean - estimate
         basis = Basis(
             "median", options.level, estimate, spread, bias=bias, replicates=replicates, jackknife=jackknife

@@ -10,9 +10,9 @@ from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
 from salstats.stats.engine.influences import (
     centred_influences,
-    leave_out_influences,
     pair_influences,
     partial_influences,
+    row_influences_by_leaving_out_units,
 )
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
 from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
@@ -97,7 +97,7 @@ class CorrelatedPairs:
             y_deviations = deviations_within(y, units)
             return centred_influences(x_deviations, y_deviations)
         if self.test in ROBUST:
-            return leave_out_influences(x, y, units, self.test)
+            return row_influences_by_leaving_out_units(x, y, units, self.test)
         if self.covariate_names:
             return partial_influences(self._residuals(rows))
         return pair_influences(x, y, self.test)

@@ -16,7 +16,7 @@ from salstats.errors import SalstatsError, Setting, ValueRangeError, warn
 from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.engine.inference import InferredEstimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
-from salstats.stats.engine.one_sided_tests import Tails
+from salstats.stats.engine.one_sided_tests import PValuesAtOrBelowAndAbove
 
 #: Lower and upper bound of a margin, one of which may be None; a number means minus and plus the number.
 Bounds = float | Sequence[float | None]
@@ -204,7 +204,9 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
             )
 
 
-def tail_function(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:
+def tail_function(
+    interval: Interval | None, term: str
+) -> Callable[[Basis, np.ndarray], PValuesAtOrBelowAndAbove]:
     """Return the function of the one-sided P values of an interval; SalstatsError if it has none."""
     if interval is not None and interval.tails is not None:
         return interval.tails
@@ -220,7 +222,9 @@ def tail_function(interval: Interval | None, term: str) -> Callable[[Basis, np.n
     )
 
 
-def margin_p_value(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def margin_p_value(
+    tails: Callable[[np.ndarray], PValuesAtOrBelowAndAbove], low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
     """Return the P value of the hypothesis that the truth lies at or beyond a bound; NaN without a margin.
 
     It is the larger of the two one-sided P values, or the only one of a margin with one bound.

@@ -64,7 +64,7 @@ class Options:
         return self.interval.kind == "flips"
 
     @property
-    def test(self) -> str:
+    def agreeing_test_name(self) -> str:
         """Name of the paired test that agrees with the interval."""
         tests = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
         if self.interval.kind in tests:
@@ -184,7 +184,7 @@ class InferredEstimates:
 
 
 @dataclass(frozen=True)
-class _RowKinds:
+class _RowMasks:
     """Rows that are treated in a special way; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
@@ -242,8 +242,8 @@ def infer(  # noqa: C901
     robust = None
     if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    kinds = _row_kinds(target.term, cells, estimand, record, robust)
-    variance, df = _variance_and_df(cells, estimand, options, robust, kinds)
+    masks = _range_trial_and_outlying_masks(target.term, cells, estimand, record, robust)
+    variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
     if options.is_flipped or flip_signs:
@@ -255,7 +255,7 @@ def infer(  # noqa: C901
         replicates = replicate(
             cells, estimand, options, differences=differences, variances=record.extra_input == "variances"
         )
-        mean, standard_deviation, n_defined = moments(replicates.estimates)
+        mean, standard_deviation, n_defined = moments_and_n_defined(replicates.estimates)
         bias = mean - estimate
         n_undefined = len(replicates.estimates) - n_defined
         if options.is_resampled:
@@ -279,11 +279,11 @@ def infer(  # noqa: C901
         rounding=rounding,
         sign_flips=sign_flips,
         ratio=_is_ratio(estimand),
-        outside_unit_range=kinds.outside_unit_range,
-        trials=kinds.trials,
-        outlying=kinds.exceptional,
+        outside_unit_range=masks.outside_unit_range,
+        trials=masks.trials,
+        outlying=masks.exceptional,
     )
-    basis = _with_extra_inputs(basis, cells, estimand, record, replicates)
+    basis = _basis_with_interval_inputs(basis, cells, estimand, record, replicates)
     smallest = np.where(membership, cells.count_sample_units()[:, None], np.inf).min(axis=0)
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
@@ -317,12 +317,12 @@ def infer(  # noqa: C901
             conf_low=np.where(is_constant, estimate, estimates.conf_low),
             conf_high=np.where(is_constant, estimate, estimates.conf_high),
         )
-    estimates = replace(estimates, cautions=_caution_masks(estimates, unit_sizes, kinds.outlying))
+    estimates = replace(estimates, cautions=_caution_masks(estimates, unit_sizes, masks.outlying))
     _warn_of_doubtful_limits(estimates, unit_sizes, constant)
     return estimates
 
 
-def _with_extra_inputs(
+def _basis_with_interval_inputs(
     basis: Basis, cells: Cells, estimand: Estimand, record: Interval, replicates: "Replicates | None"
 ) -> Basis:
     """Return the basis with the numbers that only the limits of some intervals are made from."""
@@ -341,9 +341,9 @@ def _with_extra_inputs(
     return basis
 
 
-def _row_kinds(
+def _range_trial_and_outlying_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
-) -> _RowKinds:
+) -> _RowMasks:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
     membership = estimand.cells_by_rows_mask()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
@@ -360,8 +360,8 @@ def _row_kinds(
         # influence per leverage: how far a unit's mean lies from that of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
-        exceptional = outlying & ~_has_many_zeros(cells, estimand)
-    return _RowKinds(outside_unit_range, trials, outlying, exceptional)
+        exceptional = outlying & ~_has_many_zero_units(cells, estimand)
+    return _RowMasks(outside_unit_range, trials, outlying, exceptional)
 
 
 def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> UnitInfluences:
@@ -375,31 +375,31 @@ def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust
 
 
 def _variance_and_df(
-    cells: Cells, estimand: Estimand, options: Options, robust: Robust | None, kinds: _RowKinds
+    cells: Cells, estimand: Estimand, options: Options, robust: Robust | None, masks: _RowMasks
 ) -> VarianceWithDf:
     """Return analytic variances and their degrees of freedom, NaN if the interval needs none."""
     record = options.interval
     if robust is not None:
-        return VarianceWithDf(robust.variance, _robust_df(robust, record, kinds))
+        return VarianceWithDf(robust.variance, _robust_df(robust, record, masks))
     if not options.is_resampled or record.extra_input == "variances":
         return analytic_variance(cells, estimand)
     unknown = np.full(estimand.n_rows, np.nan)
     return VarianceWithDf(unknown, unknown)
 
 
-def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray:
+def _robust_df(robust: Robust, record: Interval, masks: _RowMasks) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
     NaN for intervals of shares, which use none.
     """
     df = robust.df
     if record.bounded:
-        df = np.where(kinds.outside_unit_range, df, np.fmin(df, robust.spread_df))
+        df = np.where(masks.outside_unit_range, df, np.fmin(df, robust.spread_df))
     if record.mistakes_outlying:
-        df = np.where(kinds.exceptional, np.fmin(df, robust.spread_df), df)
+        df = np.where(masks.exceptional, np.fmin(df, robust.spread_df), df)
     if record.kind == "share":
         return np.full_like(df, np.nan)
-    return np.where(kinds.trials, np.nan, df)
+    return np.where(masks.trials, np.nan, df)
 
 
 def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
@@ -490,7 +490,7 @@ def _check_enough_replicates(record: Interval, level: float, n_replicates: int) 
         )
 
 
-def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
+def _has_many_zero_units(cells: Cells, estimand: Estimand) -> np.ndarray:
     """Find rows with a cell in which more than a quarter of the units have only zeros."""
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
@@ -745,11 +745,11 @@ class ReplicateMoments(NamedTuple):
     #: Standard deviation with the divisor n - 1; NaN for fewer than two replicates.
     standard_deviation: np.ndarray
     #: Number of defined replicates.
-    n: np.ndarray
+    n_defined: np.ndarray
 
 
-def moments(replicates: np.ndarray) -> ReplicateMoments:
-    """Compute the moments of the replicates (n_replicates, n_rows) that are not NaN."""
+def moments_and_n_defined(replicates: np.ndarray) -> ReplicateMoments:
+    """Compute the moments of the replicates (n_replicates, n_rows) that are not NaN, and their number."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
     mean = quiet_ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)

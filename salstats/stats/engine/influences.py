@@ -37,8 +37,8 @@ def pair_influences(x: np.ndarray, y: np.ndarray, test: str) -> np.ndarray:
     v = (y_ranks - y_ranks.mean()) / sd_y
     r = float((u * v).mean())
     from_product = u * v - r * (u**2 + v**2) / 2
-    from_x_ranks = _rank_influences(x, (v - r * u) / sd_x)
-    from_y_ranks = _rank_influences(y, (u - r * v) / sd_y)
+    from_x_ranks = _influences_through_ranks(x, (v - r * u) / sd_x)
+    from_y_ranks = _influences_through_ranks(y, (u - r * v) / sd_y)
     return np.asarray(from_product + (from_x_ranks + from_y_ranks))
 
 
@@ -85,13 +85,15 @@ def partial_influences(regression: Residuals) -> np.ndarray:
     ranks = stats.rankdata(regression.variables, axis=0)
     rank_slopes = slopes * (len(from_product) / ranks.std(axis=0))
     from_ranks = [
-        _rank_influences(values, slopes_of_variable)
+        _influences_through_ranks(values, slopes_of_variable)
         for values, slopes_of_variable in zip(regression.variables.T, rank_slopes.T, strict=True)
     ]
     return np.asarray(from_product + np.sum(from_ranks, axis=0))
 
 
-def leave_out_influences(x: np.ndarray, y: np.ndarray, units: np.ndarray, test: str) -> np.ndarray:
+def row_influences_by_leaving_out_units(
+    x: np.ndarray, y: np.ndarray, units: np.ndarray, test: str
+) -> np.ndarray:
     """Compute influences of pairs on a robust correlation by leaving out units, shape (n,).
 
     The rows of a unit share its influence equally. The correlation without a unit of m of n rows differs by
@@ -112,7 +114,7 @@ def leave_out_influences(x: np.ndarray, y: np.ndarray, units: np.ndarray, test: 
     return np.asarray((sums / sizes)[codes])
 
 
-def _rank_influences(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def _influences_through_ranks(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Compute the influence of each row on the mean of slopes * rank, through the ranks above it.
 
     That is the sum of the slopes of rows with larger values, and half that of rows with equal values, centred

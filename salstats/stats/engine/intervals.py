@@ -15,7 +15,13 @@ from salstats.checks import check_choice
 from salstats.stats.engine import limits, paired_shares
 from salstats.stats.engine.coefficients import fisher_limits
 from salstats.stats.engine.limits import LimitArrays
-from salstats.stats.engine.one_sided_tests import Tails, fieller_tails, flip_tails, percentile_tails, t_tails
+from salstats.stats.engine.one_sided_tests import (
+    PValuesAtOrBelowAndAbove,
+    fieller_decrease_tails,
+    flip_tails,
+    percentile_tails,
+    t_tails,
+)
 from salstats.stats.engine.roc import area_limits
 from salstats.stats.engine.wild_bootstrap import SignFlips
 
@@ -137,7 +143,7 @@ class Interval:
     mistakes_outlying: bool = False
     #: Computes one-sided P values of bounds by the test that its limits invert: at or below the bound, and at
     #: or above it.
-    tails: Callable[[Basis, np.ndarray], Tails] | None = None
+    tails: Callable[[Basis, np.ndarray], PValuesAtOrBelowAndAbove] | None = None
 
     def limits(self, basis: Basis) -> LimitArrays | ConfidenceSets:
         """Compute lower and upper limits, or the limits of sets that may be unbounded."""
@@ -226,7 +232,7 @@ def _tango(basis: Basis) -> LimitArrays:
     return paired_shares.difference_limits(basis.estimate, basis.std_error, basis.n_units, basis.level)
 
 
-def _tango_tails(basis: Basis, bound: np.ndarray) -> Tails:
+def _tango_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a difference of two shares, by Tango's score test."""
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
@@ -240,14 +246,14 @@ def _tang_decrease(basis: Basis) -> LimitArrays:
     return _decrease_limits(ratio_low, ratio_high)
 
 
-def _tang_tails(basis: Basis, bound: np.ndarray) -> Tails:
+def _tang_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by Tang's score test of the ratio."""
     method, reference, std_error = _paired_means_and_std_error(basis)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
     ratio_at_or_below, ratio_at_or_above = paired_shares.ratio_tails(
         method, reference, std_error, basis.n_units, bound=1 - bound / 100
     )
-    return ratio_at_or_above, ratio_at_or_below
+    return PValuesAtOrBelowAndAbove(at_or_below=ratio_at_or_above, at_or_above=ratio_at_or_below)
 
 
 def _paired_means_and_std_error(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -264,12 +270,12 @@ def _delta(basis: Basis) -> LimitArrays:
     return kernel(basis.estimate, basis.std_error, basis.df, basis.level)
 
 
-def _t_tails(basis: Basis, bound: np.ndarray) -> Tails:
+def _t_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values by Student's t."""
     return t_tails(basis.estimate, basis.std_error, basis.df, bound)
 
 
-def _flip_tails(basis: Basis, bound: np.ndarray) -> Tails:
+def _flip_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values by sign flips; those of a percentage decrease are of the ratio's flips."""
     assert basis.sign_flips is not None
     if not basis.ratio:
@@ -281,21 +287,21 @@ def _flip_tails(basis: Basis, bound: np.ndarray) -> Tails:
         rounding=basis.rounding / 100,
         bound=1 - bound / 100,
     )
-    return ratio_at_or_above, ratio_at_or_below
+    return PValuesAtOrBelowAndAbove(at_or_below=ratio_at_or_above, at_or_above=ratio_at_or_below)
 
 
-def _fieller_tails(basis: Basis, bound: np.ndarray) -> Tails:
+def _fieller_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by the t test that Fieller's set inverts."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
-    return fieller_tails(method, reference, covariance, basis.df, bound)
+    return fieller_decrease_tails(method, reference, covariance, basis.df, bound)
 
 
 def _fieller(basis: Basis) -> ConfidenceSets:
     """Return Fieller's confidence sets of a percentage decrease."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
-    low, high, form = limits.fieller(method, reference, covariance, basis.df, basis.level)
+    low, high, form = limits.fieller_sets_of_decrease(method, reference, covariance, basis.df, basis.level)
     description = form.astype(object)
     for row in np.flatnonzero(form == "outside"):
         description[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"

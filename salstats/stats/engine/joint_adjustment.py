@@ -54,7 +54,7 @@ class NullDraws(NamedTuple):
         return cls(np.abs(observed) / divisor, np.abs(draws) / divisor, ties, complete, unit_shares)
 
     @property
-    def n_added(self) -> int:
+    def n_added_for_data(self) -> int:
         """Number of patterns to add to the draws for the data: 0 where these are one of the draws, else 1."""
         return 0 if self.complete else 1
 
@@ -70,7 +70,8 @@ class NullDraws(NamedTuple):
         distance = self.draws - self.observed
         n_further = (distance > _EQUAL).sum(axis=0)
         n_equal = (np.abs(distance) <= _EQUAL).sum(axis=0)
-        p = (n_further + self.ties * (n_equal + self.n_added)) / (len(distance) + self.n_added)
+        n_as_far = n_further + self.ties * (n_equal + self.n_added_for_data)
+        p = n_as_far / (len(distance) + self.n_added_for_data)
         # Draws that all equal the data are no evidence against the hypothesis.
         p = np.where(n_equal == len(distance), 1.0, p)
         return np.where(np.isnan(self.observed), np.nan, p)
@@ -103,7 +104,7 @@ class NullDraws(NamedTuple):
             unit_shares = self.unit_shares[:, rows]
         return self._replace(observed=self.observed[rows], draws=self.draws[:, rows], unit_shares=unit_shares)
 
-    def with_rank_shares(self) -> "NullDraws":
+    def with_distance_rank_shares(self) -> "NullDraws":
         """Replace distances by their mid-ranks, as shares, among those of the row's draws and data."""
         # distances in steps, so that those that differ by rounding are equal
         observed = np.round(self.observed / _EQUAL)
@@ -148,7 +149,7 @@ def step_down_min_p(family: NullDraws) -> np.ndarray:
     Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
     doi:10.1007/BF02595811
     """
-    return step_down_max_t(family.with_rank_shares())
+    return step_down_max_t(family.with_distance_rank_shares())
 
 
 def single_step_min_p(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
@@ -160,9 +161,9 @@ def single_step_min_p(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
 
     Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993.
     """
-    smallest = smallest_p_values(family)
-    n_at_most = np.searchsorted(smallest, p_value + _p_value_margin(family), side="left")
-    adjusted = (n_at_most + family.n_added) / (len(smallest) + family.n_added)
+    smallest = ascending_smallest_p_values(family)
+    n_at_most = np.searchsorted(smallest, p_value + _rounding_tolerance_of_p_values(family), side="left")
+    adjusted = (n_at_most + family.n_added_for_data) / (len(smallest) + family.n_added_for_data)
     bonferroni = len(family.observed) * p_value
     bounded: np.ndarray = np.maximum(np.minimum(adjusted, bonferroni), p_value)
     return bounded
@@ -177,21 +178,21 @@ def joint_level(family: NullDraws, level: float) -> float:
     Beran R. Balanced simultaneous confidence sets. J Am Stat Assoc 1988;83:679-686.
     doi:10.1080/01621459.1988.10478649
     """
-    smallest = smallest_p_values(family)
+    smallest = ascending_smallest_p_values(family)
     alpha = 1 - level
-    n_allowed = int(alpha * (len(smallest) + family.n_added) + _EQUAL) - family.n_added
+    n_allowed = int(alpha * (len(smallest) + family.n_added_for_data) + _EQUAL) - family.n_added_for_data
     row_alpha = 0.0
     if n_allowed >= 0:
-        row_alpha = smallest[n_allowed] - _p_value_margin(family)
+        row_alpha = smallest[n_allowed] - _rounding_tolerance_of_p_values(family)
     bonferroni = alpha / len(family.observed)
     return 1 - float(np.clip(row_alpha, bonferroni, alpha))
 
 
-def smallest_p_values(family: NullDraws) -> np.ndarray:
+def ascending_smallest_p_values(family: NullDraws) -> np.ndarray:
     """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
-    return np.sort(1 - family.with_rank_shares().draws.max(axis=1))
+    return np.sort(1 - family.with_distance_rank_shares().draws.max(axis=1))
 
 
-def _p_value_margin(family: NullDraws) -> float:
+def _rounding_tolerance_of_p_values(family: NullDraws) -> float:
     """Return an eighth of the distance between adjacent P values, which rounding errors do not exceed."""
     return 0.125 / (len(family.draws) + 1)

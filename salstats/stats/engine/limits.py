@@ -298,7 +298,7 @@ class FiellerSets(NamedTuple):
     form: np.ndarray
 
 
-def fieller(
+def fieller_sets_of_decrease(
     method: np.ndarray,
     reference: np.ndarray,
     covariance: np.ndarray,

@@ -47,7 +47,8 @@ class LargestStatistic:
         self._vectors = _distinct_unit_vectors(correlation)
         n_statistics, rank = self._vectors.shape
         if n_statistics > 1:
-            self._quadrature = _quadrature(_angles_of_borders(self._vectors), n_statistics, rank)
+            borders = _borders_where_largest_changes(self._vectors)
+            self._quadrature = _chebyshev_quadrature(borders, n_statistics, rank)
 
     def tail(self, bound: np.ndarray, df: np.ndarray) -> np.ndarray:
         """Return the probabilities (m,) that the largest statistic exceeds bounds (m,).
@@ -144,7 +145,7 @@ def _perpendicular_basis(vector: np.ndarray) -> np.ndarray:
     return np.asarray(reflection[:, 1:])
 
 
-def _angles_of_borders(vectors: np.ndarray) -> _Borders:
+def _borders_where_largest_changes(vectors: np.ndarray) -> _Borders:
     """Return the borders around each of the unit vectors (n, rank)."""
     n_statistics, rank = vectors.shape
     n_points = max(_N_POINTS // n_statistics, _FEWEST_POINTS)
@@ -187,7 +188,7 @@ def _points_on_sphere(sequence: qmc.Sobol, n_points: int) -> np.ndarray:
     return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
 
 
-def _quadrature(borders: _Borders, n_statistics: int, rank: int) -> _Quadrature:
+def _chebyshev_quadrature(borders: _Borders, n_statistics: int, rank: int) -> _Quadrature:
     """Return angles and weights for the sum of the statistics' integrals, each an average over its borders.
 
     The integrand is taken for the polynomial that interpolates it at Chebyshev's nodes.
@@ -197,20 +198,20 @@ def _quadrature(borders: _Borders, n_statistics: int, rank: int) -> _Quadrature:
     # the interpolating polynomial has the coefficients transform @ values at the nodes
     transform = 2 / _N_ANGLES * chebyshev.chebvander(nodes, _N_ANGLES - 1).T
     transform[0] /= 2
-    weights = _mean_chebyshev_integrals(2 * borders.angle / end - 1, borders.weight) @ transform
+    weights = _chebyshev_integrals_averaged_over_ends(2 * borders.angle / end - 1, borders.weight) @ transform
     angles = end * (nodes + 1) / 2
     density = 2 * np.sin(angles) ** (rank - 2) / special.beta((rank - 1) / 2, 0.5)
     return _Quadrature(angles, n_statistics * density * weights * end / 2)
 
 
-def _mean_chebyshev_integrals(end: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _chebyshev_integrals_averaged_over_ends(ends: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return integrals (_N_ANGLES,) of Chebyshev's polynomials from -1 to the ends, averaged over these."""
     # means of the polynomials themselves at the ends, by their recurrence
-    means = [weight.mean(), (weight * end).mean()]
-    before, polynomial = np.ones_like(end), end
+    means = [weights.mean(), (weights * ends).mean()]
+    before, polynomial = np.ones_like(ends), ends
     for _ in range(_N_ANGLES - 1):
-        before, polynomial = polynomial, 2 * end * polynomial - before
-        means.append((weight * polynomial).mean())
+        before, polynomial = polynomial, 2 * ends * polynomial - before
+        means.append((weights * polynomial).mean())
     # column k has the coefficients of the integral of polynomial k
     integrals = chebyshev.chebint(np.eye(_N_ANGLES), lbnd=-1)
     return np.asarray(means @ integrals)

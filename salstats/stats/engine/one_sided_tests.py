@@ -1,20 +1,29 @@
 """One-sided P values of the tests that intervals invert; `intervals.RECORDS` names them.
 
-Each function takes a bound per estimate and returns two arrays of shape (n_rows,): P values of the null
-hypotheses that the parameter is at or below the bound, and at or above it. If a P value is below alpha, the
-bound lies outside the limits of level 1 - 2 alpha.
+Each function takes a bound per estimate. If a P value is below alpha, the bound lies outside the limits of
+level 1 - 2 alpha.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from salstats.stats.engine.wild_bootstrap import SignFlips
 
-#: P values of "at or below the bound" and of "at or above the bound", shape (n_rows,) each.
-Tails = tuple[np.ndarray, np.ndarray]
+
+class PValuesAtOrBelowAndAbove(NamedTuple):
+    """P values of the two one-sided hypotheses about a bound, shape (n_rows,) each."""
+
+    #: P values of the hypothesis that the parameter is at or below the bound.
+    at_or_below: np.ndarray
+    #: P values of the hypothesis that the parameter is at or above the bound.
+    at_or_above: np.ndarray
 
 
-def t_tails(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: np.ndarray) -> Tails:
+def t_tails(
+    estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: np.ndarray
+) -> PValuesAtOrBelowAndAbove:
     """One-sided P values of Student's t test, or of the z test where `df` is infinite.
 
     NaN where the standard error is 0 or undefined, or `df` is below 1.
@@ -24,18 +33,24 @@ def t_tails(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: 
     df = np.where(np.asarray(df) >= 1, df, np.nan)
     at_or_below = np.asarray(stats.t.sf(statistic, df))
     at_or_above = np.asarray(stats.t.cdf(statistic, df))
-    return at_or_below, at_or_above
+    return PValuesAtOrBelowAndAbove(at_or_below, at_or_above)
 
 
-def percentile_tails(replicates: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
+def percentile_tails(
+    replicates: np.ndarray, rounding: np.ndarray, bound: np.ndarray
+) -> PValuesAtOrBelowAndAbove:
     """One-sided P values (1 + k) / (B + 1), with k of B defined replicates at or beyond the bound."""
     n_defined = (~np.isnan(replicates)).sum(axis=0)
     n_at_or_below = (replicates <= bound + rounding).sum(axis=0)
     n_at_or_above = (replicates >= bound - rounding).sum(axis=0)
-    return (1 + n_at_or_below) / (1 + n_defined), (1 + n_at_or_above) / (1 + n_defined)
+    return PValuesAtOrBelowAndAbove(
+        at_or_below=(1 + n_at_or_below) / (1 + n_defined), at_or_above=(1 + n_at_or_above) / (1 + n_defined)
+    )
 
 
-def flip_tails(sign_flips: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
+def flip_tails(
+    sign_flips: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray
+) -> PValuesAtOrBelowAndAbove:
     """One-sided P values from sign flips: half the two-sided P value, and 1 minus that.
 
     Each pattern of signs has an opposite one, so that the distribution of the statistic is symmetric.
@@ -43,12 +58,12 @@ def flip_tails(sign_flips: SignFlips, estimate: np.ndarray, rounding: np.ndarray
     half = sign_flips.p_value_of(bound, rounding) / 2
     at_or_below = np.where(estimate > bound, half, 1 - half)
     at_or_above = np.where(estimate < bound, half, 1 - half)
-    return at_or_below, at_or_above
+    return PValuesAtOrBelowAndAbove(at_or_below, at_or_above)
 
 
-def fieller_tails(
+def fieller_decrease_tails(
     method: np.ndarray, reference: np.ndarray, covariance: np.ndarray, df: np.ndarray, bound: np.ndarray
-) -> Tails:
+) -> PValuesAtOrBelowAndAbove:
     """One-sided P values of a percentage decrease, by the t test of method - theta * reference.
 
     theta is 1 - bound / 100. `covariance` (n_rows, 2, 2) is that of the means of method and reference.

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.limits import LimitArrays
-from salstats.stats.engine.one_sided_tests import Tails
+from salstats.stats.engine.one_sided_tests import PValuesAtOrBelowAndAbove
 
 #: Number of bisections: more than a float has binary digits.
 _BISECTIONS = 60
@@ -122,24 +122,24 @@ def equality_p_value(difference: np.ndarray, std_error: np.ndarray, n_units: np.
 
 def difference_tails(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, bound: np.ndarray
-) -> Tails:
+) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a difference of shares at or below a bound, and at or above it."""
     only_method, only_reference = count_discordant_pairs(difference, std_error, n_units)
     # No difference of shares lies beyond -1 and 1.
     possible_bound = np.clip(bound, -1.0, 1.0)
     statistic = difference_statistic(only_method, only_reference, n_units, possible_bound)
-    return special.ndtr(-statistic), special.ndtr(statistic)
+    return PValuesAtOrBelowAndAbove(at_or_below=special.ndtr(-statistic), at_or_above=special.ndtr(statistic))
 
 
 def ratio_tails(
     method: np.ndarray, reference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, bound: np.ndarray
-) -> Tails:
+) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a ratio of shares at or below a bound, and at or above it."""
     # An infinite bound is not tested; any number may replace it.
     possible_bound = np.where(np.isfinite(bound), np.maximum(bound, 0.0), 1.0)
     ratio_statistic_of = _ratio_statistic_function(method, reference, std_error, n_units)
     statistic = ratio_statistic_of(possible_bound)
-    return special.ndtr(-statistic), special.ndtr(statistic)
+    return PValuesAtOrBelowAndAbove(at_or_below=special.ndtr(-statistic), at_or_above=special.ndtr(statistic))
 
 
 def _ratio_statistic_function(

@@ -14,7 +14,12 @@ from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.draws import few_threads, sign_blocks
 from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.grouping import group_label
-from salstats.stats.engine.inference import InferredEstimates, bootstrap_p_values, check_binary, moments
+from salstats.stats.engine.inference import (
+    InferredEstimates,
+    bootstrap_p_values,
+    check_binary,
+    moments_and_n_defined,
+)
 from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.paired_shares import equality_p_value
 from salstats.stats.engine.resampling_units import Units
@@ -124,7 +129,7 @@ def p_values_of_pairs(
         p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * scale)
         p_value = np.where(too_few_units, np.nan, p_value)
         value = np.where(by_estimate, estimates.estimate, difference.value(means))
-        std_error = moments(replicates).standard_deviation
+        std_error = moments_and_n_defined(replicates).standard_deviation
         deviations = np.nan_to_num(replicates - value)
         null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)

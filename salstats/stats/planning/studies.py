@@ -70,7 +70,7 @@ class Plan:
         """Analyse pairs of several studies as `analyse` would; return a row for each study."""
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_without_binary_defaults_for_flips(options, self.test, adjust="none")
-        test = self.test or options.test
+        test = self.test or options.agreeing_test_name
         comparison = ComparisonOptions(
             "reference", by=["study"], pairs="complete", average=None, overall=False
         )

@@ -17,7 +17,7 @@ from salstats.stats.engine.inference import (
     check_options,
     estimates_at_levels,
     infer,
-    moments,
+    moments_and_n_defined,
     replicate,
 )
 
@@ -66,7 +66,7 @@ def target():
 
 def test_moments_leave_out_undefined_replicates():
     replicates = np.array([[1.0, np.nan, np.nan], [3, 2, np.nan], [8, np.nan, np.nan]])
-    mean, deviation, n = moments(replicates)
+    mean, deviation, n = moments_and_n_defined(replicates)
     np.testing.assert_array_equal(mean, [4, 2, np.nan])
     np.testing.assert_allclose(deviation, [np.std([1, 3, 8], ddof=1), np.nan, np.nan])
     assert n.tolist() == [3, 1, 0]
@@ -131,7 +131,7 @@ def test_constant_scores_are_certain_only_if_that_is_said():
     ],
 )
 def test_each_interval_has_the_test_that_agrees_with_it(term, interval, test):
-    assert check_options(term, interval, 0.95, 10_000, 0, None).test == test
+    assert check_options(term, interval, 0.95, 10_000, 0, None).agreeing_test_name == test
 
 
 def test_options_take_the_number_of_replicates_from_the_draws():

@@ -7,9 +7,9 @@ from scipy import stats
 
 from salstats.stats.engine.influences import (
     centred_influences,
-    leave_out_influences,
     pair_influences,
     partial_influences,
+    row_influences_by_leaving_out_units,
 )
 from salstats.stats.engine.partial_correlation import residuals
 from salstats.stats.engine.repeated_measures import deviations_within
@@ -107,7 +107,7 @@ def test_influences_of_robust_correlations_vary_as_resampled_units_do(test: str)
     level = rng.normal(size=(2, n_units))[:, units]
     x = level[0] + rng.standard_t(3, 320)
     y = x + 2 * level[1] + rng.standard_t(3, 320)
-    found = leave_out_influences(x, y, units, test)
+    found = row_influences_by_leaving_out_units(x, y, units, test)
     assert_allclose(found.sum(), 0, atol=1e-9)
     rows_of = [np.flatnonzero(units == unit) for unit in np.unique(units)]
     resampled = []
@@ -118,4 +118,6 @@ def test_influences_of_robust_correlations_vary_as_resampled_units_do(test: str)
     # the bootstrap's own error is 2.5 %, the rest is of the order 1 / units
     assert_allclose(std_error, np.std(resampled), rtol=0.1)
     # rows taken for independent would say much less
-    assert std_error > 1.3 * np.sqrt((leave_out_influences(x, y, np.arange(320), test) ** 2).sum()) / len(x)
+    assert std_error > 1.3 * np.sqrt(
+        (row_influences_by_leaving_out_units(x, y, np.arange(320), test) ** 2).sum()
+    ) / len(x)

@@ -246,7 +246,7 @@ def test_fiellers_sets_have_the_ratios_that_a_t_test_does_not_reject(reference_e
     method, method_error = 0.3, 0.04 if form != "line" else 0.4
     covariance = np.array([[method_error**2, 0.3 * method_error * reference_error], [0, reference_error**2]])
     covariance[1, 0] = covariance[0, 1]
-    found = kernels.fieller(row(method), row(0.5), covariance[None], row(12), 0.9)
+    found = kernels.fieller_sets_of_decrease(row(method), row(0.5), covariance[None], row(12), 0.9)
     assert found.form.tolist() == [form]
     if form == "line":
         assert (found.low.item(), found.high.item()) == (-np.inf, np.inf)
@@ -258,6 +258,6 @@ def test_fiellers_sets_have_the_ratios_that_a_t_test_does_not_reject(reference_e
 
 
 def test_a_set_of_an_unknown_mean_is_undefined():
-    found = kernels.fieller(row(np.nan), row(0.5), np.eye(2)[None] * 0.01, row(12), 0.9)
+    found = kernels.fieller_sets_of_decrease(row(np.nan), row(0.5), np.eye(2)[None] * 0.01, row(12), 0.9)
     assert found.form.tolist() == ["undefined"]
     assert np.isnan([found.low, found.high]).all()

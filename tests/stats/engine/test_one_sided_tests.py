@@ -4,7 +4,12 @@ import numpy as np
 from scipy import stats
 
 from salstats.stats.engine.joint_adjustment import NullDraws
-from salstats.stats.engine.one_sided_tests import fieller_tails, flip_tails, percentile_tails, t_tails
+from salstats.stats.engine.one_sided_tests import (
+    fieller_decrease_tails,
+    flip_tails,
+    percentile_tails,
+    t_tails,
+)
 from salstats.stats.engine.wild_bootstrap import SignFlips
 
 ROUNDING = 1e-12
@@ -35,7 +40,9 @@ def test_percentile_tails_count_defined_replicates_at_or_beyond_the_bound():
 
 def test_fieller_tails_test_the_difference_of_method_and_a_share_of_the_reference():
     covariance = np.array([[[0.04, 0.01], [0.01, 0.09]]])
-    tails = fieller_tails(np.array([0.6]), np.array([1.0]), covariance, np.array([30.0]), np.array([20.0]))
+    tails = fieller_decrease_tails(
+        np.array([0.6]), np.array([1.0]), covariance, np.array([30.0]), np.array([20.0])
+    )
     # a decrease of 20 % is a ratio of 0.8
     statistic = (0.8 * 1.0 - 0.6) / np.sqrt(0.04 - 2 * 0.8 * 0.01 + 0.8**2 * 0.09)
     np.testing.assert_allclose(tails[0], stats.t.sf(statistic, 30), rtol=ROUNDING)
@@ -62,6 +69,6 @@ def test_flip_tails_are_half_the_two_sided_p_value_on_the_estimates_side_of_the_
 def test_fieller_tails_of_references_below_0_are_those_of_all_signs_changed():
     covariance = np.array([[[0.04, 0.01], [0.01, 0.09]]])
     df, bound = np.array([30.0]), np.array([20.0])
-    tails = fieller_tails(np.array([0.6]), np.array([1.0]), covariance, df, bound)
-    mirrored = fieller_tails(np.array([-0.6]), np.array([-1.0]), covariance, df, bound)
+    tails = fieller_decrease_tails(np.array([0.6]), np.array([1.0]), covariance, df, bound)
+    mirrored = fieller_decrease_tails(np.array([-0.6]), np.array([-1.0]), covariance, df, bound)
     np.testing.assert_allclose(mirrored, tails, rtol=ROUNDING)
