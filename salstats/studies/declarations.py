@@ -157,7 +157,7 @@ class StudyItem:
         return self.printed
 
     @property
-    def name(self) -> str:
+    def number_or_title(self) -> str:
         """The number of the item in the study, or its title where it has none."""
         return self.title.partition(":")[0]
 

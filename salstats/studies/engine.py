@@ -219,11 +219,11 @@ def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need])
     for item in items:
         unmet_needs = tuple(need for need in item.needs if need not in available)
         if unmet_needs:
-            names_by_lack.setdefault(_Lack("not made", unmet_needs), []).append(item.name)
+            names_by_lack.setdefault(_Lack("not made", unmet_needs), []).append(item.number_or_title)
             continue
         for need in item.parts:
             if need not in available:
-                names_by_lack.setdefault(_Lack("made in part", (need,)), []).append(item.name)
+                names_by_lack.setdefault(_Lack("made in part", (need,)), []).append(item.number_or_title)
     messages = []
     for lack, names in names_by_lack.items():
         message = Message(f"{'; '.join(names)}: {lack.consequence}, needs ", lack.needs[0])
@@ -255,11 +255,11 @@ def make_items(
         if not set(item.needs) <= set(available):
             continue
         result = None
-        with if_possible(item.name):
+        with if_possible(item.number_or_title):
             result = item.make(data)
         if result is None:
             continue
-        with if_possible(f"{item.name} beside the printed numbers"):
+        with if_possible(f"{item.number_or_title} beside the printed numbers"):
             if compared is not None:
                 compared += _comparisons(item, result.frame)
             result = replace(result, frame=_join_printed(item, result.frame))
@@ -273,9 +273,9 @@ def _comparisons(item: StudyItem, frame: pd.DataFrame) -> list[pd.DataFrame]:
     comparisons = []
     for printed in item.printings:
         if printed.applies(frame):
-            name = item.name
+            name = item.number_or_title
             if printed.source:
-                name = f"{item.name} ({printed.source})"
+                name = f"{item.number_or_title} ({printed.source})"
             comparisons.append(printed.compare(frame).assign(item=name))
     return comparisons
 

@@ -130,10 +130,10 @@ def _write_files_of_result(
     """Write the files of one result; return the rows of the index, one for each file."""
     note = result.note.rstrip(".")
     files = []
-    with _warning_unless_file_error(f"{item.name}, its frame"):
+    with _warning_unless_file_error(f"{item.number_or_title}, its frame"):
         files.append(write_frame(result.frame, folder / "frames" / f"{item.key}.csv"))
     if result.figure is not None:
-        with _warning_unless_file_error(f"{item.name}, its figure"):
+        with _warning_unless_file_error(f"{item.number_or_title}, its figure"):
             first_file = folder / "figures" / f"{item.key}{_FIGURE_SUFFIXES[0]}"
             # each page of a figure has files of its own
             for page, file in pages_with_files(result.figure, first_file):
@@ -141,7 +141,7 @@ def _write_files_of_result(
                 figures.add(page, page_targets)
                 files += page_targets
     if result.table is not None:
-        with _warning_unless_file_error(f"{item.name}, its table"):
+        with _warning_unless_file_error(f"{item.number_or_title}, its table"):
             table_targets = [folder / "tables" / f"{item.key}{suffix}" for suffix in RESULT_SUFFIXES]
             table = result.table.tab_header(result.title or "")
             if note:
