@@ -12,28 +12,32 @@ from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.background_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
 from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
-from salstats.studies.lanfredi2021.example_case import figure_1, sampled_values, sampling_spread
-from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, load, study_phases
+from salstats.studies.lanfredi2021.example_case import (
+    figure_1,
+    sampled_beside_exact_values,
+    sampled_sd_by_sample_size,
+)
+from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, scored_recordings, study_phases
 from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, LABELS, LAYOUTS, SHUFFLED
 from salstats.studies.lanfredi2021.printed_tables import (
     NETWORKS_PRINTED,
     GazeStudyScores,
-    design,
+    clustered_beside_study_intervals,
     embedded_scores,
+    intervals_for_readers_and_networks,
     networks,
     printed_table,
     read_workbooks,
-    readers,
     scores_of_table,
     study_scores,
     tables_printed,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
-    all_recordings,
-    all_scores,
-    bias_choice,
+    effect_of_center_bias_choice,
     every_mean,
-    findings,
+    majority_findings_by_image,
+    recordings_and_reasons_left_out,
+    scores_of_every_map,
     table,
     table_2,
 )
@@ -111,17 +115,17 @@ SCORE_ITEMS = (
     _table("4", needs=(BASELINES_SHUFFLED,)),
     StudyItem("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
               slice="test images", printed=NETWORKS_PRINTED),
-    StudyItem("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLE_SCORES,),
-              slice=_ALL_IMAGES),
-    StudyItem("readers", "Intervals for readers, or networks, and cases in general", readers,
-              needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
+    StudyItem("design", "Intervals with cases as clusters beside the study's",
+              clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
+    StudyItem("readers", "Intervals for readers, or networks, and cases in general",
+              intervals_for_readers_and_networks, needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
 )  # fmt: skip
 #: The items that are made of recordings.
 RAW_ITEMS = (
-    StudyItem("recordings", "Recordings", all_recordings, slice="all recordings"),
-    StudyItem("scores", "Scores of each map against the mean map of the readers not left out", all_scores,
-              slice=_ALL_IMAGES),
-    StudyItem("labels", "Findings by the majority of readers", findings, slice=_ALL_IMAGES),
+    StudyItem("recordings", "Recordings", recordings_and_reasons_left_out, slice="all recordings"),
+    StudyItem("scores", "Scores of each map against the mean map of the readers not left out",
+              scores_of_every_map, slice=_ALL_IMAGES),
+    StudyItem("labels", "Findings by the majority of readers", majority_findings_by_image, slice=_ALL_IMAGES),
     StudyItem("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL_IMAGES),
     StudyItem("means_centre", "Every method, metrics that reward the centre", every_mean(CENTRE_REWARDING),
               slice=_ALL_IMAGES),
@@ -130,12 +134,12 @@ RAW_ITEMS = (
               slice="normal and abnormal images, by the majority of readers"),
     StudyItem("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL_IMAGES),
     StudyItem("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL_IMAGES),
-    StudyItem("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice,
-              slice=_ALL_IMAGES),
+    StudyItem("center_bias_choice", "Centre bias of all cases, or of all others",
+              effect_of_center_bias_choice, slice=_ALL_IMAGES),
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
               "radiograph", figure_1, parts=(IMAGES,), slice="one case"),
-    StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
-    StudyItem("sampled_values", "Sampled values around the exact one", sampled_values),
+    StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sampled_sd_by_sample_size),
+    StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_values),
 )  # fmt: skip
 
 
@@ -206,7 +210,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         available = frozenset({IMAGES})
     is_terminal = sys.stderr.isatty()
     return OpenedStudy(
-        RAW_ITEMS, available, lambda: load(study, scoring, jobs=options.jobs, progress=is_terminal)
+        RAW_ITEMS,
+        available,
+        lambda: scored_recordings(study, scoring, jobs=options.jobs, progress=is_terminal),
     )
 
 

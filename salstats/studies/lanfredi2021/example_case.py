@@ -55,7 +55,7 @@ _PANEL_RATIO = 0.8
 def figure_1(recordings: Recordings) -> ItemResult:
     """Fig. 1: fixations of the picked case, their mean map, centre bias, a map and the hull of the lungs."""
     study = recordings.study
-    pick = recordings.pick
+    pick = recordings.median_case
     row = pick.iloc[0]
     case = study.select(cases=[row["case"]]).cases[0]
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
@@ -113,14 +113,14 @@ def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray
     return None
 
 
-def sampling_spread(recordings: Recordings) -> ItemResult:
+def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
-    spread = spread_of_samples(recordings.samples)
+    spread = spread_of_samples(recordings.sampled_scores_of_median_case)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
     named = with_mixing_column(spread)
     # One mixing is drawn, since those of a method scatter alike.
-    drawn_mixings = [NONE, GIVEN, recordings.pick["mixing"].iloc[0]]
+    drawn_mixings = [NONE, GIVEN, recordings.median_case["mixing"].iloc[0]]
     drawn_spread = named[named["mixing"].isin(drawn_mixings)]
     table = table_of(
         mean.reset_index(),
@@ -133,15 +133,15 @@ def sampling_spread(recordings: Recordings) -> ItemResult:
         spread,
         table,
         plot_spread(drawn_spread),
-        slice=f"case {recordings.pick['case'].iloc[0]}",
+        slice=f"case {recordings.median_case['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
 
 
-def sampled_values(recordings: Recordings) -> ItemResult | None:
+def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
-    method, mixing = recordings.pick[["method", "mixing"]].iloc[0]
-    samples = without_mixing_in_methods(recordings.samples)
+    method, mixing = recordings.median_case[["method", "mixing"]].iloc[0]
+    samples = without_mixing_in_methods(recordings.sampled_scores_of_median_case)
     samples = samples[samples["method"] == method]
     if "mixing" in samples and mixing in RAW_LABELS["mixing"] and (samples["mixing"] == mixing).any():
         samples = samples[samples["mixing"] == mixing]
@@ -161,7 +161,9 @@ def sampled_values(recordings: Recordings) -> ItemResult | None:
         {"Metric": lambda r: labels.value("metric", r.metric), "Pixels drawn on either side": "n_samples"},
         {heading: (name, 4) for heading, name in columns.items()},
     )
-    return ItemResult(samples, table, plot_samples(samples), slice=f"case {recordings.pick['case'].iloc[0]}")
+    return ItemResult(
+        samples, table, plot_samples(samples), slice=f"case {recordings.median_case['case'].iloc[0]}"
+    )
 
 
 @plot_function
@@ -181,7 +183,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
     means["panel"] = labels.categorical(means, "metric")
     grid = panel_grid(list(means["panel"].cat.categories), width=width)
-    line = _root_line(means)
+    line = _inverse_root_n_lines(means)
     sizes = sorted(means["n_samples"].unique())
     limits = (float(means["sd"].min()), float(means["sd"].max()))
     return (
@@ -264,7 +266,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     )
 
 
-def _root_line(means: pd.DataFrame) -> pd.DataFrame:
+def _inverse_root_n_lines(means: pd.DataFrame) -> pd.DataFrame:
     """Return the ends of a line constant / sqrt(n) in each panel, through the middle of its values."""
     ends = np.array([means["n_samples"].min(), means["n_samples"].max()], dtype=np.float64)
     parts = []

@@ -68,24 +68,25 @@ class Recordings:
     progress: bool = False
 
     @cached_property
-    def scored(self) -> pd.DataFrame:
+    def scores_of_scored_images(self) -> pd.DataFrame:
         """The rows of images that are scored."""
         return rows_of_scored_images(self.all_scores)
 
     @cached_property
-    def defined(self) -> pd.DataFrame:
+    def scores_of_defined_metrics(self) -> pd.DataFrame:
         """The scored rows of the metrics that have a score."""
-        return _defined_metrics(self.scored)
+        return _defined_metrics(self.scores_of_scored_images)
 
     @cached_property
     def means(self) -> pd.DataFrame:
         """Every mean with both intervals."""
-        return means_with_both_intervals(self.defined)
+        return means_with_both_intervals(self.scores_of_defined_metrics)
 
     @cached_property
-    def pick(self) -> pd.DataFrame:
+    def median_case(self) -> pd.DataFrame:
         """The case whose mean sAUC of the main method is nearest to the median, of `pick_cases`."""
-        scores = self.defined[(self.defined["metric"] == "sauc") & self.defined["score"].notna()]
+        scores = self.scores_of_defined_metrics
+        scores = scores[(scores["metric"] == "sauc") & scores["score"].notna()]
         if scores.empty:
             raise SalstatsError("no sAUC is defined")
         method, mixing = main_method(scores)
@@ -94,11 +95,11 @@ class Recordings:
         return ss.pick_cases(means.reset_index(), at="median", by=["method", "metric"])
 
     @cached_property
-    def samples(self) -> pd.DataFrame:
+    def sampled_scores_of_median_case(self) -> pd.DataFrame:
         """Sampled AUC and sAUC of the picked case."""
         return ss.sampled_scores(
             self.study,
-            cases=str(self.pick["case"].iloc[0]),
+            cases=str(self.median_case["case"].iloc[0]),
             n_replicates=self.options.n_replicates,
             center_bias=self.options.center_bias,
             bias=self.bias,
@@ -106,7 +107,9 @@ class Recordings:
         )
 
 
-def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool = False) -> Recordings:
+def scored_recordings(
+    study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool = False
+) -> Recordings:
     """Score a study of gaze; raise an error where no score is defined."""
     labels = ss.majority_labels(study)
     bias = center_bias_of(study, jobs=jobs, progress=progress)

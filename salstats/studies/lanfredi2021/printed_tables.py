@@ -95,7 +95,7 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    images = with_mixing_column(scores).assign(sheet=_sheet_names(scores), subset="all")
+    images = with_mixing_column(scores).assign(sheet=_sheet_name_of_each_row(scores), subset="all")
     labelled = images.head(0)
     if "abnormal" in images:
         subset = images["abnormal"].map({0: "normal", 1: "abnormal"})
@@ -108,7 +108,7 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     )
 
 
-def _sheet_names(scores: pd.DataFrame) -> pd.Series | str:
+def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same.
 
     Rows without a name are of one sheet, `GIVEN`.
@@ -249,7 +249,7 @@ def published_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234") -
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
 
 
-def design(scores: GazeStudyScores) -> ItemResult:
+def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1 to 4 with intervals by case, beside the study's intervals.
 
     A case's 25 rows (5 readings x 5 networks) are one cluster: the interval is for other images, given the
@@ -267,11 +267,11 @@ def design(scores: GazeStudyScores) -> ItemResult:
     first_columns = [*ROW, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
-    return ItemResult(rows, _clustered_intervals_table(rows), note=interval_changes_note(rows))
+    return ItemResult(rows, _clustered_intervals_table(rows), note=clustered_interval_changes_note(rows))
 
 
 def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
-    """Make the table of `design`."""
+    """Make the table of `clustered_beside_study_intervals`."""
     labels = Labels(RAW_LABELS)
 
     def cases_text(row: Any) -> str:
@@ -316,7 +316,7 @@ def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
     return cell
 
 
-def readers(scores: GazeStudyScores) -> ItemResult:
+def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1, 3 and 4 with intervals that hold for other readers (or networks) and cases.
 
     The analysis is made for each sheet of the scores.
@@ -339,7 +339,7 @@ def readers(scores: GazeStudyScores) -> ItemResult:
 
 
 def _reader_and_network_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
-    """Make the table of `readers`."""
+    """Make the table of `intervals_for_readers_and_networks`."""
     labels = Labels(RAW_LABELS)
     n_readers = images["reader"].nunique()
     n_trainings = images["seed"].nunique()
@@ -410,7 +410,7 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def interval_changes_note(design: pd.DataFrame) -> str:
+def clustered_interval_changes_note(design: pd.DataFrame) -> str:
     """Write how wide the intervals with cases as clusters are, and where they change a conclusion."""
     ratio = design["width_ratio"]
     n_narrower = int((ratio < 1).sum())

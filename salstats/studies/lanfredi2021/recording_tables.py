@@ -47,7 +47,7 @@ NOTES = (
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
-def all_recordings(recordings: Recordings) -> ItemResult:
+def recordings_and_reasons_left_out(recordings: Recordings) -> ItemResult:
     """List all recordings, and count them by the reason why they are left out."""
     frame = ss.recordings(recordings.study)
     used_recordings = frame[frame["used"]]
@@ -75,9 +75,9 @@ def all_recordings(recordings: Recordings) -> ItemResult:
     return ItemResult(frame, table)
 
 
-def all_scores(recordings: Recordings) -> ItemResult:
+def scores_of_every_map(recordings: Recordings) -> ItemResult:
     """List the scores of all maps, and describe those of the images that are scored."""
-    rows = recordings.scored
+    rows = recordings.scores_of_scored_images
     described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
     order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
     return ItemResult(
@@ -102,15 +102,15 @@ def _scoring_note(recordings: Recordings) -> str:
     if len(phases) > 1:
         phases_text = f"phases {joined(phases)}"
     facts = [pixels, f"centre bias of {cases} of {phases_text}"]
-    n_unscored = scores["case"].nunique() - recordings.scored["case"].nunique()
+    n_unscored = scores["case"].nunique() - recordings.scores_of_scored_images["case"].nunique()
     if n_unscored:
         facts.append(f"{counted(n_unscored, 'image')} not scored for the number of readers")
     return "; ".join(facts)
 
 
-def findings(recordings: Recordings) -> ItemResult:
+def majority_findings_by_image(recordings: Recordings) -> ItemResult:
     """List what the majority of readers found, and count it over the images scored."""
-    scored_cases = set(recordings.scored["case"])
+    scored_cases = set(recordings.scores_of_scored_images["case"])
     labels = recordings.labels.assign(scored=recordings.labels["case"].isin(scored_cases))
     case_columns = ("case", "patient", "phase", "n_readings", "scored")
     scored_labels = labels[labels["scored"]]
@@ -172,7 +172,7 @@ def table(number: str) -> Callable[[Recordings], ItemResult | None]:
 
 def table_2(recordings: Recordings) -> ItemResult | None:
     """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
-    rows = recordings.defined[recordings.defined["metric"].isin(SHUFFLED)]
+    rows = recordings.scores_of_defined_metrics[recordings.scores_of_defined_metrics["metric"].isin(SHUFFLED)]
     if rows.empty:
         return None
     labelled = rows[rows["subset"].notna()]
@@ -201,26 +201,26 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     return replace(_study_table("2", means, note), figure=figure, title=title)
 
 
-def bias_choice(recordings: Recordings) -> ItemResult | None:
+def effect_of_center_bias_choice(recordings: Recordings) -> ItemResult | None:
     """Compare the shuffled metrics with and without the scored case in the centre bias."""
-    if not recordings.defined["metric"].isin(SHUFFLED).any():
+    if not recordings.scores_of_defined_metrics["metric"].isin(SHUFFLED).any():
         return None
     all_cases = _scores_with_bias(recordings, "all")
     other_cases = _scores_with_bias(recordings, "others")
     if other_cases.loc[other_cases["metric"].isin(SHUFFLED), "score"].isna().all():
         return None
-    return bias_change(all_cases, other_cases)
+    return score_changes_by_center_bias(all_cases, other_cases)
 
 
 def _scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
     """Return the exact shuffled metrics with a centre bias; draws of pixels would differ by themselves."""
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
-        return recordings.defined
+        return recordings.scores_of_defined_metrics
     return rows_of_scored_images(score(recordings, center_bias, metrics=SHUFFLED))
 
 
-def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
+def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
     rows = mean_changes(all_cases, other_cases)
     labels = Labels(RAW_LABELS)

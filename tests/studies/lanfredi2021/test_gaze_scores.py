@@ -16,12 +16,12 @@ from salstats.studies.lanfredi2021 import RAW_ITEMS
 from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     ScoringOptions,
-    load,
     main_method,
     means_with_both_intervals,
+    scored_recordings,
     with_mixing_and_subset,
 )
-from salstats.studies.lanfredi2021.recording_tables import bias_change, mean_changes
+from salstats.studies.lanfredi2021.recording_tables import mean_changes, score_changes_by_center_bias
 
 # means of the same numbers in another order
 SUM_TOLERANCE = 1e-12
@@ -37,7 +37,7 @@ def made(study, **choice):
     """The items by key; what is warned of so few cases is no matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        given = load(study, ScoringOptions(n_replicates=2, **choice))
+        given = scored_recordings(study, ScoringOptions(n_replicates=2, **choice))
         return {item.key: result for item, result in make_items(RAW_ITEMS, (), given)}
 
 
@@ -109,7 +109,7 @@ def test_a_single_image_has_no_other_images_to_make_a_bias_of(release):
 
 def test_no_score_is_an_error_that_says_why(release):
     with raises(SalstatsError, column="score", match=r"\(36 "):
-        load(read_gaze(release), ScoringOptions(n_readers=4))
+        scored_recordings(read_gaze(release), ScoringOptions(n_readers=4))
 
 
 def test_the_hull_is_shown_once_where_it_is_the_only_map(release, tmp_path):
@@ -317,7 +317,7 @@ def test_rows_undefined_under_either_are_in_neither_mean():
 
 
 def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
-    figure = bias_change(scores_of_both(), scores_of_both(0.01)).figure
+    figure = score_changes_by_center_bias(scores_of_both(), scores_of_both(0.01)).figure
     drawn = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
     guides = [data["guide"] for data in drawn if "guide" in data]
     assert guides
