@@ -23,8 +23,8 @@ from salstats.studies.mrxai2025.comparison import (
     comparison_item,
     empties,
     failures,
-    figure_7,
-    figure_8,
+    figure_7_box_plots,
+    figure_8_example_cases,
     paired,
     table_1,
 )
@@ -107,13 +107,14 @@ REFERENCE = Message("the tool gradcam, or another as ", Setting("reference"))
 COMPARISON_ITEMS = (
     StudyItem("cases", "Cases that the tools are compared on", comparison_item(cases)),
     StudyItem("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
-    StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7)),
+    StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7_box_plots)),
     StudyItem("empty", "Empty explanations: share of each tool", comparison_item(empties)),
     StudyItem("differences", "Paired differences from the reference", comparison_item(paired),
               needs=(SECOND_TOOL, REFERENCE)),
     StudyItem("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
               needs=(SECOND_TOOL, REFERENCE)),
-    StudyItem("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
+    StudyItem("examples", "Fig. 8: examples",
+              lambda data: figure_8_example_cases(data.comparison), needs=(FILES,)),
 )  # fmt: skip
 #: Items of inference, which the study does not have.
 INFERENCE_ITEMS = ("empty", "differences", "sensitivity")
@@ -227,7 +228,7 @@ def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
     return pd.Series(diagonals, dtype=np.float64)
 
 
-def reference_of(tools: Iterable[str], options: argparse.Namespace) -> str | None:
+def check_reference_tool(tools: Iterable[str], options: argparse.Namespace) -> str | None:
     """Return the tool that the others are compared with: that of the options, else the study's, or None."""
     tools = [str(tool) for tool in tools]
     if options.reference is not None:
@@ -243,7 +244,7 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
     met: set[Need] = set()
     if len(tools) > 1:
         met.add(SECOND_TOOL)
-    if reference_of(tools, options) is not None:
+    if check_reference_tool(tools, options) is not None:
         met.add(REFERENCE)
     return met
 
@@ -253,7 +254,7 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
 
     `study` is None where `scores` were read from a file: then there are no pictures.
     """
-    reference = reference_of(scores["method"].unique(), options)
+    reference = check_reference_tool(scores["method"].unique(), options)
     comparison_options = ToolComparisonOptions(
         reference,
         options.replicates,

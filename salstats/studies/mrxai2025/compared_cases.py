@@ -136,7 +136,7 @@ def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) 
         known, distances stay undefined.
     """
     if diagonals is None:
-        diagonals = _diagonals(compared)
+        diagonals = _diagonal_px_by_case(compared)
     failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
     is_failed = compared["score"].isna() & compared["reason"].isin(failure_reasons)
     is_distance = compared["metric"].isin(DISTANCES)
@@ -156,7 +156,7 @@ def _zero_or_nan_of_worst_score(name: str) -> float:
     return float("nan")
 
 
-def _diagonals(compared: pd.DataFrame) -> pd.Series:
+def _diagonal_px_by_case(compared: pd.DataFrame) -> pd.Series:
     """Return the diagonal of each case's image in pixels; empty where sizes or units do not give it."""
     no_diagonals = pd.Series(dtype=np.float64)
     if not {"height", "width"} <= set(compared.columns):

@@ -137,14 +137,14 @@ def cases(comparison: ToolComparison) -> ItemResult:
     flow = ss.case_flow(scores, reference=reference, unit=resampling_unit(scores))
     return ItemResult(
         flow,
-        _cases_table(scores),
+        _case_counts_by_reason_table(scores),
         ss.plot_flow(flow, labels=comparison.names, width=183),
         slice="every case",
         note=_cases_note(comparison.scores),
     )
 
 
-def _cases_table(scores: pd.DataFrame) -> GT:
+def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
     """Count the cases and patients in the file, left out for each reason, and compared."""
     first = scores.drop_duplicates("case")  # a row for each case
     reason_of_case = scores.groupby("case")["reason"].first()
@@ -257,7 +257,7 @@ def _limits_text(row: Any) -> str:
     return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
 
 
-def figure_7(comparison: ToolComparison) -> ItemResult:
+def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
     """Fig. 7: box plots."""
     names = comparison.names
     compared = comparison.compared
@@ -460,7 +460,7 @@ def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figur
     return ss.plot_forest(pd.concat(runs, ignore_index=True), labels=labels) + axis_title
 
 
-def figure_8(comparison: ToolComparison) -> ItemResult:
+def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
     """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
     assert comparison.study is not None
     compared = comparison.compared

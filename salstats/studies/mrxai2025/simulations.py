@@ -209,7 +209,7 @@ def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) ->
     """Make a table with a row per step, and a group per variant where there are several."""
     groups: Cell | None = None
     if steps["simulation"].nunique() > 1:
-        groups = _variant_name
+        groups = _simulation_variant_name
     return table_of(
         steps,
         "mrxai2025",
@@ -220,7 +220,7 @@ def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) ->
     )
 
 
-def _variant_name(row: Any) -> str:
+def _simulation_variant_name(row: Any) -> str:
     """Name the variant of a simulation that a row is of."""
     return VARIANTS[row.simulation]
 
@@ -326,7 +326,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
     # Axes of agreement reach from 0 to 1, those of distance from 0 to the largest distance of all.
     largest_score = rows["score"].max()
     ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(axes == _AGREEMENT, 1.0, largest_score))
-    notes = [_PERFECT, _axis_note(rows, by_shift)]
+    notes = [_PERFECT, _grey_line_and_size_note(rows, by_shift)]
     if hidden:
         notes.append("PDC without size penalty is the same, as all sizes are.")
     notes += [steps_note(simulations), ABBREVIATED, RECONSTRUCTED]
@@ -376,7 +376,7 @@ def _hidden_measures(rows: pd.DataFrame) -> list[str]:
     return hidden
 
 
-def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:
+def _grey_line_and_size_note(rows: pd.DataFrame, by_shift: bool) -> str:
     """Explain the grey line, and sizes that change along an axis of shifts."""
     if not by_shift:
         return "Grey line: the truth's size."

@@ -113,8 +113,8 @@ def sensitivity(
     has_unscored = is_unscored.groupby(worst["metric"]).transform("any")
     if has_unscored.all():
         return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
-    estimates = _means_and_differences(compared[~has_unscored].reset_index(drop=True), options)
-    worst_estimates = _means_and_differences(worst[~has_unscored].reset_index(drop=True), options)
+    estimates = _means_beside_differences(compared[~has_unscored].reset_index(drop=True), options)
+    worst_estimates = _means_beside_differences(worst[~has_unscored].reset_index(drop=True), options)
     worst_names = {name: f"worst_{name}" for name in worst_estimates.columns if name not in BY}
     worst_estimates = worst_estimates.rename(columns=worst_names)
     estimates = estimates.merge(worst_estimates, on=BY, validate="1:1")
@@ -123,7 +123,7 @@ def sensitivity(
     return estimates
 
 
-def _means_and_differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
+def _means_beside_differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
     """Return the mean of each tool and metric beside its difference from the reference."""
     summary = ss.summarize(
         scores,
