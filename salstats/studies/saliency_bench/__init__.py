@@ -16,9 +16,9 @@ from salstats.studies.options import check_enough_replicates, names_in
 from salstats.studies.saliency_bench.benchmark_tables import (
     ranks_of_cases,
     ranks_of_data_sets,
-    table_2,
-    table_3,
-    table_4,
+    table_2_means_of_several_methods,
+    table_3_correlations_of_metrics,
+    table_4_means_of_single_method,
 )
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
@@ -26,17 +26,17 @@ from salstats.studies.saliency_bench.cell_means import (
     MIN_DRAWN_DATA_SETS,
     Benchmark,
     MeanOptions,
-    keep_scores,
     printed_benchmark,
     score_benchmark,
-    split_models,
+    scores_of_saliency_methods,
+    split_by_number_of_methods,
 )
-from salstats.studies.saliency_bench.data_sets import data_sets, figure_1, maps_of
+from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_of
 from salstats.studies.saliency_bench.table_consistency import (
     change,
     check,
-    printed_cells,
     printed_correlations,
+    printed_means_of_cells,
 )
 from salstats.studies.study_parser import Parser
 
@@ -103,7 +103,8 @@ _PARTS = (DATASET_COLUMN, MODEL_COLUMN, *METRIC_NEEDS)
 PICTURES = (
     StudyItem("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
               slice=_SCORES),
-    StudyItem("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
+    StudyItem("figure_1", "Fig. 1: an image of each data set with its truth",
+              figure_1_images_with_truths, needs=(FILES,),
               slice=_SCORES),
     StudyItem("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,),
               slice=_SCORES),
@@ -113,13 +114,13 @@ PICTURES = (
 #: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
     *PICTURES,
-    StudyItem("table_2", "Table 2: mean scores by data set, model and method", table_2,
-              needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
-    StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3,
+    StudyItem("table_2", "Table 2: mean scores by data set, model and method",
+              table_2_means_of_several_methods, needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
+    StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3_correlations_of_metrics,
               needs=(TWO_METRICS, ENOUGH_DATA_SETS), parts=tuple(METRIC_NEEDS),
               slice=_DATA_SETS),
-    StudyItem("table_4", "Table 4: models with a single explanation, by data set", table_4,
-              needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
+    StudyItem("table_4", "Table 4: models with a single explanation, by data set",
+              table_4_means_of_single_method, needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
     StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
               slice=_SCORES),
     StudyItem("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
@@ -128,12 +129,12 @@ SCORE_ITEMS = (
 #: The items that are made of the printed tables.
 PRINTED_ITEMS = (
     *PICTURES,
-    StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method", table_2,
-              slice=_PRINTED),
-    StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets", table_3,
-              slice=_PRINTED),
-    StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set", table_4,
-              slice=_PRINTED),
+    StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method",
+              table_2_means_of_several_methods, slice=_PRINTED),
+    StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets",
+              table_3_correlations_of_metrics, slice=_PRINTED),
+    StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set",
+              table_4_means_of_single_method, slice=_PRINTED),
     StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
     StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2", check,
               slice=_PRINTED),
@@ -204,7 +205,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         )
     mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
-    compared_scores = keep_scores(scores, metrics)
+    compared_scores = scores_of_saliency_methods(scores, metrics)
     available = {_DATA, *needs_met(scores, compared_scores, metrics_chosen=metrics is not None)}
 
     folder = options.study
@@ -234,7 +235,7 @@ def needs_met(
     scores : DataFrame
         All scores.
     compared_scores : DataFrame
-        The rows that `keep_scores` returns.
+        The rows that `scores_of_saliency_methods` returns.
     metrics_chosen : bool
         True where the metrics were chosen by name; then those of the study are not missed.
     """
@@ -250,7 +251,7 @@ def needs_met(
         met.add(TWO_METRICS)
 
     cells = compared_scores[list(CELL)].drop_duplicates()
-    several, single = split_models(cells)
+    several, single = split_by_number_of_methods(cells)
     if len(several):
         met.add(SEVERAL_METHODS)
     if len(single):
@@ -277,11 +278,11 @@ def _chosen_items(items: Iterable[StudyItem], options: MeanOptions) -> list[Stud
 
 def _add_printed(items: Iterable[StudyItem], compared_scores: pd.DataFrame) -> list[StudyItem]:
     """Add to items the printed numbers of those scores that are named as in the study."""
-    cells = split_models(compared_scores[list(CELL)].drop_duplicates())
+    cells = split_by_number_of_methods(compared_scores[list(CELL)].drop_duplicates())
     printed_rows = {
-        "table_2": printed_cells(cells.several),
+        "table_2": printed_means_of_cells(cells.several),
         "table_3": printed_correlations(compared_scores),
-        "table_4": printed_cells(cells.single),
+        "table_4": printed_means_of_cells(cells.single),
     }
     keys = {"table_2": CELL, "table_3": ("model", "method", "x", "y"), "table_4": CELL}
     items_with_printed = []

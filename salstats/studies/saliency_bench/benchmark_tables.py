@@ -156,7 +156,7 @@ def _means_table(
     return _crossed_table(rows, names, layout, table_notes)
 
 
-def table_2(benchmark: Benchmark) -> ItemResult | None:
+def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
     if benchmark.means_of_several_methods.empty:
         return None
@@ -175,7 +175,7 @@ def table_2(benchmark: Benchmark) -> ItemResult | None:
     return ItemResult(rows, table, _means_figure(rows, benchmark.names), note=note)
 
 
-def table_4(benchmark: Benchmark) -> ItemResult | None:
+def table_4_means_of_single_method(benchmark: Benchmark) -> ItemResult | None:
     """Table 4: models with one explanation of their own, a row per data set."""
     if benchmark.means_of_single_method.empty:
         return None
@@ -225,7 +225,7 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
     )
 
 
-def table_3(benchmark: Benchmark) -> ItemResult | None:
+def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
     """Table 3: correlations between metrics over data sets, a group of rows per pair."""
     as_published = benchmark.options.as_published
     metrics = benchmark.names.order("metric", benchmark.means["metric"])

@@ -75,7 +75,7 @@ class Benchmark:
     #: Means of `cell_means` or `printed_means`.
     means: pd.DataFrame
     options: MeanOptions
-    #: Scores of `keep_scores`; printed means have none.
+    #: Scores of `scores_of_saliency_methods`; printed means have none.
     scores: pd.DataFrame | None = None
     #: Names and order of data sets, models and methods, as `Labels` takes them.
     labels: Mapping[str, Any] = field(default_factory=dict)
@@ -97,16 +97,16 @@ class Benchmark:
     @property
     def means_of_several_methods(self) -> pd.DataFrame:
         """The means of models with several methods, which can be ranked."""
-        return split_models(self.means).several
+        return split_by_number_of_methods(self.means).several
 
     @property
     def means_of_single_method(self) -> pd.DataFrame:
         """The means of models with a single method."""
-        return split_models(self.means).single
+        return split_by_number_of_methods(self.means).single
 
 
 def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
-    """Compute the means of the rows that `keep_scores` returns."""
+    """Compute the means of the rows that `scores_of_saliency_methods` returns."""
     return Benchmark(cell_means(compared_scores, options), options, compared_scores)
 
 
@@ -117,7 +117,7 @@ def printed_benchmark(options: MeanOptions) -> Benchmark:
     return Benchmark(means, options, labels=labels)
 
 
-def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """Keep the rows that are compared: those of saliency methods and of the metrics chosen.
 
     A column `dataset` or `model` that is not there is added, with one name in all rows.
@@ -163,11 +163,11 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
                 hint="fill it in",
                 column=column,
             )
-    _warn_of_unequal_seeds(compared_scores)
+    _warn_if_seeds_differ_between_cells(compared_scores)
     return compared_scores
 
 
-def _warn_of_unequal_seeds(scores: pd.DataFrame) -> None:
+def _warn_if_seeds_differ_between_cells(scores: pd.DataFrame) -> None:
     """Warn once where the means of a method are over other seeds in one cell than in another."""
     if "seed" not in scores.columns:
         return
@@ -236,7 +236,7 @@ def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.Da
 def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return the rank of each method per metric, data set and model, when cases are drawn again."""
     return ss.rank_stability(
-        split_models(scores).several,
+        split_by_number_of_methods(scores).several,
         by=["metric", "dataset", "model"],
         unit=options.unit,
         n_replicates=options.n_replicates,
@@ -248,12 +248,12 @@ def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFr
 
     A data set counts as one observation, whatever its size: its mean.
     """
-    several = split_models(means).several.rename(columns={"estimate": "score"})
+    several = split_by_number_of_methods(means).several.rename(columns={"estimate": "score"})
     table = several[[*CELL, "score"]].assign(case=several["dataset"].astype(TEXT))
     return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 
-def split_models(means: pd.DataFrame) -> ModelSplit:
+def split_by_number_of_methods(means: pd.DataFrame) -> ModelSplit:
     """Separate the rows of models with several methods from those of models with a single one."""
     n_methods = means.groupby("model", observed=True)["method"].transform("nunique")
     is_single = np.asarray(n_methods == 1)

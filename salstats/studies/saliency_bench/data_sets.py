@@ -78,7 +78,7 @@ def _quartile_text(row: Any) -> str:
     return interval_text(row.median, row.q1, row.q3, 3, "brackets")
 
 
-def figure_1(benchmark: Benchmark) -> ItemResult:
+def figure_1_images_with_truths(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
     picks = _median_images(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)

@@ -59,7 +59,7 @@ def printed_tables() -> PrintedTables:
     )
 
 
-def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
+def printed_means_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the printed means of those cells (data set, model, method, metric) that the study has.
 
     Columns: those of `CELL`, with the names of the scores, and `estimate`. Cells are matched by name, since
@@ -236,9 +236,9 @@ def change(benchmark: Benchmark) -> ItemResult:
             TableColumn("Decimal", align="right"): lambda r: _DECIMAL_PLACES[r.place],
             "Printed": ("value", 4),
             "Instead": ("new_value", 4),
-            TableColumn("Correlations that then agree", align="right"): _reconciled_text,
+            TableColumn("Correlations that then agree", align="right"): _n_agreeing_text,
         },
-        notes=[paragraph(*_search_sentences(printed_check, corrected_check, rows, names))],
+        notes=[paragraph(*_digit_change_search_sentences(printed_check, corrected_check, rows, names))],
     )
     return ItemResult(
         rows,
@@ -247,7 +247,7 @@ def change(benchmark: Benchmark) -> ItemResult:
     )
 
 
-def _reconciled_text(row: Any) -> str:
+def _n_agreeing_text(row: Any) -> str:
     """Write how many correlations agree after a change."""
     text = f"{row.n_exact} of {row.n_printed}"
     if row.n_exact < row.n_printed:
@@ -255,7 +255,7 @@ def _reconciled_text(row: Any) -> str:
     return text
 
 
-def _search_sentences(
+def _digit_change_search_sentences(
     printed_check: pd.DataFrame, corrected_check: pd.DataFrame, changes: pd.DataFrame, names: Labels
 ) -> list[str]:
     """Write the result of the search in sentences."""

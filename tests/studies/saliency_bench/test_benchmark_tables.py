@@ -15,9 +15,9 @@ from salstats.studies.engine import make_items
 from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS, needs_met
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
-    keep_scores,
     printed_benchmark,
     score_benchmark,
+    scores_of_saliency_methods,
 )
 from salstats.studies.saliency_bench.table_consistency import INCONSISTENT
 
@@ -34,7 +34,7 @@ def items_of(means, items=SCORE_ITEMS):
 
 @pytest.fixture(scope="module")
 def drawn():
-    return items_of(score_benchmark(keep_scores(drawn_scores()), OPTIONS))
+    return items_of(score_benchmark(scores_of_saliency_methods(drawn_scores()), OPTIONS))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ class TestScores:
 
     def test_of_a_distance_the_smallest_is_bold(self):
         scores = drawn_scores(n_sets=1).query("metric == 'insertion'").assign(metric="deletion")
-        item = items_of(score_benchmark(keep_scores(scores, ["deletion"]), OPTIONS))["table_2"]
+        item = items_of(score_benchmark(scores_of_saliency_methods(scores, ["deletion"]), OPTIONS))["table_2"]
         least = item.frame.groupby("model", sort=False)["estimate"].min()
         assert [f"{v:.3f}" for v in least] == [cells[0] for cells in bold_cells(item)]
 
@@ -81,7 +81,7 @@ class TestScores:
         assert "n is 6 data sets" in item.note
 
     def test_three_data_sets_have_correlations_without_intervals(self):
-        items = items_of(score_benchmark(keep_scores(drawn_scores(n_sets=3)), OPTIONS))
+        items = items_of(score_benchmark(scores_of_saliency_methods(drawn_scores(n_sets=3)), OPTIONS))
         assert "n = 3 data sets: too few for an interval" in text_of(items["table_3"])
         assert items["table_3"].frame["conf_low"].isna().all()
         assert "CI" not in text_of(items["table_3"])
@@ -91,7 +91,7 @@ class TestScores:
 
     def test_one_data_set_and_model_have_table_2_and_a_ranking(self):
         one = drawn_scores(n_sets=1).query("model == 'vgg'").drop(columns=["dataset", "model"])
-        items = items_of(score_benchmark(keep_scores(one), OPTIONS))
+        items = items_of(score_benchmark(scores_of_saliency_methods(one), OPTIONS))
         assert list(items) == ["table_2", "ranks"]
 
     def test_ranks_are_written_with_limits_and_first_places(self, drawn):
@@ -116,7 +116,9 @@ class TestScores:
     def test_a_data_set_of_one_case_has_ranks_without_limits(self):
         scores = drawn_scores(n_sets=2)
         one = scores[(scores["dataset"] != "set 0") | (scores["case"] == scores["case"].iloc[0])]
-        item = items_of(score_benchmark(keep_scores(one.reset_index(drop=True)), OPTIONS))["ranks"]
+        item = items_of(score_benchmark(scores_of_saliency_methods(one.reset_index(drop=True)), OPTIONS))[
+            "ranks"
+        ]
         assert "(\u2014; \u2014)" in text_of(item)
         assert "rests on 1 to 25 cases" in text_of(item)
         lone = item.frame[item.frame["dataset"] == "set 0"]

@@ -12,11 +12,11 @@ from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     cell_means,
-    keep_scores,
     pearson_over_data_sets,
     printed_means,
     ranks_over_cases,
-    split_models,
+    scores_of_saliency_methods,
+    split_by_number_of_methods,
 )
 
 #: Sums of the same numbers in another order.
@@ -26,7 +26,7 @@ CHOICE = MeanOptions(n_replicates=60)
 
 @pytest.fixture(scope="module")
 def scores():
-    return keep_scores(drawn_scores())
+    return scores_of_saliency_methods(drawn_scores())
 
 
 @pytest.fixture(scope="module")
@@ -38,44 +38,46 @@ class TestKept:
     def test_people_are_left_out_and_the_frame_stays(self):
         given = drawn_scores(n_sets=1)
         before = given.copy()
-        assert "human" not in set(keep_scores(given)["method"])
+        assert "human" not in set(scores_of_saliency_methods(given)["method"])
         pd.testing.assert_frame_equal(given, before)
 
     def test_metrics_are_those_of_the_study_or_those_asked_for(self):
         given = drawn_scores(n_sets=1)
         more = pd.concat([given, given[given["metric"] == "iou"].assign(metric="dice")], ignore_index=True)
-        assert set(keep_scores(more)["metric"]) == {"iou", "hit", "insertion"}
-        assert set(keep_scores(more, ["dice"])["metric"]) == {"dice"}
+        assert set(scores_of_saliency_methods(more)["metric"]) == {"iou", "hit", "insertion"}
+        assert set(scores_of_saliency_methods(more, ["dice"])["metric"]) == {"dice"}
         with raises(ColumnError, option="metrics", value="energy", column="metric"):
-            keep_scores(more, ["energy"])
+            scores_of_saliency_methods(more, ["energy"])
 
     def test_of_two_pointing_games_the_first_maximum_is_taken(self):
         given = drawn_scores(n_sets=1)
         other = given[given["metric"] == "hit"].assign(metric="hit_any")
-        assert "hit_any" not in set(keep_scores(pd.concat([given, other], ignore_index=True))["metric"])
+        assert "hit_any" not in set(
+            scores_of_saliency_methods(pd.concat([given, other], ignore_index=True))["metric"]
+        )
         alone = pd.concat([given[given["metric"] != "hit"], other], ignore_index=True)
-        assert "hit_any" in set(keep_scores(alone)["metric"])
+        assert "hit_any" in set(scores_of_saliency_methods(alone)["metric"])
 
     def test_a_model_that_is_missing_in_some_rows_is_named(self):
         given = drawn_scores(n_sets=1)
         given.loc[0, "model"] = None
         with raises(ColumnError, column="model", match="gradcam, case c0"):
-            keep_scores(given)
+            scores_of_saliency_methods(given)
 
     def test_means_over_different_seeds_are_said(self):
         given = drawn_scores(n_sets=2).assign(seed="0")
         again = given[(given["dataset"] == "set 1") & (given["metric"] == "iou")].assign(seed="mean")
         with warns(column="seed", match=r"set 0, vit, hit: '0'; set 1, vit, iou: '0', 'mean'"):
-            keep_scores(pd.concat([given, again], ignore_index=True))
+            scores_of_saliency_methods(pd.concat([given, again], ignore_index=True))
         # two seeds everywhere, or of a random method only, are no reason
-        keep_scores(pd.concat([given, given.assign(seed="1")], ignore_index=True))
+        scores_of_saliency_methods(pd.concat([given, given.assign(seed="1")], ignore_index=True))
         rise = given[given["method"] == "rise"].assign(seed="1")
-        keep_scores(pd.concat([given, rise], ignore_index=True))
+        scores_of_saliency_methods(pd.concat([given, rise], ignore_index=True))
 
     def test_people_alone_are_no_comparison(self):
         given = drawn_scores(n_sets=1).query("method == 'human'")
         with raises(ColumnError, column="method"):
-            keep_scores(given)
+            scores_of_saliency_methods(given)
 
 
 class TestMeans:
@@ -105,7 +107,9 @@ class TestCorrelations:
             assert row.n == 6
 
     def test_intervals_of_the_printed_eight_are_fishers(self):
-        found = pearson_over_data_sets(split_models(printed_means())[0], ["iou", "hit_any", "insertion"])
+        found = pearson_over_data_sets(
+            split_by_number_of_methods(printed_means())[0], ["iou", "hit_any", "insertion"]
+        )
         assert set(found["n"]) == {8}
         half = stats.norm.ppf(0.975) / np.sqrt(8 - 3)
         z = np.arctanh(found["estimate"])
@@ -117,7 +121,7 @@ class TestRanks:
     def test_every_data_set_and_model_has_a_ranking_of_its_own(self, scores, means):
         found = ranks_over_cases(scores, CHOICE)
         assert len(found) == 3 * 6 * len(MODELS) * len(METHODS)
-        several, _ = split_models(means)
+        several, _ = split_by_number_of_methods(means)
         order = ["metric", "dataset", "model", "method"]
         plain = several.set_index(order)["estimate"].groupby(level=[0, 1, 2]).rank(ascending=False)
         np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())

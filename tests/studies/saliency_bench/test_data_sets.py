@@ -8,15 +8,15 @@ from bench_scores import drawn_scores
 import salstats as ss
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
-    keep_scores,
     printed_benchmark,
     score_benchmark,
+    scores_of_saliency_methods,
 )
 from salstats.studies.saliency_bench.data_sets import data_sets
 
 
 def bench_of(scores):
-    return score_benchmark(keep_scores(scores), MeanOptions(n_replicates=40))
+    return score_benchmark(scores_of_saliency_methods(scores), MeanOptions(n_replicates=40))
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
