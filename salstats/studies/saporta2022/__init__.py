@@ -12,22 +12,26 @@ from salstats.studies.saporta2022.covariates import (
     by_confidence,
     distributions,
     summary_statistics,
-    table_2,
+    table_2_slopes_on_features,
 )
-from salstats.studies.saporta2022.example_cases import examples, figure_1, figure_3
+from salstats.studies.saporta2022.example_cases import (
+    examples,
+    figure_1_case_of_median_iou,
+    figure_3_extreme_findings,
+)
 from salstats.studies.saporta2022.file_scoring import add_options, find, make_frames
 from salstats.studies.saporta2022.localisation import (
     classifiers,
     ensemble_and_checkpoints,
-    figure_2,
+    figure_2_means_of_main_and_people,
     full_slice,
     lost_to_people,
+    mean_iou_by_threshold,
+    means_with_tuned_thresholds,
     otsu_and_tuned,
     pooled,
     several_models,
-    table_1,
-    thresholds,
-    tuned_thresholds,
+    table_1_mean_iou_and_hit_rate,
 )
 from salstats.studies.saporta2022.printed_numbers import (
     FULL_SLICE_2021,
@@ -45,7 +49,7 @@ from salstats.studies.saporta2022.replicates import (
     replicates_of,
 )
 from salstats.studies.saporta2022.score_slices import IN_TABLES, read_slices
-from salstats.studies.saporta2022.sensitivity import choices, comparison
+from salstats.studies.saporta2022.sensitivity import published_beside_clustered, sensitivity_to_choices
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     FEATURES,
@@ -135,10 +139,10 @@ _TRUTH = "findings of the truth"
 #: The items of the study, in the order of the files.
 ITEMS = (
     StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
-    StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1,
+    StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_mean_iou_and_hit_rate,
               parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
     StudyItem("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people",
-              figure_2,
+              figure_2_means_of_main_and_people,
               needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
               partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
@@ -146,10 +150,10 @@ ITEMS = (
     StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
               partial(lost_to_people, metric="hit"), needs=(MAPS, HITS, POINTS),
               printed=decrease_printed("hit")),
-    StudyItem("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study", thresholds,
-              needs=(SWEEP,), slice="true-positive, validation"),
-    StudyItem("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds", tuned_thresholds,
-              needs=(MAPS, THRESHOLDS)),
+    StudyItem("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study",
+              mean_iou_by_threshold, needs=(SWEEP,), slice="true-positive, validation"),
+    StudyItem("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds",
+              means_with_tuned_thresholds, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired "
               "(asserted in the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
@@ -162,7 +166,7 @@ ITEMS = (
               needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
     StudyItem("extended_data_8", "Extended Data 8: distribution of the features", distributions,
               needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
-    StudyItem("table_2", "Table 2: features of the finding and localisation", table_2,
+    StudyItem("table_2", "Table 2: features of the finding and localisation", table_2_slopes_on_features,
               needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
     StudyItem("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
               needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
@@ -173,12 +177,12 @@ ITEMS = (
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them", replicates_of),
     StudyItem("as_published_and_clustered",
               "Every headline number as published and with patients as clusters",
-              comparison, slice="as each item"),
-    StudyItem("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,),
+              published_beside_clustered, slice="as each item"),
+    StudyItem("sensitivity", "Choices that may change a conclusion", sensitivity_to_choices, needs=(MAPS,),
               slice="as each item"),
-    StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1,
+    StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1_case_of_median_iou,
               needs=(MAPS, PICTURES)),
-    StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3,
+    StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_extreme_findings,
               needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUTH),
     StudyItem("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
 )  # fmt: skip
@@ -206,7 +210,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     )
 
 
-def _bootstrap_not_alone_error() -> SalstatsError:
+def _bootstrap_with_other_data_error() -> SalstatsError:
     """Return the error where `bootstrap` is given together with `data` or `scores`."""
     return SalstatsError(
         Setting("bootstrap"),
@@ -221,7 +225,7 @@ def _bootstrap_not_alone_error() -> SalstatsError:
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
-        raise _bootstrap_not_alone_error()
+        raise _bootstrap_with_other_data_error()
     parser = Parser()
     add_options(parser)
     for name, action in parser.options.items():
@@ -242,7 +246,7 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take existing scores; needs that are not met are named in words of tables."""
     if options.bootstrap:
-        raise _bootstrap_not_alone_error()
+        raise _bootstrap_with_other_data_error()
     study_scores = read_slices(scores, options)
     items = []
     for item in ITEMS:

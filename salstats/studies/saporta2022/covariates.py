@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
     error_note,
     feature_name,
-    full_slice_name,
+    full_slice_and_cutoffs_text,
     labels_with,
 )
 from salstats.studies.saporta2022.script_inference import printed_as_published
@@ -125,7 +125,7 @@ def distributions(frames: StudyFrames) -> ItemResult:
     )
 
 
-def table_2(frames: StudyFrames) -> ItemResult:
+def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
     """Table 2: slopes of localisation on the features of the findings, which are scaled both ways."""
     inference = frames.inference
     slopes = feature_slopes(frames, inference)
@@ -137,8 +137,9 @@ def table_2(frames: StudyFrames) -> ItemResult:
         _slope_figure(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
-        f"{scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
-        f"for the 16 tests of a block, and intervals are not corrected; {error_note(inference)}",
+        f"{effect_of_scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of an "
+        "outcome, not for the 16 tests of a block, and intervals are not corrected; "
+        f"{error_note(inference)}",
     )
 
 
@@ -180,7 +181,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     )
 
 
-def scale_note(slopes: pd.DataFrame) -> str:
+def effect_of_scale_note(slopes: pd.DataFrame) -> str:
     """Write how the scale of the features changes the slope of IoU on size and the signs of slopes."""
     rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
     per_task = rows[rows["scale"] == PER_TASK]
@@ -193,8 +194,8 @@ def scale_note(slopes: pd.DataFrame) -> str:
             f"{per_task['estimate'][size]:.3f} scaled per task and "
             f"{pooled['estimate'][size]:.3f} over all tasks"
         )
-    signs = _significant_signs(per_task)
-    pooled_signs = _significant_signs(pooled).reindex(signs.index)
+    signs = _significant_sign_or_nan(per_task)
+    pooled_signs = _significant_sign_or_nan(pooled).reindex(signs.index)
     has_opposite_signs = (signs * pooled_signs < 0).to_numpy()
     names = []
     for outcome, term in signs.index[has_opposite_signs]:
@@ -206,7 +207,7 @@ def scale_note(slopes: pd.DataFrame) -> str:
     return f"which one matters: {', and '.join(facts)}"
 
 
-def _significant_signs(slopes: pd.DataFrame) -> pd.Series:
+def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
     """Return the sign of each slope whose interval excludes 0 (-1 or 1), NaN for the others."""
     excludes_zero = slopes["conf_low"] * slopes["conf_high"] > 0
     return np.sign(slopes["conf_low"]).where(excludes_zero)
@@ -252,7 +253,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
-        case_slice = full_slice_name(frames)
+        case_slice = full_slice_and_cutoffs_text(frames)
         note += cutoff_note(frames, inference)
     elif metric == "iou":
         note += "; of findings that are there, where the study's table is of the full slice"

@@ -21,7 +21,7 @@ from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import table_of
-from salstats.studies.saporta2022.file_scoring import main_alone
+from salstats.studies.saporta2022.file_scoring import study_of_main_and_people
 from salstats.studies.saporta2022.labels_and_notes import LABELS, feature_name
 from salstats.studies.saporta2022.study_frames import (
     FEATURES,
@@ -36,7 +36,7 @@ from salstats.study import Study
 ENDS = {"low": "Smallest", "high": "Largest"}
 
 
-def figure_1(frames: StudyFrames) -> ItemResult:
+def figure_1_case_of_median_iou(frames: StudyFrames) -> ItemResult:
     """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
     frames = frames.all_tasks or frames
     scores = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou", "hit")
@@ -54,7 +54,7 @@ def figure_1(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         case_scores,
         table,
-        ss.plot_gallery(main_alone(_study(frames)), picks, scores=iou, images=frames.images),
+        ss.plot_gallery(study_of_main_and_people(_study(frames)), picks, scores=iou, images=frames.images),
         note="the case nearest to the median IoU of the main saliency method",
     )
 
@@ -71,7 +71,7 @@ def examples(frames: StudyFrames) -> ItemResult:
         {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
     )
     figure = ss.plot_gallery(
-        main_alone(_study(frames)),
+        study_of_main_and_people(_study(frames)),
         picks,
         scores=iou,
         images=frames.images,
@@ -86,7 +86,7 @@ def examples(frames: StudyFrames) -> ItemResult:
     )
 
 
-def extremes(frames: StudyFrames) -> pd.DataFrame:
+def findings_with_extreme_features(frames: StudyFrames) -> pd.DataFrame:
     """Return the findings whose features are smallest and largest: `feature, end, case, task, value`."""
     extreme_rows = []
     for feature in FEATURES:
@@ -100,10 +100,10 @@ def extremes(frames: StudyFrames) -> pd.DataFrame:
     return pd.DataFrame(extreme_rows, columns=["feature", "end", "case", "task", "value"])
 
 
-def figure_3(frames: StudyFrames) -> ItemResult:
+def figure_3_extreme_findings(frames: StudyFrames) -> ItemResult:
     """Fig. 3 a-b: the findings at both ends of each feature, on their images where there are any."""
     all_frames = frames.all_tasks or frames
-    rows = extremes(all_frames)
+    rows = findings_with_extreme_features(all_frames)
     table = table_of(
         rows,
         "saporta2022",
@@ -116,11 +116,11 @@ def figure_3(frames: StudyFrames) -> ItemResult:
     )
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
-        return ItemResult(rows, table, _letter_value_figure(all_frames), note=note)
+        return ItemResult(rows, table, _letter_values_over_all_tasks(all_frames), note=note)
     return ItemResult(rows, table, _extremes_figure(frames, rows), note=note)
 
 
-def _letter_value_figure(frames: StudyFrames) -> Figure:
+def _letter_values_over_all_tasks(frames: StudyFrames) -> Figure:
     """Plot the letter values of each feature over the findings of all tasks."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by=())
@@ -128,7 +128,7 @@ def _letter_value_figure(frames: StudyFrames) -> Figure:
 
 
 def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
-    """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
+    """Draw the rows of `findings_with_extreme_features` on their images, with the measured rectangle."""
     study = _study(frames)
     labels = Labels()
     names = {feature: [feature_name(feature)] for feature in dict.fromkeys(rows["feature"])}
@@ -138,7 +138,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     panels = []
     placed = []
     for finding in rows.to_dict("records"):
-        panel = _rectangle_picture(study, finding["case"], finding["task"], options)
+        panel = _picture_with_smallest_rectangle(study, finding["case"], finding["task"], options)
         panels.append(panel)
         text = _corner_text(finding["task"], finding["value"], labels)
         placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
@@ -155,7 +155,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     )
 
 
-def _rectangle_picture(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
+def _picture_with_smallest_rectangle(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""
     case = study.select(cases=[name]).cases[0]
     panel = overlay_picture(case, task, None, (), options)

@@ -191,7 +191,7 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
     mask_options = values_by_option_and_method(**{name: getattr(options, name) for name in MASK_OPTIONS})
     if mask_options and main is None:
         raise SalstatsError(Setting(next(iter(mask_options))), f" is of maps, and {study.source} has none")
-    colormap = colormap_of(options)
+    colormap = smoothing_colormap(options)
     tuning = _tune(unscored, options, mask_options, colormap, run_options)
 
     score: Any = partial(ss.score, resume=options.resume, **run_options)
@@ -215,9 +215,9 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
             masks["threshold"] = tuning.thresholds
         if tuning.smooth:
             masks["smooth"] = tuning.smooth
-        tuned = score(main_alone(study), metrics="iou", **masks)
+        tuned = score(study_of_main_and_people(study), metrics="iou", **masks)
     return StudyFrames(
-        scores=true_positive(all_scores, set(unscored.features["case"])),
+        scores=true_positive_slice(all_scores, set(unscored.features["case"])),
         full=full,
         uncut=uncut,
         features=unscored.features,
@@ -284,7 +284,7 @@ def inference_of(options: argparse.Namespace) -> StudyInference:
     return StudyInference(options.as_published, options.replicates, by_patient=options.views == "max")
 
 
-def colormap_of(options: argparse.Namespace) -> str | None:
+def smoothing_colormap(options: argparse.Namespace) -> str | None:
     """Return the colour map by which maps are smoothed: as published by jet, else as the options say."""
     if options.smooth is None:
         return None
@@ -332,7 +332,7 @@ def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
     assert main is not None
     if name != "smooth":
         # A file of thresholds or cut-offs may hold those of the main series alone.
-        study = main_alone(study)
+        study = study_of_main_and_people(study)
     values = getattr(mask_rule(study, **{name: value}), name)
     value_by_task = {task: value_of(values, task, main) for task in study.tasks}
     return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
@@ -376,14 +376,14 @@ def main_series(study: Study) -> Series | None:
     return None
 
 
-def main_alone(study: Study) -> Study:
+def study_of_main_and_people(study: Study) -> Study:
     """Return the study with its main series and people only."""
     main = main_series(study)
     names = [str(series) for series in study.series if series == main or series.method == HUMAN]
     return study.select(methods=names)
 
 
-def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
+def true_positive_slice(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     """Return the true-positive slice of IoU and hits on the full slice, as `score` computes it."""
     rows = full[full["case"].isin(cases)].reset_index(drop=True)
     if "slice" in rows:
@@ -397,7 +397,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     return _without_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
-def series_of_rows(scores: pd.DataFrame) -> list[Series]:
+def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
     """Return the method, model and seed of each row of a scores frame."""
     names = []
     for column in ("method", "model", "seed"):
@@ -422,7 +422,7 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
     rows = full[full["metric"] == "iou"].reset_index(drop=True)
     # The cut-off of each row, NaN where it has none.
     row_cutoffs = np.full(len(rows), np.nan)
-    for i, (task, series) in enumerate(zip(rows["task"], series_of_rows(rows), strict=True)):
+    for i, (task, series) in enumerate(zip(rows["task"], series_of_each_row(rows), strict=True)):
         cutoff = None
         if series.method != HUMAN:
             cutoff = value_of(cutoffs, task, series)

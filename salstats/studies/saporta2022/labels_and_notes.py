@@ -34,7 +34,7 @@ _SHORT_NAMES = {
 }
 
 
-def print_names(values: Iterable[object]) -> list[str]:
+def printed_names_without_means(values: Iterable[object]) -> list[str]:
     """Write names of metrics, methods, features and tasks as in print, without missing values and means."""
     labels = Labels()
     names = []
@@ -62,7 +62,7 @@ def shared_cases_note(frames: StudyFrames) -> str:
     return f"; {frames.n_shared} cases stand in both studies, so that what is tuned is too good here"
 
 
-def full_slice_name(frames: StudyFrames) -> str:
+def full_slice_and_cutoffs_text(frames: StudyFrames) -> str:
     """Name the full slice of a study."""
     if frames.cut_off in ("", AS_SCORED):
         return "full"

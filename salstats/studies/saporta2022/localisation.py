@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     decrease_note,
     estimate_note,
     few_patients_note,
-    full_slice_name,
+    full_slice_and_cutoffs_text,
     labels_with,
     shared_cases_note,
 )
@@ -31,16 +31,16 @@ from salstats.studies.saporta2022.study_frames import (
     SEGMENTATIONS,
     StudyFrames,
     StudyInference,
-    classifier_rows,
+    auroc_input_rows,
     decreases,
     means,
     metric_rows,
     present,
     rows_of_first_models,
     rows_of_first_trainings,
-    rows_of_full_slice,
     rows_of_main_and_people,
     rows_with_first_value,
+    score_rows_of_full_slice,
 )
 from salstats.studies.saporta2022.upright_panels import plot_upright
 from salstats.study import HUMAN
@@ -49,7 +49,7 @@ from salstats.study import HUMAN
 ENSEMBLE = "ensemble"
 
 
-def table_1(frames: StudyFrames) -> ItemResult:
+def table_1_mean_iou_and_hit_rate(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
@@ -69,7 +69,7 @@ def table_1(frames: StudyFrames) -> ItemResult:
     )
 
 
-def figure_2(frames: StudyFrames) -> ItemResult:
+def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
     inference = frames.inference
     assert frames.main is not None
@@ -129,10 +129,10 @@ def classifier(frames: StudyFrames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by="task")
+    return ss.auroc(auroc_input_rows(rows, frames.inference), "prob", "label", by="task")
 
 
-def thresholds(frames: StudyFrames) -> ItemResult:
+def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
     """Extended Data 1a: mean IoU by threshold."""
     assert frames.sweep is not None
     sweep = frames.sweep.assign(threshold=frames.sweep["threshold"].round(6)).reset_index(drop=True)
@@ -142,11 +142,11 @@ def thresholds(frames: StudyFrames) -> ItemResult:
         ss.table_estimates(table_rows, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(table_rows, labels=labels_with(estimate="Mean IoU")),
         note="the threshold with the largest mean is chosen, the smallest of equal ones"
-        f"{_smoothing_note(frames)}",
+        f"{_unsmoothed_maps_note(frames)}",
     )
 
 
-def tuned_thresholds(frames: StudyFrames) -> ItemResult:
+def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
     """Extended Data 1b: the tuned thresholds against people."""
     inference = frames.inference
     assert frames.tuned is not None
@@ -164,7 +164,7 @@ def tuned_thresholds(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), labels=LABELS
         ),
         ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
-        note=f"thresholds {source}{_smoothing_note(frames)}; {estimate_note(inference)}",
+        note=f"thresholds {source}{_unsmoothed_maps_note(frames)}; {estimate_note(inference)}",
     )
 
 
@@ -186,7 +186,7 @@ def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
         ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_smoothing_note(frames)}{shared_cases_note(frames)}",
+        f"{_unsmoothed_maps_note(frames)}{shared_cases_note(frames)}",
     )
 
 
@@ -196,7 +196,7 @@ def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"] == frames.main]
 
 
-def _smoothing_note(frames: StudyFrames) -> str:
+def _unsmoothed_maps_note(frames: StudyFrames) -> str:
     """Return the end of a note, which says that maps with other thresholds than Otsu's are not smoothed."""
     if not frames.smoothed_for_otsu:
         return ""
@@ -332,7 +332,7 @@ def classifiers(frames: StudyFrames) -> ItemResult | None:
     rows = rows[has_both_labels & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    areas = ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by=by)
+    areas = ss.auroc(auroc_input_rows(rows, frames.inference), "prob", "label", by=by)
     table_rows = areas.drop(columns=["x", "y"], errors="ignore")
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:
@@ -348,7 +348,7 @@ def classifiers(frames: StudyFrames) -> ItemResult | None:
 def full_slice(frames: StudyFrames) -> ItemResult:
     """Extended Data 4: false positives and misses count as 0."""
     inference = frames.inference
-    rows = metric_rows(rows_of_full_slice(frames, inference), "iou")
+    rows = metric_rows(score_rows_of_full_slice(frames, inference), "iou")
     estimates = means(rows, inference)
     differences = None
     if _has_maps_and_people(rows):
@@ -367,7 +367,7 @@ def full_slice(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
         ),
         ss.plot_intervals(estimates, labels=LABELS),
-        slice=full_slice_name(frames),
+        slice=full_slice_and_cutoffs_text(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
         f"{estimate_note(inference)}{cutoff_note(frames, inference)}",

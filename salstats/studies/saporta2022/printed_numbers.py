@@ -24,12 +24,12 @@ N_IMAGES = 668
 _LIMITS = ("conf_low", "conf_high")
 
 
-def _positives() -> pd.Series:
+def _printed_positives_by_task() -> pd.Series:
     """Return the number of findings of each task."""
     return load_published("saporta2021_auroc_hit").set_index("task")["n"]
 
 
-def _text_numbers(keys: Mapping[str, tuple[str, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
+def _numbers_of_article_text(keys: Mapping[str, tuple[str, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
     """Return numbers that the article's text prints.
 
     `keys` gives for each quantity of `saporta2022_text` the values of the key columns `columns`.
@@ -58,10 +58,10 @@ def _has_positives(frame: pd.DataFrame, count_column: str) -> bool:
     rows = _name_main(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)].drop_duplicates("task")
     counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
-    return _has_counts(counts, _positives())
+    return _has_counts(counts, _printed_positives_by_task())
 
 
-def _is_of_script(frame: pd.DataFrame) -> bool:
+def _has_order_intervals(frame: pd.DataFrame) -> bool:
     """Tell whether means or decreases are those of replicates, with the order statistics of the scripts."""
     return bool((frame["interval"] == "order").any())
 
@@ -71,7 +71,7 @@ def _is_as_published(frame: pd.DataFrame) -> bool:
     return "script_text" in frame
 
 
-def _false_as_superseded(frame: pd.DataFrame) -> bool:
+def _never_exact(frame: pd.DataFrame) -> bool:
     """Return False: a frame need not equal print that was superseded."""
     return False
 
@@ -82,13 +82,13 @@ def _support_devices() -> pd.DataFrame:
         "support_devices_miou": ("iou", MAIN, "Support Devices"),
         "support_devices_hit_rate": ("hit", MAIN, "Support Devices"),
     }
-    return _text_numbers(keys, ("metric", "method", "task"))
+    return _numbers_of_article_text(keys, ("metric", "method", "task"))
 
 
 def _people_on_cardiomegaly() -> pd.DataFrame:
     """Return people's mean IoU of Cardiomegaly, printed with two digits."""
     keys = {"cardiomegaly_human_miou": ("iou", HUMAN, "Cardiomegaly")}
-    return _text_numbers(keys, ("metric", "method", "task"))
+    return _numbers_of_article_text(keys, ("metric", "method", "task"))
 
 
 def _means_2021() -> pd.DataFrame:
@@ -103,7 +103,7 @@ _MEANS = ("metric", "method", "task")
 _has_positive_scores = partial(_has_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
-        _support_devices, _MEANS, applies=_has_positive_scores, select=_name_main, exact=_is_of_script
+        _support_devices, _MEANS, applies=_has_positive_scores, select=_name_main, exact=_has_order_intervals
     ),
     PrintedNumbers(
         _people_on_cardiomegaly,
@@ -111,7 +111,7 @@ TABLE_1 = (
         ("estimate",),
         digits=2,
         applies=lambda frame: _has_positive_scores(frame) and HUMAN in set(frame["method"]),
-        exact=_is_of_script,
+        exact=_has_order_intervals,
     ),
     PrintedNumbers(
         _means_2021,
@@ -119,7 +119,7 @@ TABLE_1 = (
         ("estimate",),
         applies=_has_positive_scores,
         select=_name_main,
-        exact=_false_as_superseded,
+        exact=_never_exact,
         source=MARCH_2021,
     ),
 )
@@ -132,13 +132,13 @@ def _decreases(metric: str) -> pd.DataFrame:
             "mean_percent_decrease_hit_rate": ("hit", MAIN, AVERAGE),
             "lung_lesion_percent_decrease_hit_rate": ("hit", MAIN, "Lung Lesion"),
         }
-        return _text_numbers(keys, _MEANS)
+        return _numbers_of_article_text(keys, _MEANS)
     keys = {
         "mean_percent_decrease_miou": ("iou", MAIN, AVERAGE),
         "lung_lesion_percent_decrease_miou": ("iou", MAIN, "Lung Lesion"),
         "consolidation_percent_increase_miou": ("iou", MAIN, "Consolidation"),
     }
-    rows = _text_numbers(keys, _MEANS)
+    rows = _numbers_of_article_text(keys, _MEANS)
     # The text prints the change of Consolidation as an increase.
     is_increase = rows["task"] == "Consolidation"
     rows.loc[is_increase, "estimate"] = -rows.loc[is_increase, "estimate"]
@@ -153,7 +153,7 @@ def decrease_printed(metric: str) -> PrintedNumbers:
         digits=1,
         applies=partial(_has_positives, count_column="n_pairs"),
         select=_name_main,
-        exact=_is_of_script,
+        exact=_has_order_intervals,
     )
 
 
@@ -166,7 +166,7 @@ def _slopes() -> pd.DataFrame:
         "slope_iou_instances": ("IoU", "n_instances"),
         "slope_hit_instances": ("Hit rate", "n_instances"),
     }
-    return _text_numbers(keys, ("outcome", "term"))
+    return _numbers_of_article_text(keys, ("outcome", "term"))
 
 
 def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
@@ -174,15 +174,15 @@ def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(frame["scale"] == POOLED) & (frame["pool"] == ALL_TASKS)]
 
 
-def _has_all_findings(frame: pd.DataFrame) -> bool:
+def _has_as_many_findings(frame: pd.DataFrame) -> bool:
     """Tell whether the hits are of as many findings as the study's."""
     rows = _pooled_slopes(frame)
     rows = rows[(rows["outcome"] == "Hit rate") & (rows["term"] == "n_instances")]
-    return (rows["n"] + rows["n_missing"]).tolist() == [_positives().sum()]
+    return (rows["n"] + rows["n_missing"]).tolist() == [_printed_positives_by_task().sum()]
 
 
 TABLE_2 = PrintedNumbers(
-    _slopes, ("outcome", "term"), applies=_has_all_findings, select=_pooled_slopes, exact=_is_as_published
+    _slopes, ("outcome", "term"), applies=_has_as_many_findings, select=_pooled_slopes, exact=_is_as_published
 )
 
 
@@ -197,7 +197,7 @@ def _overall() -> pd.DataFrame:
         "overall_slope_iou_prob": ("Overall", "slope"),
         "overall_spearman_iou_prob": ("Overall", "spearman"),
     }
-    return _text_numbers(keys, ("task", "term"))
+    return _numbers_of_article_text(keys, ("task", "term"))
 
 
 def _has_table_3_cases(frame: pd.DataFrame) -> bool:
@@ -220,14 +220,14 @@ def _aurocs_2021() -> pd.DataFrame:
 
 def _support_devices_auroc() -> pd.DataFrame:
     """Return the AUROC of Support Devices."""
-    return _text_numbers({"support_devices_auroc": ("Support Devices",)}, ("task",))
+    return _numbers_of_article_text({"support_devices_auroc": ("Support Devices",)}, ("task",))
 
 
 def _has_all_images(frame: pd.DataFrame) -> bool:
     """Tell whether AUROCs are of one model, all test images and as many findings as the study's."""
     if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
         return False
-    return _has_counts(frame.set_index("task")["n_positive"], _positives())
+    return _has_counts(frame.set_index("task")["n_positive"], _printed_positives_by_task())
 
 
 TABLE_S1 = (
@@ -238,7 +238,7 @@ TABLE_S1 = (
         ("estimate",),
         digits=4,
         applies=_has_all_images,
-        exact=_false_as_superseded,
+        exact=_never_exact,
         source=MARCH_2021,
     ),
 )
@@ -263,6 +263,6 @@ FULL_SLICE_2021 = PrintedNumbers(
     _MEANS,
     applies=_has_full_slice,
     select=_name_main,
-    exact=_false_as_superseded,
+    exact=_never_exact,
     source=MARCH_2021,
 )

@@ -63,7 +63,7 @@ def read_release(path: Path) -> pd.DataFrame | None:
     return None
 
 
-def is_of_shapes(path: Path) -> bool:
+def has_name_of_shape_file(path: Path) -> bool:
     """Tell whether a file is by its name one of sizes or shapes, which only findings have."""
     return path.stem in SHAPES
 

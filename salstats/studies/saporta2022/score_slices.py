@@ -23,10 +23,10 @@ from salstats.studies.options import check_enough_replicates, names_in, values_b
 from salstats.studies.saporta2022.file_scoring import (
     empty_masks_below_cutoffs,
     inference_of,
-    series_of_rows,
-    true_positive,
+    series_of_each_row,
+    true_positive_slice,
 )
-from salstats.studies.saporta2022.release import is_of_shapes, read_release
+from salstats.studies.saporta2022.release import has_name_of_shape_file, read_release
 from salstats.studies.saporta2022.study_frames import (
     AS_SCORED,
     CHECKPOINTS,
@@ -127,8 +127,8 @@ class SlicedScores:
             FULL_SLICE: len(self.full) > 0,
             FULL_PROBABILITIES: _has_values(full_maps, "prob") or (self.full.empty and has_prob),
             FULL_LABELS: _has_values(full_maps, "label"),
-            SEVERAL: _n_series(maps) > 1,
-            CHECKPOINTS: _has_checkpoints(maps),
+            SEVERAL: _n_method_model_pairs(maps) > 1,
+            CHECKPOINTS: _has_ensemble_and_checkpoints(maps),
         }
         return frozenset(need for need, met in is_met.items() if met)
 
@@ -225,7 +225,7 @@ def _read_scores_of_all_images(options: argparse.Namespace) -> pd.DataFrame:
     """
     features = []
     for table in options.features:
-        if isinstance(table, pd.DataFrame) or not is_of_shapes(table):
+        if isinstance(table, pd.DataFrame) or not has_name_of_shape_file(table):
             features.append(table)
     return read_score_tables(
         options.full_scores, features, table_options=ScoreTableOptions.of(options), read_release=read_release
@@ -380,7 +380,7 @@ def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
     if "reason" not in full:
         full["reason"] = pd.Series(None, full.index, dtype="object")
     has_finding = _truth_sizes(full).fillna(0) > 0
-    return true_positive(full, set(full.loc[has_finding, "case"]))
+    return true_positive_slice(full, set(full.loc[has_finding, "case"]))
 
 
 def _truth_sizes(scores: pd.DataFrame) -> pd.Series:
@@ -459,7 +459,7 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
         except ValueError:
             for (task, file_method), number in read_thresholds(Path(text), what="cutoff").items():
                 cutoffs[task, file_method or method] = number
-    all_series = [series for series in series_of_rows(full) if series.method != HUMAN]
+    all_series = [series for series in series_of_each_row(full) if series.method != HUMAN]
     methods = sorted({series.method for series in all_series} | {str(series) for series in all_series})
     for (_, method), value in cutoffs.items():
         if method is not None and method not in methods:
@@ -477,7 +477,7 @@ def _read_cutoffs(texts: list[str] | None, full: pd.DataFrame) -> dict[Key, floa
 
 def _check_every_task_has_a_cutoff(cutoffs: dict[Key, float], full: pd.DataFrame) -> None:
     """Raise an error where a method has a cut-off for some tasks of the full slice and none for another."""
-    for task, series in dict.fromkeys(zip(full["task"], series_of_rows(full), strict=True)):
+    for task, series in dict.fromkeys(zip(full["task"], series_of_each_row(full), strict=True)):
         names = {None, series.method, str(series)}
         tasks = {key_task for key_task, method in cutoffs if method in names}
         if series.method != HUMAN and tasks and value_of(cutoffs, task, series) is None:
@@ -510,13 +510,13 @@ def _has_scores(scores: pd.DataFrame, metric: str) -> bool:
     return _has_values(scores[scores["metric"] == metric], "score")
 
 
-def _n_series(maps: pd.DataFrame) -> int:
+def _n_method_model_pairs(maps: pd.DataFrame) -> int:
     """Count the distinct pairs of method and model."""
     columns = [name for name in ("method", "model") if name in maps]
     return len(maps[columns].drop_duplicates())
 
 
-def _has_checkpoints(maps: pd.DataFrame) -> bool:
+def _has_ensemble_and_checkpoints(maps: pd.DataFrame) -> bool:
     """Tell whether the main method's first model has an ensemble and single trainings."""
     if not {"model", "seed"} <= set(maps) or maps.empty:
         return False

@@ -50,7 +50,7 @@ def published_draws(n_cases: int, *, n_replicates: int = 1000, seed: int = 0) ->
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def _without_package_warnings() -> Iterator[None]:
     """Ignore the package's warnings in a block: they advise against choices that the scripts make."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
@@ -68,7 +68,7 @@ def summarize_as_published(
     parts = []
     columns = list(by)
     for rows, draws in _files_with_draws(scores, n_replicates):
-        with _without_warnings():
+        with _without_package_warnings():
             means = summarize(rows, by=columns, unit="case", draws=draws, interval="order")
             replicates = bootstrap(rows, by=columns, unit="case", draws=draws)
         # Groups of both frames have the same order.
@@ -84,7 +84,7 @@ def replicates_as_published(
     """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""
     parts = []
     for rows, draws in _files_with_draws(scores, n_replicates):
-        with _without_warnings():
+        with _without_package_warnings():
             parts.append(bootstrap(rows, by=list(by), unit="case", draws=draws))
     replicates = pd.concat(parts, ignore_index=True)
     return replicates.sort_values(list(by), kind="stable", ignore_index=True)
@@ -107,7 +107,7 @@ def percent_decrease_as_published(
     """
     _check_same_cases(scores, reference)
     draws = published_draws(scores["case"].nunique(), n_replicates=n_replicates)
-    with _without_warnings():
+    with _without_package_warnings():
         result = percent_decrease(
             scores,
             reference=reference,

@@ -20,7 +20,11 @@ from salstats.scoring.cases import EMPTY
 from salstats.studies.declarations import ItemResult, Need
 from salstats.studies.item_warnings import if_possible
 from salstats.studies.result_tables import Cell, table_of
-from salstats.studies.saporta2022.labels_and_notes import cutoff_note, feature_name, print_names
+from salstats.studies.saporta2022.labels_and_notes import (
+    cutoff_note,
+    feature_name,
+    printed_names_without_means,
+)
 from salstats.studies.saporta2022.study_frames import (
     ALL_TASKS,
     FEATURES,
@@ -37,16 +41,16 @@ from salstats.studies.saporta2022.study_frames import (
     WITHIN,
     StudyFrames,
     StudyInference,
-    concat_made,
+    concat_or_raise_if_none,
     confidence_estimates,
     decreases,
     feature_slopes,
     means,
     metric_rows,
     rows_of_first_models,
-    rows_of_full_slice,
     rows_of_main_and_people,
     scaled_features,
+    score_rows_of_full_slice,
     slopes_and_correlations_on_prob,
 )
 
@@ -81,7 +85,9 @@ HEADLINES = (
     _Headline(
         "Extended Data 4",
         _MEAN_KEYS,
-        lambda frames, inference: means(metric_rows(rows_of_full_slice(frames, inference), "iou"), inference),
+        lambda frames, inference: means(
+            metric_rows(score_rows_of_full_slice(frames, inference), "iou"), inference
+        ),
         needs=(FULL_SLICE,),
     ),
     _Headline(
@@ -151,13 +157,13 @@ _CLUSTERED_COLUMNS = _ChoiceColumns(
 _OTHER_COLUMNS = _ChoiceColumns("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
 
 
-def comparison(frames: StudyFrames) -> ItemResult:
+def published_beside_clustered(frames: StudyFrames) -> ItemResult:
     """Show every headline number as published and with patients as clusters."""
     rows = side_by_side(frames, frames.inference.n_replicates)
     key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     stub = []
     for keys in rows[key_columns].itertuples(index=False):
-        distinct_names = dict.fromkeys(print_names(keys))
+        distinct_names = dict.fromkeys(printed_names_without_means(keys))
         stub.append(_capitalized(" · ".join(distinct_names)))
     choices_shown = (_PUBLISHED_COLUMNS, replace(_OTHER_COLUMNS, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
@@ -181,13 +187,13 @@ def comparison(frames: StudyFrames) -> ItemResult:
     )
 
 
-def choices(frames: StudyFrames) -> ItemResult:
+def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     """Show the sensitivity table: the effects of other choices."""
     rows = sensitivity(frames, frames.inference.n_replicates)
     groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
     for row in rows.to_dict("records"):
-        names = ", ".join(print_names(row["of"].split(", ")))
+        names = ", ".join(printed_names_without_means(row["of"].split(", ")))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
     choices_shown = (_PUBLISHED_COLUMNS, _CLUSTERED_COLUMNS, _OTHER_COLUMNS)
     is_percent = rows["quantity"].str.endswith("%")
@@ -308,7 +314,7 @@ def _capitalized(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
+def signs_shown_by_intervals(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
     """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
 
     An interval shows a sign where it excludes 0 and, if P was adjusted, P is below .05. The other arguments
@@ -338,8 +344,10 @@ def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd
     published_width = rows["published_high"] - rows["published_low"]
     width = rows["conf_high"] - rows["conf_low"]
     rows["width_ratio"] = width / published_width.where(published_width > 0)
-    rows["conclusion_published"] = conclusion(rows, "published_low", "published_high", "p_published")
-    rows["conclusion"] = conclusion(rows, "conf_low", "conf_high", "p_adjusted")
+    rows["conclusion_published"] = signs_shown_by_intervals(
+        rows, "published_low", "published_high", "p_published"
+    )
+    rows["conclusion"] = signs_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
     if (published["term"] == "mean").all():
         rows[["conclusion_published", "conclusion"]] = ""
     rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
@@ -358,7 +366,7 @@ def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
             published_rows = headline.make(frames, published)
             clustered_rows = headline.make(frames, clustered)
             parts.append(compare(published_rows, clustered_rows, headline.keys).assign(item=headline.item))
-    rows = concat_made(parts)
+    rows = concat_or_raise_if_none(parts)
     keys = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     return rows[["item", *keys, *_COMPARISON]]
 
@@ -381,17 +389,17 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
     makers = {
-        "S1": _s1_rows_of_misses,
-        "S2": _s2_rows_of_cutoffs,
-        "S3": _s3_rows_of_task_effects,
-        "S7": _s7_rows_of_logistic_model,
+        "S1": _sensitivity_to_misses_as_zero,
+        "S2": _sensitivity_to_slice_and_cutoffs,
+        "S3": _sensitivity_to_task_effects,
+        "S7": _sensitivity_to_logistic_model,
     }
     parts = []
     for row, make in makers.items():
         if _is_possible(row, frames):
             with if_possible(f"{row} of the sensitivity table"):
                 parts.append(make(frames, published, clustered))
-    rows = concat_made(parts)
+    rows = concat_or_raise_if_none(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
     return rows[["row", "question", "quantity", "of", *_COMPARISON, *_CLUSTERED]]
 
@@ -435,7 +443,7 @@ def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Choi
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
-def _s1_rows_of_misses(
+def _sensitivity_to_misses_as_zero(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""
@@ -455,7 +463,7 @@ def _s1_rows_of_misses(
     return pd.concat(parts, ignore_index=True)
 
 
-def _s2_rows_of_cutoffs(
+def _sensitivity_to_slice_and_cutoffs(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S2: confidence and IoU over the full slice, or over findings that are present.
@@ -493,7 +501,7 @@ def _overall(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["task"] == "Overall"]
 
 
-def _s3_rows_of_task_effects(
+def _sensitivity_to_task_effects(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
@@ -521,7 +529,7 @@ def _s3_rows_of_task_effects(
     return pd.concat(parts, ignore_index=True)
 
 
-def _s7_rows_of_logistic_model(
+def _sensitivity_to_logistic_model(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""

@@ -258,7 +258,7 @@ def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.Dat
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
-def classifier_rows(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
+def auroc_input_rows(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
     """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
     if not inference.by_patient:
         return rows
@@ -282,7 +282,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[~scores["reason"].isin(ABSENT_REASONS)].reset_index(drop=True)
 
 
-def _subtract_absent_from_missing(estimates: pd.DataFrame) -> pd.DataFrame:
+def _exclude_absent_from_n_missing(estimates: pd.DataFrame) -> pd.DataFrame:
     """Subtract from `n_missing` the scores of absent findings, which `present` removes."""
     if "n_absent" not in estimates.columns:
         return estimates
@@ -316,7 +316,7 @@ def means(
     """Return the mean scores."""
     if inference.published:
         estimates = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
-        return _subtract_absent_from_missing(estimates)
+        return _exclude_absent_from_n_missing(estimates)
     scores = present(scores)
     estimates = ss.summarize(scores, by=by, average="task", **inference.interval_options)
     return _with_wilson_intervals(estimates, scores, list(by))
@@ -333,7 +333,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
         estimates = percent_decrease_as_published(
             scores, reference=reference, n_replicates=inference.n_replicates
         )
-        return _subtract_absent_from_missing(estimates)
+        return _exclude_absent_from_n_missing(estimates)
     return ss.percent_decrease(
         present(scores),
         reference=reference,
@@ -343,7 +343,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
     )
 
 
-def rows_of_full_slice(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
+def score_rows_of_full_slice(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
     rows = rows_of_main_and_people(frames, frames.full)
     if not inference.published:
@@ -352,7 +352,7 @@ def rows_of_full_slice(frames: StudyFrames, inference: StudyInference) -> pd.Dat
     return rows[is_in_files].reset_index(drop=True)
 
 
-def concat_made(parts: list[pd.DataFrame]) -> pd.DataFrame:
+def concat_or_raise_if_none(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """Stack the frames that could be made; raise an error where there are none."""
     if not parts:
         raise SalstatsError("nothing of it can be estimated")
@@ -413,15 +413,15 @@ def feature_slopes(
                     continue
                 formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in varying_features]
                 with if_possible(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
-                    slopes = _adjusted_slopes_of_outcome(frames, data, outcome, formulas, inference)
+                    slopes = _outcome_slopes_with_bonferroni_p(frames, data, outcome, formulas, inference)
                     slopes.insert(0, "outcome", outcome.name)
                     slopes.insert(1, "scale", scale)
                     slopes.insert(2, "pool", pool)
                     parts.append(slopes)
-    return concat_made(parts)
+    return concat_or_raise_if_none(parts)
 
 
-def _adjusted_slopes_of_outcome(
+def _outcome_slopes_with_bonferroni_p(
     frames: StudyFrames, data: pd.DataFrame, outcome: Outcome, formulas: list[str], inference: StudyInference
 ) -> pd.DataFrame:
     """Return the slopes of one outcome on each feature, adjusted by Bonferroni's procedure.

@@ -121,7 +121,7 @@ def plot_upright(
     height = n_rows * (_STRIP_MM + _PANEL_MM + axis_height) + caption_height_mm(note)
     height += legend_height_mm(list(method_texts.values()), width) + 2 * _EDGE_MM
     dodge = p9.position_dodge(width=_DODGE)
-    lines = _average_lines(marks)
+    lines = _separators_before_average(marks)
     line_marks = []
     if len(lines):
         line_marks.append(p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4))
@@ -164,7 +164,7 @@ def _task_text(task: str, auroc_by_task: Mapping[str, float], labels: Labels) ->
     return f"{name} ({fixed_text(auroc, 2)})"
 
 
-def _average_lines(marks: pd.DataFrame) -> pd.DataFrame:
+def _separators_before_average(marks: pd.DataFrame) -> pd.DataFrame:
     """Return the position of a line before the average in each panel that has one: `panel, at`."""
     panels = []
     positions = []

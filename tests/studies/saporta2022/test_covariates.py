@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.studies.saporta2022.covariates import overall_slope_note, scale_note
+from salstats.studies.saporta2022.covariates import effect_of_scale_note, overall_slope_note
 from salstats.studies.saporta2022.study_frames import FEATURES, PER_TASK, POOLED
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
@@ -95,7 +95,7 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
 
 def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
     slopes = made["table_2"].frame
-    said = scale_note(slopes)
+    said = effect_of_scale_note(slopes)
     assert said in made["table_2"].note
     rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
     rows = rows.set_index(["scale", "term"])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from saporta_frames import METHOD, write_part
 
-from salstats.studies.saporta2022.example_cases import ENDS, extremes
+from salstats.studies.saporta2022.example_cases import ENDS, findings_with_extreme_features
 from salstats.studies.saporta2022.study_frames import FEATURES
 
 
@@ -22,7 +22,7 @@ def drawn(results, made_up, tmp_path_factory):
 
 
 def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(whole):
-    rows = extremes(whole).set_index(["feature", "end"])
+    rows = findings_with_extreme_features(whole).set_index(["feature", "end"])
     assert set(rows.index) == {(feature, end) for feature in FEATURES for end in ENDS}
     for feature in FEATURES:
         findings = [
@@ -39,7 +39,7 @@ def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(whole):
 
 def test_a_feature_that_no_finding_has_has_no_ends(whole):
     features = whole.features.assign(elongation=np.nan)
-    rows = extremes(replace(whole, features=features))
+    rows = findings_with_extreme_features(replace(whole, features=features))
     assert set(rows["feature"]) == set(FEATURES) - {"elongation"}
 
 

@@ -22,11 +22,11 @@ from salstats.studies.saporta2022.file_scoring import (
     find,
     make_frames,
     needs_met,
-    true_positive,
+    true_positive_slice,
     warn_shared,
 )
 from salstats.studies.saporta2022.labels_and_notes import cutoff_note
-from salstats.studies.saporta2022.localisation import tuned_thresholds
+from salstats.studies.saporta2022.localisation import means_with_tuned_thresholds
 from salstats.studies.saporta2022.study_frames import POINTS, SEGMENTATIONS
 
 FEW = ("--replicates", 40, "--min-positives", 20)
@@ -159,8 +159,8 @@ def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
     study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
     with warns(option="data", match="3 of 5 cases"):
         assert warn_shared(study, study.select(cases=[c.case for c in study][2:])) == 3
-    assert "3 cases stand in both studies" in tuned_thresholds(replace(frames, n_shared=3)).note
-    assert "both studies" not in tuned_thresholds(frames).note
+    assert "3 cases stand in both studies" in means_with_tuned_thresholds(replace(frames, n_shared=3)).note
+    assert "both studies" not in means_with_tuned_thresholds(frames).note
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +219,9 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
     plain = ss.score(sample, metrics="iou", threshold=0.4).set_index(["case", "task"])["score"]
     tuned = frames.tuned.set_index(["case", "task"])["score"]
     assert tuned.equals(plain[tuned.index]) == bool(flag)
-    assert ("maps with these thresholds are not smoothed" in tuned_thresholds(frames).note) == bool(flag)
+    assert (
+        "maps with these thresholds are not smoothed" in means_with_tuned_thresholds(frames).note
+    ) == bool(flag)
 
 
 def test_a_colormap_without_a_filter_is_an_error(shared):
@@ -273,7 +275,7 @@ def test_the_true_positive_slice_of_full_scores_is_that_of_score(study, everywhe
     cases = set(ss.features(study)["case"])
     want = ss.score(study, metrics=["iou", "hit"])
     assert set(want["reason"].dropna()) == {"finding absent", "empty mask"}
-    pd.testing.assert_frame_equal(true_positive(everywhere, cases), want, check_exact=True)
+    pd.testing.assert_frame_equal(true_positive_slice(everywhere, cases), want, check_exact=True)
 
 
 def test_cut_offs_on_full_scores_are_those_of_score(study, everywhere):

@@ -11,9 +11,9 @@ from salstats.studies.saporta2022.labels_and_notes import (
     error_note,
     estimate_note,
     few_patients_note,
-    full_slice_name,
+    full_slice_and_cutoffs_text,
     labels_with,
-    print_names,
+    printed_names_without_means,
     shared_cases_note,
 )
 from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
@@ -36,7 +36,12 @@ def test_labels_of_an_item_stand_beside_those_of_the_study():
 
 def test_names_in_print_leave_out_missing_values_and_means():
     values = ["iou", "gradcam", "area_ratio", "mean", "percent_decrease", None, float("nan"), "prob"]
-    assert print_names(values) == ["IoU", "Grad-CAM", LABELS.column("area_ratio"), "confidence"]
+    assert printed_names_without_means(values) == [
+        "IoU",
+        "Grad-CAM",
+        LABELS.column("area_ratio"),
+        "confidence",
+    ]
 
 
 def test_cases_that_were_tuned_on_and_scored_are_counted():
@@ -49,7 +54,7 @@ def test_cases_that_were_tuned_on_and_scored_are_counted():
     [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
 )
 def test_the_full_slice_is_named_with_its_cut_offs(cut_off, name):
-    assert full_slice_name(frames_with(cut_off=cut_off)) == name
+    assert full_slice_and_cutoffs_text(frames_with(cut_off=cut_off)) == name
 
 
 def test_the_note_on_cut_offs_depends_on_where_they_come_from():

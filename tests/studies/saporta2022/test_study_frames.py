@@ -16,8 +16,8 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
     decreases,
     means,
-    rows_of_full_slice,
     scaled_features,
+    score_rows_of_full_slice,
     slopes_of,
 )
 
@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(whole):
     some = whole.with_tasks(["Edema", "Atelectasis"])
-    rows = rows_of_full_slice(some, StudyInference(True))
+    rows = score_rows_of_full_slice(some, StudyInference(True))
     # the rows of the second reader's file, over which the scripts resample
     assert rows.groupby("method")["case"].nunique().to_dict() == {METHOD: 200, "human": 179}
 
