@@ -54,7 +54,7 @@ class ModelInference(Protocol):
     """
 
     @property
-    def n_variances(self) -> int:
+    def n_random_effect_parameters(self) -> int:
         """Number of likelihood parameters besides the coefficients and the residual variance."""
 
     def covariance(self, errors: str) -> np.ndarray:

@@ -64,7 +64,7 @@ class RandomEffect:
     correlated: bool
 
     @property
-    def name(self) -> str:
+    def grouping_name(self) -> str:
         """Name of the grouping: `reader`, `patient:case`."""
         return ":".join(self.groups)
 
@@ -286,8 +286,8 @@ def _check_no_effect_is_repeated(random: Sequence[RandomEffect], formula_excerpt
             key = (frozenset(effect.groups), term)
             if key in earlier:
                 raise FormulaError(
-                    f"formula {formula_excerpt} has a random effect of {effect.name} twice; "
-                    f"(0 + x|{effect.name}) leaves out the intercept"
+                    f"formula {formula_excerpt} has a random effect of {effect.grouping_name} twice; "
+                    f"(0 + x|{effect.grouping_name}) leaves out the intercept"
                 )
             earlier.add(key)
 

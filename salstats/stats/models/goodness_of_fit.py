@@ -10,7 +10,13 @@ from salstats.checks import quoted
 from salstats.errors import ColumnError, Setting, ValueRangeError
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.family import Family, Solution
-from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
+from salstats.stats.models.fitted_models import (
+    Fitted,
+    Model,
+    count_and_caution_columns,
+    family_and_error_columns,
+    key_columns,
+)
 from salstats.stats.models.joint_tests import joint_wald_test
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
@@ -140,11 +146,11 @@ def glance(fitted: Fitted) -> pd.DataFrame:
     notes.warn()
     columns = [*_STATISTICS, *parameter_names]
     statistics = pd.DataFrame(rows, columns=columns, index=range(len(rows)), dtype=np.float64)
-    counts = count_columns(fitted)
+    counts = count_and_caution_columns(fitted)
     model_counts = {
         name: counts[name] for name in ("n_missing", "unit", "weights", "n_units") if name in counts
     }
-    options = option_columns(fitted)
+    options = family_and_error_columns(fitted)
     options.pop("family")
     frame = pd.concat([key_columns(fitted), statistics[list(_STATISTICS)]], axis=1)
     return frame.assign(
@@ -251,16 +257,17 @@ def _formula_observations(models: Sequence[Model], family: Family) -> pd.DataFra
     is_used = np.zeros(len(frame), dtype=bool)
     for model in models:
         if model.solution is not None:
-            values[model.rows] = _observation_statistics(model.solution, family)
+            statistics = _observation_statistics(model.solution, family)
+            values[model.rows] = statistics[list(_OBSERVATION)].to_numpy()
             is_used[model.rows] = True
     rows = frame.loc[is_used].reset_index(drop=True)
     rows.insert(0, "formula", models[0].formula.text)
-    statistics = pd.DataFrame(values[is_used], columns=list(_OBSERVATION))
-    return pd.concat([rows, statistics], axis=1)
+    used_values = pd.DataFrame(values[is_used], columns=list(_OBSERVATION))
+    return pd.concat([rows, used_values], axis=1)
 
 
-def _observation_statistics(solution: Solution, family: Family) -> np.ndarray:
-    """Columns (n, 5) of `_OBSERVATION`: fitted, residual, leverage, Cook's distance, standardised residual.
+def _observation_statistics(solution: Solution, family: Family) -> pd.DataFrame:
+    """Return the columns `_OBSERVATION` of the rows of a model.
 
     Leverages are NaN for mixed models and correlated rows, whose residuals are standardised without them.
     """
@@ -275,14 +282,22 @@ def _observation_statistics(solution: Solution, family: Family) -> np.ndarray:
     weights = 1.0 if solution.sampling is None else solution.sampling
     standardised = residual * np.sqrt(weights) / np.sqrt(residual_variance)
     cooks_distance = standardised**2 * leverage / (one_minus_leverage * solution.rank)
-    return np.column_stack([solution.fitted, residual, leverage, cooks_distance, standardised])
+    return pd.DataFrame(
+        {
+            "fitted": solution.fitted,
+            "residual": residual,
+            "leverage": leverage,
+            "cooks_distance": cooks_distance,
+            "std_residual": standardised,
+        }
+    )
 
 
 def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]:
     """Return the goodness of fit of one model by column, without the F test."""
     n_parameters = solution.rank + family.n_dispersion_parameters + len(solution.nuisance_parameters)
     if solution.inference is not None:
-        n_parameters += solution.inference.n_variances
+        n_parameters += solution.inference.n_random_effect_parameters
     statistics = {
         "log_lik": solution.log_likelihood,
         "aic": -2 * solution.log_likelihood + 2 * n_parameters,

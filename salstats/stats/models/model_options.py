@@ -11,7 +11,7 @@ from salstats.stats.models.error_kinds import CHOICES, CLUSTERED, MIXED_MODEL_ER
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
-from salstats.stats.models.gee import CORRELATIONS, correlated_family
+from salstats.stats.models.gee import CORRELATIONS, with_gee_label_and_errors
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.random_terms import MIXED
 
@@ -60,12 +60,12 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
                 " lets rows of a unit depend on each other in every family",
             ),
         )
-    return correlated_family(family)
+    return with_gee_label_and_errors(family)
 
 
 def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> None:
     """Raise if random effects come with a correlation, or with a family that has no mixed models."""
-    effect = f"random effects of {formula.random[0].name}"
+    effect = f"random effects of {formula.random[0].grouping_name}"
     if correlation is not None:
         raise ValueRangeError(
             Setting("correlation", correlation),

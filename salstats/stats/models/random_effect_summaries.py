@@ -10,7 +10,7 @@ from salstats.checks import check_level
 from salstats.errors import SalstatsError
 from salstats.stats.models.design import is_categorical
 from salstats.stats.models.fitted_models import Fitted, Model, key_columns
-from salstats.stats.models.mixed.profiles import variance_limits
+from salstats.stats.models.mixed.profiles import profile_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
 from salstats.stats.models.random_terms import FittedRandomEffect, MixedInference
 
@@ -62,7 +62,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
 def _component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
     """Return the variances and correlations of one model, a row of the result for each."""
     solution = inference.solution
-    limits = {(limit.term, limit.kind, limit.effects): limit for limit in variance_limits(solution, level)}
+    limits = {(limit.term, limit.kind, limit.effects): limit for limit in profile_limits(solution, level)}
 
     def variance_with_limits(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
         std_dev = limits[position, "sd", effects]
@@ -220,7 +220,7 @@ def _effect_matrix(
 ) -> np.ndarray:
     """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without codes."""
     values = {}
-    for column in random_effect.columns:
+    for column in random_effect.effect_columns:
         if column in codes:
             values[column] = codes[column]
         else:
@@ -237,7 +237,9 @@ def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
     inferences = _mixed_inferences(fitted)
     singular = [None if inference is None else inference.solution.is_singular for inference in inferences]
     columns: dict[str, Any] = {"reml": fitted.reml, "singular": pd.array(singular, dtype="boolean")}
-    groupings = dict.fromkeys(effect.name for model in fitted.models for effect in model.formula.random)
+    groupings = dict.fromkeys(
+        effect.grouping_name for model in fitted.models for effect in model.formula.random
+    )
     for grouping in groupings:
         columns[f"n_{grouping}"] = [_n_groups(inference, grouping) for inference in inferences]
     return columns
@@ -247,7 +249,7 @@ def _n_groups(inference: MixedInference | None, grouping: str) -> float:
     """Number of groups of a grouping such as `reader`; NaN for a model without estimates or without it."""
     if inference is not None:
         for random_effect in inference.random_effects:
-            if random_effect.effect.name == grouping:
+            if random_effect.effect.grouping_name == grouping:
                 return random_effect.term.n_levels
     return np.nan
 

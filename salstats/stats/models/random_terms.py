@@ -11,7 +11,7 @@ from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
-from salstats.stats.models.mixed.kenward_roger import kenward_roger
+from salstats.stats.models.mixed.kenward_roger import kenward_roger_df_and_joint_test
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
 from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite_df, satterthwaite_f
 
@@ -36,7 +36,7 @@ class FittedRandomEffect:
         return self.effect.intercept and not self.effect.terms
 
     @property
-    def columns(self) -> list[str]:
+    def effect_columns(self) -> list[str]:
         """Columns of the effects that vary."""
         return list(
             dict.fromkeys(
@@ -53,11 +53,11 @@ class MixedInference:
     random_effects: tuple[FittedRandomEffect, ...]
 
     @property
-    def n_variances(self) -> int:
+    def n_random_effect_parameters(self) -> int:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def every_effect_splits_a_unit(self, units: np.ndarray) -> bool:
+    def every_effect_divides_some_unit(self, units: np.ndarray) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.random_effects:
@@ -66,7 +66,7 @@ class MixedInference:
                 return False
         return True
 
-    def is_constant_within_groups(self, values: np.ndarray) -> bool:
+    def is_constant_within_groups_of_some_effect(self, values: np.ndarray) -> bool:
         """Return True if some random effect has groups within which a variable (n_rows,) is constant."""
         for grouped in self.random_effects:
             groups_and_values = np.column_stack([grouped.term.codes, values])
@@ -77,19 +77,21 @@ class MixedInference:
     def covariance(self, errors: str) -> np.ndarray:
         """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":
-            return kenward_roger(self.solution, np.eye(self.solution.n_coefficients)).covariance.copy()
+            return kenward_roger_df_and_joint_test(
+                self.solution, np.eye(self.solution.n_coefficients)
+            ).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
         """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
         if errors == "kenward-roger":
-            return kenward_roger(self.solution, contrasts).df
+            return kenward_roger_df_and_joint_test(self.solution, contrasts).df
         return satterthwaite_df(self.solution, contrasts)
 
     def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
         """Test that contrasts (q, p) of the coefficients are all zero."""
         if errors == "kenward-roger":
-            return kenward_roger(self.solution, contrasts).test
+            return kenward_roger_df_and_joint_test(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
 
 
@@ -101,13 +103,14 @@ def build_random_effects(
     if not len(rows):
         raise NotEstimableError("no complete rows")
     for effect in formula.random:
-        _check_groups_and_factors(formula, effect, variables)
+        _check_grouping_is_no_term(formula, effect, variables)
+        _check_double_bar_has_no_factor(formula, effect, variables)
         group_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
         values, codes = np.unique(group_values, axis=0, return_inverse=True)
         effect_formula = replace(formula, terms=effect.terms, intercept=effect.intercept)
         design = build_design(effect_formula, variables, rows)
         term = RandomTerm(
-            name=effect.name,
+            name=effect.grouping_name,
             effects=design.names,
             codes=codes.ravel(),
             n_levels=len(values),
@@ -116,21 +119,22 @@ def build_random_effects(
         )
         grouped = FittedRandomEffect(effect, design, values, term)
         _check_estimable(grouped)
-        _check_distinct_groups(grouped, random_effects)
+        _check_distinct_groups_of_intercepts(grouped, random_effects)
         random_effects.append(grouped)
     return tuple(random_effects)
 
 
 def _check_estimable(grouped: FittedRandomEffect) -> None:
     """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
-    effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.name})"
+    effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
     design = grouped.design
     n_rows = len(design.matrix)
     n_groups = len(grouped.values)
     n_effects = n_groups * len(design.names)
     if n_groups < 2:
         raise NotEstimableError(
-            f"{effect_text} needs several groups, and there is one {grouped.effect.name}", hint="leave it out"
+            f"{effect_text} needs several groups, and there is one {grouped.effect.grouping_name}",
+            hint="leave it out",
         )
     if not design.names or not design.matrix.any(axis=0).all():
         raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row", hint="leave it out")
@@ -146,7 +150,7 @@ def _check_estimable(grouped: FittedRandomEffect) -> None:
         )
 
 
-def _check_distinct_groups(
+def _check_distinct_groups_of_intercepts(
     grouped: FittedRandomEffect, earlier_effects: Sequence[FittedRandomEffect]
 ) -> None:
     """Raise NotEstimableError if a random intercept has the same groups as an earlier one."""
@@ -154,9 +158,9 @@ def _check_distinct_groups(
         return
     for earlier in earlier_effects:
         if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
+            effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
             raise NotEstimableError(
-                f"(1|{earlier.effect.name}) and ({_text_left_of_bar(grouped.effect)}|{grouped.effect.name}) "
-                "have the same groups in these rows",
+                f"(1|{earlier.effect.grouping_name}) and {effect_text} have the same groups in these rows",
                 hint="leave one out",
             )
 
@@ -174,10 +178,10 @@ def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
     return len(np.unique(pair_codes)) == first.n_levels
 
 
-def _check_groups_and_factors(
+def _check_grouping_is_no_term(
     formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]
 ) -> None:
-    """Raise FormulaError if the grouping factor is a term, too, or `||` is used with a factor."""
+    """Raise FormulaError if the grouping factor of a random intercept is a term, too."""
     groups_of_terms = []
     for term in formula.terms:
         if all(is_categorical(factor, variables) for factor in term):
@@ -185,15 +189,21 @@ def _check_groups_and_factors(
     is_term = set(effect.groups) in groups_of_terms
     if effect.intercept and is_term:
         raise FormulaError(
-            f"{formula.text!r} has {effect.name} both as a term and as a random effect",
+            f"{formula.text!r} has {effect.grouping_name} both as a term and as a random effect",
             hint="keep the term for these levels, or (1|...) for all that they are drawn from",
-            column=effect.name,
+            column=effect.grouping_name,
         )
+
+
+def _check_double_bar_has_no_factor(
+    formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]
+) -> None:
+    """Raise FormulaError if a random effect with `||` has a factor among its terms."""
     has_factor = any(is_categorical(factor, variables) for term in effect.terms for factor in term)
     if has_factor and not effect.correlated:
         raise FormulaError(
             f"|| in {formula.text!r} takes numbers",
-            hint=f"for a factor x write (1|{effect.name}) + (1|x:{effect.name})",
+            hint=f"for a factor x write (1|{effect.grouping_name}) + (1|x:{effect.grouping_name})",
         )
 
 

@@ -232,7 +232,7 @@ def test_a_name_in_another_case_is_answered_with_ours(name, meant):
 )
 def test_random_effects_are_read_apart_from_the_terms(text, random):
     formula = parse_formula(text)
-    assert [(e.name, len(e.terms), e.intercept, e.correlated) for e in formula.random] == random
+    assert [(e.grouping_name, len(e.terms), e.intercept, e.correlated) for e in formula.random] == random
     assert [[f.name for f in term] for term in formula.terms] == [["prob"]]
     assert formula.intercept
     assert {column for e in formula.random for column in e.groups} <= set(formula.columns)

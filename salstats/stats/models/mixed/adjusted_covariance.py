@@ -16,7 +16,7 @@ from salstats.stats.models.mixed.information import (
     covariance_entries,
     entry_pair_traces,
     entry_times,
-    restricted_loadings,
+    loadings_with_fixed_if_reml,
     weighted_products_times,
 )
 from salstats.stats.models.mixed.terms import RandomTerm, theta_entries
@@ -63,7 +63,7 @@ def adjusted_covariance(
     transform[0, 1:] = -parameters
 
     # trace(P V P V) = n - p, trace(P V P V_s) = trace(P V_s), trace(P V_r P V_s)
-    p_loadings = restricted_loadings(evaluation, reml=True)
+    p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
     # Z'P Z of each term, summed over its levels
     z_p_z = [
         gradient + z_by_residual.T @ z_by_residual / evaluation.variance

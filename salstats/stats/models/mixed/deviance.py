@@ -132,7 +132,7 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     for batch in products.batches:
         size = batch.products.shape[1]
         covariances = batch.block_covariances(term_covariances)
-        batch_log_determinant, weighted_rows = _eliminate_blocks(batch, covariances)
+        batch_log_determinant, weighted_rows = _log_determinant_and_weighted_rows(batch, covariances)
         log_determinant += batch_log_determinant
         blocks.append(weighted_rows[:, :, :size])
         z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
@@ -152,9 +152,11 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
         # With M = (Z, W)'V_B^-1 D Lambda and R R' = I + Lambda'D'V_B^-1 D Lambda, the dense columns take
         # M (R R')^-1 M' = (R^-1 M')' (R^-1 M') from the products
         scaled = np.vstack([dense_products, unblocked_products[n_dense:, :n_dense]])
-        scaled = _times_lambda(scaled, products, relative_factors)
+        scaled = _times_lambda_of_dense_columns(scaled, products, relative_factors)
         dense_scaled = scaled[n_blocked : products.n_columns]
-        dense_covariance = np.eye(n_dense) + _times_lambda(dense_scaled.T, products, relative_factors)
+        dense_covariance = np.eye(n_dense) + _times_lambda_of_dense_columns(
+            dense_scaled.T, products, relative_factors
+        )
         root = cholesky(dense_covariance, lower=True)
         log_determinant += 2 * float(np.log(np.diag(root)).sum())
         all_loadings = solve_triangular(root, scaled.T, lower=True)
@@ -165,23 +167,29 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     return WeightedProducts(log_determinant, blocks, dense_products, loadings, z_by_w, w_by_w)
 
 
-class _EliminatedBlocks(NamedTuple):
-    """Result of the elimination of a batch of blocks."""
+class _LogDeterminantAndWeightedRows(NamedTuple):
+    """Log determinant and weighted products of a batch of blocks that was eliminated."""
 
     log_determinant: float  # summed over the blocks
     weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
 
 
-def _eliminate_blocks(batch: Batch, covariances: np.ndarray) -> _EliminatedBlocks:
+def _log_determinant_and_weighted_rows(
+    batch: Batch, covariances: np.ndarray
+) -> _LogDeterminantAndWeightedRows:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products."""
     size = batch.products.shape[1]
     z_by_z = batch.products[:, :, :size]
     if size == 1:
         determinants = 1 + z_by_z * covariances
-        return _EliminatedBlocks(float(np.log(determinants).sum()), batch.products / determinants)
+        return _LogDeterminantAndWeightedRows(
+            float(np.log(determinants).sum()), batch.products / determinants
+        )
     system = np.eye(size) + z_by_z @ covariances
     log_determinants = np.linalg.slogdet(system)[1]
-    return _EliminatedBlocks(float(log_determinants.sum()), np.linalg.solve(system, batch.products))
+    return _LogDeterminantAndWeightedRows(
+        float(log_determinants.sum()), np.linalg.solve(system, batch.products)
+    )
 
 
 def _weighted_products_over_levels(
@@ -191,11 +199,14 @@ def _weighted_products_over_levels(
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
     return np.asarray(
-        weighted_products_by_level(products, weighted, term).sum(axis=0) - loadings.T @ loadings
+        weighted_products_by_level_without_loadings(products, weighted, term).sum(axis=0)
+        - loadings.T @ loadings
     )
 
 
-def weighted_products_by_level(products: Crossproducts, weighted: WeightedProducts, term: int) -> np.ndarray:
+def weighted_products_by_level_without_loadings(
+    products: Crossproducts, weighted: WeightedProducts, term: int
+) -> np.ndarray:
     """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
     columns = products.term_columns[term]
     if term in products.dense:
@@ -212,7 +223,7 @@ def weighted_products_by_level(products: Crossproducts, weighted: WeightedProduc
     return level_blocks
 
 
-def _times_lambda(
+def _times_lambda_of_dense_columns(
     matrix: np.ndarray, products: Crossproducts, relative_factors: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Multiply a matrix with one column for each dense column of Z by the Lambda of these columns."""

@@ -3,8 +3,8 @@
 V = I + Z Sigma Z' and the other symbols are those of `deviance`. A parameter r is an entry of one term's
 relative covariance. V changes with it by Z E_r Z', with the same small matrix E_r at each level of the term.
 The derivatives, and Kenward and Roger's adjustment, consist of trace(M Z E_r Z' M Z E_s Z') for a symmetric M
-(V^-1, or P of `restricted_loadings`). With N = Z'M Z this is trace(N E_r N E_s). N is never formed: it is
-Z'V_B^-1 Z (`WeightedProducts`) minus loadings' loadings.
+(V^-1, or P of `loadings_with_fixed_if_reml`). With N = Z'M Z this is trace(N E_r N E_s). N is never formed:
+it is Z'V_B^-1 Z (`WeightedProducts`) minus loadings' loadings.
 """
 
 from collections.abc import Sequence
@@ -106,20 +106,20 @@ def _blocked_traces(
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
         # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
         entry_blocks = [
-            batch.block_covariances(_flattened_covariances_of_entry(products, entry)) for entry in entries
+            batch.block_covariances(_flattened_covariances_of_all_terms(products, entry)) for entry in entries
         ]
         result += _traces_of_blocks(block - loading_products, entry_blocks)
         result -= _traces_of_blocks(loading_products, entry_blocks)
-    quadratic_forms = [_quadratic_form(products, entry, loadings) for entry in entries]
+    quadratic_forms = [_matrix_times_entry_times_transpose(products, entry, loadings) for entry in entries]
     for r, form_r in enumerate(quadratic_forms):
         for s, form_s in enumerate(quadratic_forms):
             result[r, s] += np.vdot(form_r, form_s)
     return result
 
 
-def _traces_of_blocks(n_blocks: np.ndarray, entry_blocks: Sequence[np.ndarray]) -> np.ndarray:
+def _traces_of_blocks(diagonal_blocks: np.ndarray, entry_blocks: Sequence[np.ndarray]) -> np.ndarray:
     """Return trace(N E_r N E_s) summed over the diagonal blocks of N, for each pair of entries."""
-    n_times_entries = [n_blocks @ entry_block for entry_block in entry_blocks]
+    n_times_entries = [diagonal_blocks @ entry_block for entry_block in entry_blocks]
     result = np.zeros((len(entry_blocks), len(entry_blocks)))
     for r, n_times_r in enumerate(n_times_entries):
         for s, n_times_s in enumerate(n_times_entries):
@@ -136,7 +136,7 @@ def _mixed_traces(
     """Return trace(N E_r N E_s) for entries r of blocked terms and s of dense ones."""
     result = np.zeros((len(blocked_entries), len(dense_entries)))
     for r, blocked_entry in enumerate(blocked_entries):
-        quadratic_form = _quadratic_form(products, blocked_entry, dense_by_blocked)
+        quadratic_form = _matrix_times_entry_times_transpose(products, blocked_entry, dense_by_blocked)
         for s, dense_entry in enumerate(dense_entries):
             # E_s is zero between two levels, so that only the blocks of each level count.
             columns = products.term_columns[dense_entry.term] - products.n_blocked_columns
@@ -152,7 +152,7 @@ def _dense_traces(
     result = np.zeros((len(entries), len(entries)))
     columns = [products.term_columns[entry.term] - products.n_blocked_columns for entry in entries]
     n_times_entries = [
-        _times_entry(dense_by_dense, entry, entry_columns)
+        _matrix_times_entry(dense_by_dense, entry, entry_columns)
         for entry, entry_columns in zip(entries, columns, strict=True)
     ]
     for r, n_times_r in enumerate(n_times_entries):
@@ -161,25 +161,27 @@ def _dense_traces(
     return result
 
 
-def _flattened_covariances_of_entry(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
+def _flattened_covariances_of_all_terms(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
     """Return covariances of all terms, flattened: E for the entry's term, zero for the others."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()
     return np.concatenate(covariances)
 
 
-def _times_entry(matrix: np.ndarray, entry: CovarianceEntry, columns: np.ndarray) -> np.ndarray:
+def _matrix_times_entry(matrix: np.ndarray, entry: CovarianceEntry, columns: np.ndarray) -> np.ndarray:
     """Return the `columns` (n_levels, n_effects) of a matrix times E_r, (n_rows, n_levels * n_effects)."""
     return np.asarray((matrix[:, columns] @ entry.matrix).reshape(len(matrix), columns.size))
 
 
-def _quadratic_form(products: Crossproducts, entry: CovarianceEntry, matrix: np.ndarray) -> np.ndarray:
+def _matrix_times_entry_times_transpose(
+    products: Crossproducts, entry: CovarianceEntry, matrix: np.ndarray
+) -> np.ndarray:
     """Return A E_r A' for a `matrix` A with a column for each of the first columns of Z."""
     columns = products.term_columns[entry.term]
-    return np.asarray(_times_entry(matrix, entry, columns) @ matrix[:, columns.ravel()].T)
+    return np.asarray(_matrix_times_entry(matrix, entry, columns) @ matrix[:, columns.ravel()].T)
 
 
-def restricted_loadings(evaluation: Evaluation, *, reml: bool) -> np.ndarray:
+def loadings_with_fixed_if_reml(evaluation: Evaluation, *, reml: bool) -> np.ndarray:
     """Return the loadings for M = V^-1, or with `reml` for M = P.
 
     P = V^-1 - V^-1 X (X'V^-1 X)^-1 X'V^-1.
@@ -210,14 +212,16 @@ def hessian(
     weighted = evaluation.weighted
     df = evaluation.df
     variance = evaluation.variance
-    entry_traces = entry_pair_traces(products, weighted, restricted_loadings(evaluation, reml=reml), entries)
+    entry_traces = entry_pair_traces(
+        products, weighted, loadings_with_fixed_if_reml(evaluation, reml=reml), entries
+    )
     z_by_x = weighted.z_by_w[:, :-1]
     z_by_y = weighted.z_by_w[:, -1]
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
     # E_r Z'V^-1 (y - X b), a column for each entry r
     changes = np.hstack([entry_times(products, entry, z_by_residual) for entry in entries])
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
-    p_loadings = restricted_loadings(evaluation, reml=True)
+    p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
     p_times_changes = weighted_products_times(products, weighted, p_loadings, changes)
     by_entries = -entry_traces + 2 * changes.T @ p_times_changes / variance
     # Minus the derivatives of rss by the entries

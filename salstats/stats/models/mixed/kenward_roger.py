@@ -22,21 +22,21 @@ _ROUNDING = 1e-10
 _NEAR_TWO = 1e-2
 
 
-class KenwardRogerTests(NamedTuple):
-    """The adjusted covariance of the coefficients, and tests of contrasts of them."""
+class KenwardRogerInference(NamedTuple):
+    """The adjusted covariance of the coefficients, the df of contrasts of them, and their joint test."""
 
     covariance: np.ndarray  # (p, p)
     df: np.ndarray  # (k,), of each contrast's t test with the adjusted covariance; NaN for one of zeros
     test: FTest  # that all contrasts are zero
 
 
-def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerTests:
+def kenward_roger_df_and_joint_test(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerInference:
     """Test contrasts (k, p) of the coefficients of a model that was fitted by REML."""
     if not solution.reml:
         raise SalstatsError("Kenward and Roger's tests need a fit by REML", option="reml", value=False)
     contrasts = np.atleast_2d(contrasts)
     # Covariance of the coefficients of the rescaled model
-    scaled_covariance = solution.adjusted_covariance
+    scaled_covariance = solution.scaled_adjusted_covariance
     df = np.full(len(contrasts), np.nan)
     for position, contrast in enumerate(contrasts):
         # A contrast of zeros has no variance, and so no degrees of freedom.
@@ -49,12 +49,12 @@ def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoge
     independent, _ = uncorrelated_contrasts_and_variances(contrasts, solution.covariance)
     df_num = len(independent)
     if not df_num:
-        return KenwardRogerTests(covariance, df, FTest(statistic=np.nan, df_num=0, df_den=np.nan))
+        return KenwardRogerInference(covariance, df, FTest(statistic=np.nan, df_num=0, df_den=np.nan))
     scaling, df_den = _scaling_and_df(scaled_covariance, solution.scaled_contrasts(independent))
     values = independent @ solution.coefficients
     wald = values @ np.linalg.solve(independent @ covariance @ independent.T, values)
     test = FTest(statistic=float(scaling * wald / df_num), df_num=df_num, df_den=df_den)
-    return KenwardRogerTests(covariance, df, test)
+    return KenwardRogerInference(covariance, df, test)
 
 
 def _scaling_and_df(covariance: AdjustedCovariance, contrasts: np.ndarray) -> tuple[float, float]:

@@ -15,7 +15,11 @@ from scipy.linalg import solve_triangular
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
-from salstats.stats.models.mixed.deviance import Evaluation, evaluate_deviance, weighted_products_by_level
+from salstats.stats.models.mixed.deviance import (
+    Evaluation,
+    evaluate_deviance,
+    weighted_products_by_level_without_loadings,
+)
 from salstats.stats.models.mixed.information import covariance_slopes, parameter_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors, theta_entries
@@ -109,7 +113,7 @@ class MixedSolution:
         return tuple(self.sigma**2 * factor @ factor.T for factor in self.relative_covariance_factors)
 
     @cached_property
-    def evaluation_at_optimum(self) -> Evaluation:
+    def scaled_evaluation_at_optimum(self) -> Evaluation:
         """The deviance of the scaled model at its optimum, and its gradient."""
         return evaluate_deviance(
             self.scaled.products, self.scaled.scaled_factors_at(self.theta), reml=self.reml
@@ -126,7 +130,7 @@ class MixedSolution:
         return self.sigma / self.scaled.unit
 
     @cached_property
-    def parameter_covariance(self) -> np.ndarray:
+    def scaled_parameter_covariance(self) -> np.ndarray:
         """Covariance of theta and sigma of the scaled model, (m + 1, m + 1)."""
         scaled = self.scaled
         return parameter_covariance(
@@ -134,20 +138,23 @@ class MixedSolution:
         )
 
     @cached_property
-    def covariance_slopes(self) -> np.ndarray:
+    def covariance_slopes_by_scaled_parameters(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
         scaled_slopes = covariance_slopes(
-            self.evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
+            self.scaled_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
         )
         transform = self.scaled.unit * self.scaled.coefficient_basis
         return np.asarray(transform @ scaled_slopes @ transform.T)
 
     @cached_property
-    def adjusted_covariance(self) -> AdjustedCovariance:
+    def scaled_adjusted_covariance(self) -> AdjustedCovariance:
         """Kenward and Roger's covariance of the scaled model's coefficients."""
         scaled = self.scaled
         return adjusted_covariance(
-            scaled.products, scaled.terms, scaled.scaled_factors_at(self.theta), self.evaluation_at_optimum
+            scaled.products,
+            scaled.terms,
+            scaled.scaled_factors_at(self.theta),
+            self.scaled_evaluation_at_optimum,
         )
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
@@ -160,7 +167,7 @@ class MixedSolution:
         scaled = self.scaled
         conditional_means = []
         for z_by_residual, factor, basis in zip(
-            self.evaluation_at_optimum.residual_products,
+            self.scaled_evaluation_at_optimum.residual_products,
             scaled.scaled_factors_at(self.theta),
             scaled.bases,
             strict=True,
@@ -176,12 +183,14 @@ class MixedSolution:
         The coefficients are treated as known, as in lme4: sigma^2 (Sigma - Sigma Z'V^-1 Z Sigma).
         """
         scaled = self.scaled
-        weighted = self.evaluation_at_optimum.weighted
+        weighted = self.scaled_evaluation_at_optimum.weighted
         conditional_covariances = []
         for k, relative_factor in enumerate(scaled.scaled_factors_at(self.theta)):
             loadings = weighted.loadings[:, scaled.products.term_columns[k]]
             loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
-            z_by_z = weighted_products_by_level(scaled.products, weighted, k) - loading_products
+            z_by_z = (
+                weighted_products_by_level_without_loadings(scaled.products, weighted, k) - loading_products
+            )
             relative_covariance = relative_factor @ relative_factor.T
             basis = scaled.bases[k]
             conditional = relative_covariance - relative_covariance @ z_by_z @ relative_covariance
@@ -260,7 +269,7 @@ def scaled_model(
         replace(term, matrix=term.matrix @ basis) for term, basis in zip(terms, bases, strict=True)
     )
     for term in scaled_terms:
-        _check_distinct_from_coefficients(term, orthogonal)
+        _check_not_determined_by_coefficients(term, orthogonal)
     return ScaledModel(
         products=crossproducts(np.column_stack([orthogonal, residual / unit]), scaled_terms),
         terms=scaled_terms,
@@ -290,17 +299,17 @@ def _scaling_basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
     return np.asarray(np.sqrt(n_rows) * inverse / sizes[:, None])
 
 
-def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) -> None:
+def _check_not_determined_by_coefficients(term: RandomTerm, model_matrix_basis: np.ndarray) -> None:
     """Raise if the coefficients determine how an effect differs between levels: its variance is arbitrary.
 
-    `orthogonal` (n, p) is an orthonormal basis of the columns of the model matrix.
+    `model_matrix_basis` (n, p) is an orthonormal basis of the columns of the model matrix.
     """
-    rows = np.arange(len(orthogonal))
+    rows = np.arange(len(model_matrix_basis))
     # 1 where a row belongs to a level, (n_levels, n)
     level_indicators = sparse.csr_array((np.ones(len(rows)), (term.codes, rows)))
     for effect, column in zip(term.effects, term.matrix.T, strict=True):
         # Sum of squares, over the columns of Z that belong to the effect, which the basis explains
-        explained = np.sum((level_indicators @ (column[:, None] * orthogonal)) ** 2)
+        explained = np.sum((level_indicators @ (column[:, None] * model_matrix_basis)) ** 2)
         unexplained = column @ column - explained
         if unexplained < _EXPLAINED * len(rows):
             raise SalstatsError(

@@ -38,8 +38,8 @@ _SEARCH_DEVIANCE_TOLERANCE = 1e-12
 _SEARCH_GRADIENT_TOLERANCE = 1e-6
 
 
-class Optimum(NamedTuple):
-    """A minimum of the deviance."""
+class OptimalTheta(NamedTuple):
+    """Theta at a minimum of the deviance."""
 
     #: Theta of least deviance.
     theta: np.ndarray
@@ -76,7 +76,7 @@ class DevianceSearch:
         second_derivatives = hessian(self.products, self.terms, relative_factors, evaluation, reml=self.reml)
         return second_derivatives / self.products.n_rows
 
-    def minimum(self, start: np.ndarray | None = None) -> Optimum:
+    def minimum(self, start: np.ndarray | None = None) -> OptimalTheta:
         """Return the optimum: a quasi-Newton search, variances near zero set to zero, then Newton's steps.
 
         The search has no bounds, although variances are not negative. The deviance is smooth in theta and
@@ -143,7 +143,7 @@ class DevianceSearch:
             return _ThetaAfterRaise(raised_theta, was_raised=True)
         return _ThetaAfterRaise(lowered_theta, was_raised=False)
 
-    def _newton_optimum(self, theta: np.ndarray) -> Optimum:
+    def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
             _free_entry_indicators(factor, correlated=term.correlated)
@@ -170,7 +170,7 @@ class DevianceSearch:
         relative_factors = [
             _with_positive_diagonal(factor) for factor in relative_covariance_factors(theta, self.terms)
         ]
-        return Optimum(theta_entries(relative_factors, self.terms), converged)
+        return OptimalTheta(theta_entries(relative_factors, self.terms), converged)
 
 
 def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ _DIFFERENCE = 1e-5
 QuantityFunction = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
-class VarianceLimit(NamedTuple):
+class ProfileLimit(NamedTuple):
     """A standard deviation, correlation or share with its limits."""
 
     term: int | None  # position of the term; None for the residuals
@@ -65,7 +65,7 @@ class VarianceLimit(NamedTuple):
 class _Quantity(NamedTuple):
     """A quantity on an unbounded scale, and its transformation to the scale of the result.
 
-    `term`, `kind` and `effects` are those of `VarianceLimit`.
+    `term`, `kind` and `effects` are those of `ProfileLimit`.
     """
 
     term: int | None
@@ -79,7 +79,7 @@ class _Quantity(NamedTuple):
     conf_high: float | None = None
 
 
-def variance_limits(solution: MixedSolution, level: float = 0.95) -> list[VarianceLimit]:
+def profile_limits(solution: MixedSolution, level: float = 0.95) -> list[ProfileLimit]:
     """Return profile limits of all standard deviations, correlations and shares of a model.
 
     The likelihood is the one that the model was fitted by. With maximum likelihood the limits are those of
@@ -100,7 +100,7 @@ def variance_limits(solution: MixedSolution, level: float = 0.95) -> list[Varian
         conf_high = quantity.conf_high
         if conf_high is None:
             conf_high = quantity.transform(region.limit(quantity.function, sign=1))
-        limit = VarianceLimit(
+        limit = ProfileLimit(
             term=quantity.term,
             kind=quantity.kind,
             effects=quantity.effects,
@@ -127,7 +127,7 @@ class _ProfileRegion:
     @cached_property
     def least_deviance(self) -> float:
         """Deviance at the estimates."""
-        return self.solution.evaluation_at_optimum.deviance
+        return self.solution.scaled_evaluation_at_optimum.deviance
 
     def limit(self, function: QuantityFunction, sign: float) -> float:
         """Return a quantity's largest (sign 1) or smallest (sign -1) value in the region; NaN if not found.
@@ -250,7 +250,7 @@ class _ProfileRegion:
         """
         # Derivatives of the parameters by theta and sigma
         to_log_sigma = np.append(np.ones(len(slopes) - 1), np.exp(-self.estimates[-1]))
-        covariance = self.solution.parameter_covariance * np.outer(to_log_sigma, to_log_sigma)
+        covariance = self.solution.scaled_parameter_covariance * np.outer(to_log_sigma, to_log_sigma)
         direction = covariance @ slopes
         variance = float(slopes @ direction)
         if not variance > 0:
@@ -378,7 +378,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     start[second_entry] = 0.0
     search = DevianceSearch(scaled.products, scaled.terms, reml=solution.reml)
     optimum = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
-    return float(optimum.fun * solution.n_rows - solution.evaluation_at_optimum.deviance)
+    return float(optimum.fun * solution.n_rows - solution.scaled_evaluation_at_optimum.deviance)
 
 
 def _inverse_logit(log_odds: float) -> float:
