@@ -163,7 +163,7 @@ def _analyse_groups(
             incomplete.append(
                 Message(group_label(keys, group), f": {n_incomplete} of {len(readings.is_read)}")
             )
-        elif study.has_different_cases:
+        elif study.methods_have_different_cases:
             different_cases.append(
                 Message(group_label(keys, group), f": {study.n_shared} of {study.n_any} shared")
             )

@@ -44,7 +44,7 @@ class AnovaTable:
     cov3: float
 
     @property
-    def readers_per_method(self) -> float:
+    def effective_readers_per_method(self) -> float:
         """Readers per method; for unequal numbers n0 = (N - sum n_i² / N) / (t - 1).
 
         n_i are the readers of method i, N is their sum, t the number of methods: the effective group size of
@@ -146,7 +146,7 @@ def _error_both_random(table: AnovaTable) -> ErrorTerm:
 
     They are error² / (MS_within² / df_within) (Hillis 2007, doi:10.1002/sim.2532). r: number of readers.
     """
-    error = table.ms_within + table.readers_per_method * table.nonnegative_covariance_gap
+    error = table.ms_within + table.effective_readers_per_method * table.nonnegative_covariance_gap
     if table.ms_within > 0:
         return ErrorTerm(error, error**2 / (table.ms_within**2 / table.df_within))
     return ErrorTerm(error, np.inf)
@@ -162,7 +162,7 @@ def _error_readers_fixed(table: AnovaTable) -> ErrorTerm:
     error = (
         table.var
         - np.nan_to_num(between_methods)
-        + (table.readers_per_method - 1) * table.nonnegative_covariance_gap
+        + (table.effective_readers_per_method - 1) * table.nonnegative_covariance_gap
     )
     return ErrorTerm(error, np.inf)
 
@@ -244,13 +244,13 @@ def error_of_difference(table: AnovaTable, analysis: Analysis, first: int, secon
             ms_reader=np.nan,
         )
     error, df = analysis.error(table)
-    return StandardError(_square_root_or_nan(2 / table.readers_per_method * error), df)
+    return StandardError(_square_root_or_nan(2 / table.effective_readers_per_method * error), df)
 
 
 def error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
-    return StandardError(_square_root_or_nan(error / table.readers_per_method), df)
+    return StandardError(_square_root_or_nan(error / table.effective_readers_per_method), df)
 
 
 def _square_root_or_nan(variance: float) -> float:

@@ -57,7 +57,7 @@ def unbiasing_factors_of_cell_pairs(present: np.ndarray) -> np.ndarray:
 def _jackknife_covariance(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
     _figures, left_out = figure.with_jackknife(readings)
-    present = readings.sums_by_unit(readings.is_read.astype(np.float64)) > 0
+    present = readings.unit_by_cell_sums(readings.is_read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)
     mean = left_out.sum(axis=0) / n
@@ -113,11 +113,11 @@ def _placement_deviations_by_unit(readings: ReaderReadings, in_class: np.ndarray
     n = class_read.sum(axis=0)
     area = (readings.placement_values * class_read).sum(axis=0) / n
     deviations = np.where(class_read, (readings.placement_values - area) / n, 0.0)
-    has_reading = readings.sums_by_unit(class_read.astype(np.float64)) > 0
-    return _UnitDeviations(readings.sums_by_unit(deviations), has_reading)
+    has_reading = readings.unit_by_cell_sums(class_read.astype(np.float64)) > 0
+    return _UnitDeviations(readings.unit_by_cell_sums(deviations), has_reading)
 
 
-def _unbiased_covariance(
+def _unbiased_area_covariance(
     readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions
 ) -> np.ndarray:
     """Product of two areas less the mean product of comparisons that have no case in common.
@@ -159,7 +159,7 @@ RECORDS = (
     CovarianceEstimator("bootstrap", "bootstrap", _bootstrap_covariance, ("mean", "auc")),
     CovarianceEstimator("delong", "DeLong", _delong_covariance, ("auc",)),
     CovarianceEstimator(
-        "unbiased", "unbiased (U-statistics)", _unbiased_covariance, ("auc",), clustered=False
+        "unbiased", "unbiased (U-statistics)", _unbiased_area_covariance, ("auc",), clustered=False
     ),
 )
 BY_NAME = {record.name: record for record in RECORDS}

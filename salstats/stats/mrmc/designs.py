@@ -42,7 +42,7 @@ class ReaderStudy:
     n_any: int
 
     @property
-    def has_different_cases(self) -> bool:
+    def methods_have_different_cases(self) -> bool:
         """True if some method lacks so many cases that methods are not compared on the same cases."""
         n_any = np.full(len(self.n_read), self.n_any)
         return bool(has_many_missing(self.n_any - self.n_read, n_any).any())
@@ -191,7 +191,7 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     _check_readers_and_cases_suffice(readings, methods, readers, figure, group_name)
     method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
-    _check_same_cases(read_with_method, methods, group_name)
+    _check_method_pairs_share_cases_alike(read_with_method, methods, group_name)
     n_defined = np.bincount(readings.methods, readings.is_read.sum(axis=0)).astype(np.int64)
     method_of_row = np.unique(method_of_row, return_inverse=True)[1]
     is_absent_row = all_rows.absent[rows][is_read_row]
@@ -309,7 +309,7 @@ def _check_readers_and_cases_suffice(
         function = "auroc"
     for noun, in_class in classes.items():
         is_read = (readings.is_read & in_class[:, None]).astype(float)
-        n_units = (readings.sums_by_unit(is_read) > 0).sum(axis=0)
+        n_units = (readings.unit_by_cell_sums(is_read) > 0).sum(axis=0)
         if (n_units < 2).all():
             raise SalstatsError(
                 f"every reader has {_count_text(int(n_units.max()), noun)} (or unit){group_name}, and "
@@ -354,7 +354,7 @@ def _check_readers_and_cases_suffice(
         )
 
 
-def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> None:
+def _check_method_pairs_share_cases_alike(read: np.ndarray, methods: list[str], group_name: str) -> None:
     """Raise SalstatsError if some pairs of methods share their cases and other pairs do not.
 
     One covariance is estimated for all pairs of methods, which is then right for neither. `read`

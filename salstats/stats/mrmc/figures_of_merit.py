@@ -49,7 +49,7 @@ class ReaderReadings:
             placement_values[read, cell] = placements(self.scores[read, cell], self.positive[read])
         return placement_values
 
-    def sums_by_unit(self, values: np.ndarray) -> np.ndarray:
+    def unit_by_cell_sums(self, values: np.ndarray) -> np.ndarray:
         """Sums of the cases' values (n_cases, n_cells) over each unit, (n_units, n_cells)."""
         sums = np.zeros((int(self.units.max()) + 1, values.shape[1]))
         np.add.at(sums, self.units, values)
@@ -83,8 +83,8 @@ class JackknifedFigures(NamedTuple):
 
 def _unit_sums_and_counts(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
     """Sums of scores and numbers of readings by unit, (n_units, n_cells) each."""
-    sums = readings.sums_by_unit(np.where(readings.is_read, readings.scores, 0.0))
-    counts = readings.sums_by_unit(readings.is_read.astype(np.float64))
+    sums = readings.unit_by_cell_sums(np.where(readings.is_read, readings.scores, 0.0))
+    counts = readings.unit_by_cell_sums(readings.is_read.astype(np.float64))
     return sums, counts
 
 
@@ -111,21 +111,21 @@ def _areas_with_jackknife(readings: ReaderReadings) -> JackknifedFigures:
     """
     placement_values = readings.placement_values
     positive = readings.positive[:, None]
-    unit_positives = readings.sums_by_unit((readings.is_read & positive).astype(float))
-    unit_negatives = readings.sums_by_unit((readings.is_read & ~positive).astype(float))
+    unit_positives = readings.unit_by_cell_sums((readings.is_read & positive).astype(float))
+    unit_negatives = readings.unit_by_cell_sums((readings.is_read & ~positive).astype(float))
     n_positive = unit_positives.sum(axis=0)
     n_negative = unit_negatives.sum(axis=0)
     area = (placement_values * positive).sum(axis=0) / n_positive
     n_won = area * n_positive * n_negative
     # Comparisons won that involve each unit's cases
-    won_by_positives = n_negative * readings.sums_by_unit(placement_values * positive)
-    won_over_negatives = n_positive * readings.sums_by_unit(placement_values * ~positive)
-    won_with_unit = won_by_positives + won_over_negatives - _n_won_within_units(readings)
+    won_by_positives = n_negative * readings.unit_by_cell_sums(placement_values * positive)
+    won_over_negatives = n_positive * readings.unit_by_cell_sums(placement_values * ~positive)
+    won_with_unit = won_by_positives + won_over_negatives - _n_won_within_each_unit(readings)
     n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
     return JackknifedFigures(area, (n_won - won_with_unit) / n_comparisons)
 
 
-def _n_won_within_units(readings: ReaderReadings) -> np.ndarray:
+def _n_won_within_each_unit(readings: ReaderReadings) -> np.ndarray:
     """Comparisons won by the positives of each unit over negatives of the same unit, (n_units, n_cells)."""
     units = readings.units
     positive = readings.positive

@@ -359,7 +359,7 @@ def _row_without_estimates(group_figures: GroupFigures, term: str, methods: Sequ
         "n_units": group_figures.n_units(methods),
         "n_shared": study.n_shared,
         "same_cases": study.n_shared == study.n_any,
-        "different_cases": study.has_different_cases,
+        "different_cases": study.methods_have_different_cases,
     }
     return row
 

@@ -190,7 +190,7 @@ def mrmc_readers(
             "unit": unit_name,
             "inference_to": options.analysis.inference_to,
             "n": readings.is_read.sum(axis=0),
-            "n_units": (readings.sums_by_unit(readings.is_read.astype(float)) > 0).sum(axis=0),
+            "n_units": (readings.unit_by_cell_sums(readings.is_read.astype(float)) > 0).sum(axis=0),
         }
         frames.append(estimates_frame(cell_keys, columns, {"figure": figure, "covariance": covariance}))
     return pd.concat(frames, ignore_index=True)
