@@ -31,7 +31,7 @@ from salstats.stats.planning.parameters import (
     PAIR_RANGES,
     checked_parameters,
     design_effect,
-    reader_groups_of,
+    reader_groups_of_components,
     sd_of_pair_difference,
 )
 from salstats.stats.planning.pilots import Pilot
@@ -76,7 +76,7 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
     return low, high
 
 
-def _margin_columns(bounds: tuple[float, float] | None) -> dict[str, float]:
+def _margin_columns_if_any(bounds: tuple[float, float] | None) -> dict[str, float]:
     """Columns of the bounds of a margin, if there is one."""
     if bounds is None:
         return {}
@@ -125,7 +125,7 @@ def curves_of_pilot(
             raise SalstatsError(
                 "no pair of the pilot has both scores for ", group_label(keys, group), column="score"
             )
-        n_complete_pairs = pilot.unit_sums(np.ones(len(rows)))
+        n_complete_pairs = pilot.unit_sums_of_complete_pairs(np.ones(len(rows)))
         n_complete_units = int((n_complete_pairs > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
@@ -181,7 +181,7 @@ def _curve_of_pilot(
     keys = {
         **group_keys,
         "effect": effect,
-        **_margin_columns(bounds),
+        **_margin_columns_if_any(bounds),
         "method_mean": method_mean,
         "reference_mean": reference_mean,
         "sd": spread.sd,
@@ -242,7 +242,7 @@ def curves_of_parameters(
         keys: dict[str, Any] = {}
         if planned_effect is not None:
             keys["effect"] = effect
-        keys |= {**_margin_columns(bounds), "sd": sd, **pilot_columns, "unit": unit}
+        keys |= {**_margin_columns_if_any(bounds), "sd": sd, **pilot_columns, "unit": unit}
         yield Curve(
             keys=keys,
             plan=plan,
@@ -267,12 +267,12 @@ def curves_of_readers(
 ) -> Iterator[Curve]:
     """Yield the curves of every group, effect and number of readers.
 
-    `source` are scores of readers, or variance components as `reader_groups_of` takes them; `random` are two
-    flags: readers are random, cases are random.
+    `source` are scores of readers, or variance components as `reader_groups_of_components` takes them;
+    `random` are two flags: readers are random, cases are random.
     """
     if isinstance(source, pd.DataFrame) and is_scores_frame(source):
         source = mrmc_components(source, by=by, unit=unit)
-    groups = reader_groups_of(source)
+    groups = reader_groups_of_components(source)
     if n_readers is None:
         raise SalstatsError(
             Setting("n_readers"),
@@ -302,7 +302,7 @@ def curves_of_readers(
             if planned_effect is not None:
                 keys["effect"] = effect
             keys |= {
-                **_margin_columns(bounds),
+                **_margin_columns_if_any(bounds),
                 "n_readers": n,
                 "inference_to": ANALYSES[random].inference_to,
             }

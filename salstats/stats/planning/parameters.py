@@ -111,7 +111,7 @@ def design_effect(parameters: Mapping[str, float]) -> float:
     return 1 + (cluster_size - 1) * icc
 
 
-def reader_groups_of(source: object) -> list[ReaderGroup]:
+def reader_groups_of_components(source: object) -> list[ReaderGroup]:
     """Return the components of a mapping, or of each group of a frame of `mrmc_components`."""
     if isinstance(source, Mapping):
         numbers = checked_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)

@@ -76,6 +76,6 @@ class Pilot:
             return method_mean - reference_mean
         return 100 * (reference_mean - method_mean) / reference_mean
 
-    def unit_sums(self, values: np.ndarray) -> np.ndarray:
+    def unit_sums_of_complete_pairs(self, values: np.ndarray) -> np.ndarray:
         """Sum of each unit's values (n_pairs,) over its complete pairs, shape (n_units,)."""
         return np.asarray(np.add.reduceat(np.where(self.is_complete_pair, values, 0.0), self.starts))

@@ -57,7 +57,9 @@ class MovedPilot:
         of a unit these sum to (sum of sd)² - sum of sd².
         """
         variance = self.flip_variances
-        covariances = self.pilot.unit_sums(np.sqrt(variance)) ** 2 - self.pilot.unit_sums(variance)
+        covariances = self.pilot.unit_sums_of_complete_pairs(
+            np.sqrt(variance)
+        ) ** 2 - self.pilot.unit_sums_of_complete_pairs(variance)
         return np.asarray(self.shared_flip_chance * covariances)
 
     def method_and_reference_means(self) -> tuple[float, float]:
@@ -127,14 +129,19 @@ def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
     pilot = moved.pilot
     difference = pilot.method_scores - pilot.reference_scores
     difference = difference - difference[pilot.is_complete_pair].mean()
-    squares_of_units = (pilot.unit_sums(difference) ** 2).sum()
-    squares_of_pairs = pilot.unit_sums(difference**2).sum()
+    squares_of_units = (pilot.unit_sums_of_complete_pairs(difference) ** 2).sum()
+    squares_of_pairs = pilot.unit_sums_of_complete_pairs(difference**2).sum()
     design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
     # Of the moved pilot these are expected values, to which the variance of the flips adds.
     moved_difference = moved.expected_method_scores - pilot.reference_scores
     moved_difference = moved_difference - moved_difference[pilot.is_complete_pair].mean()
-    moved_squares_of_pairs = pilot.unit_sums(moved_difference**2 + moved.flip_variances).sum()
-    independent = (pilot.unit_sums(moved_difference) ** 2 + pilot.unit_sums(moved.flip_variances)).sum()
+    moved_squares_of_pairs = pilot.unit_sums_of_complete_pairs(
+        moved_difference**2 + moved.flip_variances
+    ).sum()
+    independent = (
+        pilot.unit_sums_of_complete_pairs(moved_difference) ** 2
+        + pilot.unit_sums_of_complete_pairs(moved.flip_variances)
+    ).sum()
     shared = replace(moved, shared_flip_chance=1.0).flip_covariance_sums.sum()
     if shared <= 0:
         return 0.0

@@ -216,7 +216,7 @@ def power(
     target = check_level(target, "target")
     n_studies = check_count(n_studies, "n_studies", 2)
     _check_goal(margin, width)
-    case_numbers = _check_sizes(n_cases, "n_cases")
+    case_numbers = _sorted_distinct_sizes(n_cases, "n_cases")
     effects = _check_effects(effect, plan)
     if term != "mrmc":
         _check_no_reader_options(n_readers, readers, cases)
@@ -235,7 +235,7 @@ def power(
     curves: Iterator[Curve]
     if term == "mrmc":
         random = are_readers_and_cases_random(readers, cases)
-        reader_numbers = _check_sizes(n_readers, "n_readers")
+        reader_numbers = _sorted_distinct_sizes(n_readers, "n_readers")
         curves = curve_sources.curves_of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
     elif isinstance(pilot, Mapping):
         curves = curve_sources.curves_of_parameters(pilot, plan, effects)
@@ -252,7 +252,7 @@ def power(
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
     for curve in curves:
-        sizes = curve.planned_sizes(case_numbers, target)
+        sizes = curve.given_sizes_or_some_around_need(case_numbers, target)
         if approach == "formula":
             rows += rows_by_formula(curve, sizes, target)
         else:
@@ -261,7 +261,7 @@ def power(
     frame = pd.DataFrame(rows).assign(**_option_columns(term, plan, target, approach, n_studies))
     if isinstance(pilot, pd.DataFrame) and term != "mrmc":
         _warn_small_pilot(frame)
-    return _ordered_columns(add_caution(frame, SMALL_PILOT, np.array(rows_have_few_units)))
+    return _with_ordered_columns_and_integers(add_caution(frame, SMALL_PILOT, np.array(rows_have_few_units)))
 
 
 def _check_goal(margin: Margin | None, width: float | None) -> None:
@@ -345,7 +345,7 @@ def _option_columns(term: str, plan: Plan, target: float, approach: str, n_studi
     return columns
 
 
-def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_ordered_columns_and_integers(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with its columns in their order, and whole numbers as integers that may be missing."""
     for column in _WHOLE_COLUMNS:
         if column in frame.columns:
@@ -356,7 +356,7 @@ def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[grouping_columns + other_columns]
 
 
-def _check_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | None:
+def _sorted_distinct_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | None:
     """Return numbers of cases or readers, ascending and without repeats; None if there are none."""
     if sizes is None:
         return None

@@ -34,14 +34,16 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
     pilot = moved.pilot
     slope, intercept = slope_and_intercept_of_effect(term, effect)
     residual = moved.expected_method_scores - slope * pilot.reference_scores - intercept
-    unit_sums = pilot.unit_sums(residual)
-    squares = unit_sums**2 + pilot.unit_sums(moved.flip_variances) + moved.flip_covariance_sums
+    unit_sums = pilot.unit_sums_of_complete_pairs(residual)
+    squares = (
+        unit_sums**2 + pilot.unit_sums_of_complete_pairs(moved.flip_variances) + moved.flip_covariance_sums
+    )
     # The estimate is the sum of the residuals over the number of pairs, or, for a decrease in percent, over
     # a hundredth of the sum of the reference's scores.
     if term == "percent_decrease":
-        denominator_per_unit = pilot.unit_sums(pilot.reference_scores).mean() / 100
+        denominator_per_unit = pilot.unit_sums_of_complete_pairs(pilot.reference_scores).mean() / 100
     else:
-        denominator_per_unit = pilot.unit_sums(np.ones_like(residual)).mean()
+        denominator_per_unit = pilot.unit_sums_of_complete_pairs(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if sd > 0 and moved.flip_chances is not None and pilot.sizes.max() == 1:
         return _spread_of_discordant_pairs(moved, sd)

@@ -8,7 +8,7 @@ from salstats.stats.planning.parameters import (
     PAIR_RANGES,
     checked_parameters,
     design_effect,
-    reader_groups_of,
+    reader_groups_of_components,
     sd_of_pair_difference,
 )
 
@@ -83,17 +83,17 @@ def test_design_effect_is_the_variance_of_a_cluster_mean_over_that_of_independen
 
 
 def test_components_of_a_mapping_are_one_group():
-    (group,) = reader_groups_of(COMPONENTS | {"n_readers": 5})
+    (group,) = reader_groups_of_components(COMPONENTS | {"n_readers": 5})
     assert group.keys == {"unit": "case"}
     assert (group.n_readers, group.cases_per_unit) == (5, 1.0)
     components = group.components
     assert (components.var, components.cov1, components.cov2, components.cov3) == (8.0, 3.0, 2.5, 2.0)
     assert (components.var_tr, components.n_cases) == (1.5, 40.0)
-    assert reader_groups_of(COMPONENTS)[0].n_readers is None
+    assert reader_groups_of_components(COMPONENTS)[0].n_readers is None
 
 
 def test_a_negative_gap_of_covariances_is_part_of_the_interaction():
-    (group,) = reader_groups_of(COMPONENTS | {"cov2": 1.75})
+    (group,) = reader_groups_of_components(COMPONENTS | {"cov2": 1.75})
     assert group.components.var_tr == 1.5 + 0.25
 
 
@@ -101,7 +101,7 @@ def test_components_of_a_frame_are_a_group_for_each_of_its_keys():
     first = components_frame(metric="iou", task="Edema").assign(n_cases=80, n_readers=5)
     second = components_frame(metric="iou", task="Mass").assign(n_units=20, n_cases=60, n_readers=4)
     frame = pd.concat([first, second]).assign(unit="patient", figure="auc")
-    groups = reader_groups_of(frame)
+    groups = reader_groups_of_components(frame)
     assert [group.keys["task"] for group in groups] == ["Edema", "Mass"]
     assert groups[1].keys == {"unit": "patient", "metric": "iou", "task": "Mass", "figure": "auc"}
     assert groups[1].components.n_cases == 20
@@ -110,8 +110,8 @@ def test_components_of_a_frame_are_a_group_for_each_of_its_keys():
 
 
 def test_a_frame_without_keys_is_one_group():
-    (group,) = reader_groups_of(components_frame())
-    (expected,) = reader_groups_of(COMPONENTS)
+    (group,) = reader_groups_of_components(components_frame())
+    (expected,) = reader_groups_of_components(COMPONENTS)
     assert group == expected
 
 
@@ -119,7 +119,7 @@ def test_a_frame_without_keys_is_one_group():
 def test_a_missing_component_raises(missing):
     components = {name: value for name, value in COMPONENTS.items() if name != missing}
     with raises(SalstatsError, option=missing):
-        reader_groups_of(components)
+        reader_groups_of_components(components)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def test_a_missing_component_raises(missing):
 )
 def test_components_that_leave_differences_without_variance_raise(values):
     with raises(ValueRangeError, option="error", value=0.001):
-        reader_groups_of(COMPONENTS | values | {"method:reader": 0.0})
+        reader_groups_of_components(COMPONENTS | values | {"method:reader": 0.0})
 
 
 def test_sources_without_components_raise():
     with raises(ValueRangeError, option="error", value=0.0):
-        reader_groups_of(COMPONENTS | {"error": 0.0})
+        reader_groups_of_components(COMPONENTS | {"error": 0.0})
     with raises(SalstatsError, option="term"):
-        reader_groups_of(pd.DataFrame({"term": ["error"], "estimate": [1.0]}))
+        reader_groups_of_components(pd.DataFrame({"term": ["error"], "estimate": [1.0]}))
     with raises(SalstatsError, option="term"):
-        reader_groups_of([1.0, 2.0])
+        reader_groups_of_components([1.0, 2.0])

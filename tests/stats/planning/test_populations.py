@@ -73,7 +73,7 @@ def test_hits_of_one_unit_keep_their_design_effect():
     pilot = clustered_hits()
     gap = pilot.method_scores - pilot.reference_scores
     gap = gap - gap.mean()
-    expected = (pilot.unit_sums(gap) ** 2).sum() / (gap**2).sum()
+    expected = (pilot.unit_sums_of_complete_pairs(gap) ** 2).sum() / (gap**2).sum()
     population = move_pilot(pilot, "difference", -0.1, "hit")
     pairs = StudySampler(population, 80, 1).draw_pairs(range(1000))
     drawn = pairs.method_scores - pairs.reference_scores
