@@ -7,7 +7,7 @@ from scipy import special
 
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
-    ZeroOneMixture,
+    BoundaryProbabilitiesAndInteriorMean,
     beta_likelihood,
     interior_mask,
     solution_at_maximum,
@@ -15,7 +15,7 @@ from salstats.stats.models.beta_models import (
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, Solution, qr_and_leverage
-from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
+from salstats.stats.models.fisher_scoring import SummedLikelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 
 
@@ -35,7 +35,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]
 
-    def likelihood(predictors: np.ndarray) -> Likelihood:
+    def likelihood(predictors: np.ndarray) -> SummedLikelihood:
         logit_mean, log_precision = predictors.T
         return beta_likelihood(response, interior, logit_mean, log_precision)
 
@@ -47,7 +47,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
         intercept,
         predictor_names=("",),
         mean_function=_mean_and_derivatives,
-        zero_one_mixture=_zero_one_mixture,
+        boundary_probabilities_and_interior_mean=_boundary_probabilities_and_interior_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
     logit_mean = matrix @ solution.coefficients
@@ -58,11 +58,13 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     return replace(solution, leverage=weighted_qr.leverage)
 
 
-def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0) and P(1), which are 0, and the mean of the scores at predictors (n, 2)."""
     mean = special.expit(predictors[:, 0])
     zero_probability = np.zeros_like(mean)
-    return ZeroOneMixture(zero=zero_probability, one=zero_probability, interior_mean=mean)
+    return BoundaryProbabilitiesAndInteriorMean(
+        zero=zero_probability, one=zero_probability, interior_mean=mean
+    )
 
 
 def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:

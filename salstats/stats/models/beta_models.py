@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.family import MeanDerivatives, MeanFunction, NotEstimableError, Solution
-from salstats.stats.models.fisher_scoring import Likelihood, Maximum
+from salstats.stats.models.fisher_scoring import Maximum, SummedLikelihood
 from salstats.stats.models.logit import bernoulli_variance
 
 #: Columns of the predictors of a beta distribution.
@@ -15,7 +15,7 @@ _LOGIT_MEAN = 0
 _LOG_PRECISION = 1
 
 
-class ZeroOneMixture(NamedTuple):
+class BoundaryProbabilitiesAndInteriorMean(NamedTuple):
     """Distribution of scores from 0 to 1: P(0), P(1), and the mean of the scores in between."""
 
     #: (n,): P(y = 0).
@@ -46,7 +46,7 @@ def interior_mask(response: np.ndarray, model_label: str) -> np.ndarray:
 
 def beta_likelihood(
     response: np.ndarray, interior: np.ndarray, logit_mean: np.ndarray, log_precision: np.ndarray
-) -> Likelihood:
+) -> SummedLikelihood:
     """Return the log-likelihood of the interior scores, with derivatives and information by two predictors.
 
     The predictors (n,) are logit(mu) and log(phi): an interior score has the beta distribution with mean mu
@@ -90,7 +90,7 @@ def beta_likelihood(
     # Rounding can make this difference of large terms negative.
     information[:, _LOG_PRECISION, _LOG_PRECISION] = np.maximum(precision_information, 0)
     scale = (precision**2)[:, None, None]
-    return Likelihood(float(log_density[interior].sum()), slopes, scale * information)
+    return SummedLikelihood(float(log_density[interior].sum()), slopes, scale * information)
 
 
 def starting_coefficients_and_log_precision(
@@ -117,14 +117,14 @@ def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndar
 
 
 def likelihood_of_present(
-    likelihood: Callable[[np.ndarray], Likelihood], present: list[int], defaults: np.ndarray
-) -> Callable[[np.ndarray], Likelihood]:
+    likelihood: Callable[[np.ndarray], SummedLikelihood], present: list[int], defaults: np.ndarray
+) -> Callable[[np.ndarray], SummedLikelihood]:
     """Return the likelihood as a function of the predictors `present`, the others held at `defaults`."""
 
-    def likelihood_and_derivatives(predictors: np.ndarray) -> Likelihood:
+    def likelihood_and_derivatives(predictors: np.ndarray) -> SummedLikelihood:
         full = likelihood(all_predictors(predictors, present, defaults))
         information = full.information[:, present][:, :, present]
-        return Likelihood(full.log_likelihood, full.gradients[:, present], information)
+        return SummedLikelihood(full.log_likelihood, full.gradients[:, present], information)
 
     return likelihood_and_derivatives
 
@@ -147,14 +147,14 @@ def solution_at_maximum(
     intercept: bool,
     predictor_names: tuple[str, ...],
     mean_function: MeanFunction,
-    zero_one_mixture: Callable[[np.ndarray], ZeroOneMixture],
+    boundary_probabilities_and_interior_mean: Callable[[np.ndarray], BoundaryProbabilitiesAndInteriorMean],
     parameters: dict[str, float],
 ) -> Solution:
     """Return the Solution at the maximum of the likelihood.
 
     `predictor_names` are the names of the linear predictors (parts), each with a coefficient for each column
     of `matrix`. The parameters after their coefficients are constant predictors, the log precision last.
-    `mean_function` and `zero_one_mixture` take all predictors (n, k).
+    `mean_function` and `boundary_probabilities_and_interior_mean` take all predictors (n, k).
     """
     n_rows, rank = matrix.shape
     n_parts = len(predictor_names)
@@ -166,7 +166,7 @@ def solution_at_maximum(
     fitted, slopes, _ = mean_function(predictors)
 
     # Var(y) = E(y²) - E(y)², where E(y²) is P(1) + P(0 < y < 1) E(y² | 0 < y < 1)
-    zero, one, interior_mean = zero_one_mixture(predictors)
+    zero, one, interior_mean = boundary_probabilities_and_interior_mean(predictors)
     precision = np.exp(nuisance_parameters[-1])
     interior_square = interior_mean**2 + bernoulli_variance(interior_mean) / (1 + precision)
     variances = (1 - zero - one) * interior_square + one - fitted**2

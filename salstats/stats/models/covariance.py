@@ -285,10 +285,10 @@ def _batches_of_adjusted_rows(
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
                 adjusted = matrix[rows] * _pseudo_power(one_minus_leverage, _SATURATED, power)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
-                adjusted = _design_times_residual_power(matrix[rows], basis[rows], power)
+                adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], power)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
-                adjusted = _design_times_inverse_model_root(matrix[rows], covariance, variances[rows])
+                adjusted = _inverse_model_root_times_design(matrix[rows], covariance, variances[rows])
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
@@ -298,7 +298,9 @@ def _split_into_batches(clusters: np.ndarray, numbers_per_cluster: int) -> list[
     return np.array_split(clusters, min(len(clusters), n_batches))
 
 
-def _design_times_residual_power(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
+def _residual_covariance_power_times_design(
+    design: np.ndarray, basis: np.ndarray, power: float
+) -> np.ndarray:
     """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`).
 
     Both have the shape (clusters, rows of a cluster, columns). H_gg = Q_g Q_g' is the cluster's block of the
@@ -309,7 +311,7 @@ def _design_times_residual_power(design: np.ndarray, basis: np.ndarray, power: f
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
-def _design_times_inverse_model_root(
+def _inverse_model_root_times_design(
     design: np.ndarray, covariance: np.ndarray, variances: np.ndarray
 ) -> np.ndarray:
     """Return V (V C V)^(-1/2) X of clusters.
@@ -335,7 +337,7 @@ def _batches_of_adjusted_weighted_rows(
         design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
-            adjusted = _design_times_inverse_model_root(
+            adjusted = _inverse_model_root_times_design(
                 design[None], covariance[None], variances[None, rows]
             )[0]
         else:
@@ -355,7 +357,7 @@ def _pseudo_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
     return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
 
 
-def hotelling_df(
+def closest_wishart_df(
     matrix: np.ndarray,
     bread: np.ndarray,
     clusters: np.ndarray,
@@ -436,7 +438,9 @@ def _wishart_variance_from_sums(squares: np.ndarray, projections: np.ndarray, ha
     traces_of_squares = np.einsum("lsjt,jslt->", core_gram, core_gram)
     all_pairs = squared_traces + traces_of_squares
     return float(
-        all_pairs - _sum_of_squared_traces(hat_blocks) + _sum_of_squared_traces(squares - hat_blocks)
+        all_pairs
+        - _squared_traces_plus_traces_of_squares(hat_blocks)
+        + _squared_traces_plus_traces_of_squares(squares - hat_blocks)
     )
 
 
@@ -447,11 +451,11 @@ def _wishart_variance_from_pairs(squares: np.ndarray, projections: np.ndarray, h
     for g in range(len(squares)):
         blocks = -np.einsum("ks,hkt->hst", hat_core @ projections[g], projections)
         blocks[g] += squares[g]
-        total += _sum_of_squared_traces(blocks)
+        total += _squared_traces_plus_traces_of_squares(blocks)
     return total
 
 
-def _sum_of_squared_traces(blocks: np.ndarray) -> float:
+def _squared_traces_plus_traces_of_squares(blocks: np.ndarray) -> float:
     """Sum of tr(N)^2 + tr(N^2) over the matrices N in `blocks` (G, q, q)."""
     squared_traces = (np.trace(blocks, axis1=1, axis2=2) ** 2).sum()
     traces_of_squares = np.einsum("hst,hts->", blocks, blocks)

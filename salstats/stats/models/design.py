@@ -138,7 +138,7 @@ def is_categorical(factor: Factor, variables: Variables) -> bool:
     return factor.is_column and variables[factor.columns[0]].levels is not None
 
 
-def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
+def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
     """Warn if a formula has a slope along a column of labels, such as seeds, which are no quantities.
 
     Labels are recognised by the column's name and three or more whole numbers.
@@ -174,7 +174,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
-        factor: _occurring_levels(factor, variables[factor.columns[0]], rows)
+        factor: _occurring_levels_reference_first(factor, variables[factor.columns[0]], rows)
         for factor in factors
         if is_categorical(factor, variables)
     }
@@ -259,7 +259,7 @@ def _column_coding(
     return coding
 
 
-def _occurring_levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
+def _occurring_levels_reference_first(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
     """Return the codes or values of a categorical factor that occur in `rows`, the reference first."""
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):
@@ -319,13 +319,13 @@ def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[t
             if margin and not is_nested:
                 fully_coded.add((position, factor))
     if not formula.intercept:
-        first = _first_categorical_with_position(formula, levels)
+        first = _first_categorical_factor_of_terms(formula, levels)
         if first is not None:
             fully_coded.add(first)
     return fully_coded
 
 
-def _first_categorical_with_position(
+def _first_categorical_factor_of_terms(
     formula: Formula, levels: Mapping[Factor, np.ndarray]
 ) -> tuple[int, Factor] | None:
     """Return the first categorical factor, after the position of its term; None if there is none."""
@@ -350,9 +350,9 @@ def _check_values_are_finite(factor: Factor, values: Mapping[str, np.ndarray]) -
 
 
 def _product_columns(
-    products: Sequence[Product], values: Mapping[str, np.ndarray], n_model_rows: int
+    products: Sequence[Product], values: Mapping[str, np.ndarray], n_centering_rows: int
 ) -> np.ndarray:
-    """Return products of factors at `values` as columns; the first `n_model_rows` rows are the model's."""
+    """Return products of factors at `values` as columns; the first `n_centering_rows` are the model's."""
     n_rows = len(next(iter(values.values())))
     matrix = np.ones((n_rows, len(products)))
     evaluated: dict[Factor, np.ndarray] = {}
@@ -362,25 +362,25 @@ def _product_columns(
                 matrix[:, column] *= values[factor.columns[0]] == level
                 continue
             if factor not in evaluated:
-                evaluated[factor] = _factor_values(factor, values, n_model_rows)
+                evaluated[factor] = _factor_values(factor, values, n_centering_rows)
             matrix[:, column] *= evaluated[factor]
     return matrix
 
 
-def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
+def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_centering_rows: int) -> np.ndarray:
     """Return the values (n,) of an expression of columns, whose code `parse_formula` has checked.
 
-    `center` and `scale` take mean and standard deviation from the first `n_model_rows` rows.
+    `center` and `scale` take mean and standard deviation from the first `n_centering_rows` rows.
     """
 
     def center(x: np.ndarray) -> np.ndarray:
-        return np.asarray(x - x[:n_model_rows].mean())
+        return np.asarray(x - x[:n_centering_rows].mean())
 
     def scale(x: np.ndarray) -> np.ndarray:
         deviation = 0.0
-        if n_model_rows > 1:
+        if n_centering_rows > 1:
             # As R's scale, with n - 1
-            deviation = x[:n_model_rows].std(ddof=1)
+            deviation = x[:n_centering_rows].std(ddof=1)
         if deviation == 0:
             # A constant becomes 0, whose coefficient is then reported as not estimable.
             deviation = 1.0
@@ -388,7 +388,7 @@ def _factor_values(factor: Factor, values: Mapping[str, np.ndarray], n_model_row
 
     if factor.is_column:
         return values[factor.columns[0]]
-    if n_model_rows == 0:
+    if n_centering_rows == 0:
         return np.empty(len(values[factor.columns[0]]))
     names: dict[str, Any] = {python_identifier(column): values[column] for column in factor.columns}
     names |= _TRANSFORMS | {"center": center, "scale": scale, "__builtins__": {}}

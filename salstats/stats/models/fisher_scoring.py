@@ -17,7 +17,7 @@ _LIKELIHOOD_ROUNDING = 1e-10
 _NULL = 1e-14
 
 
-class Likelihood(NamedTuple):
+class SummedLikelihood(NamedTuple):
     """Log likelihood of a model, and its derivatives by the k linear predictors of each row."""
 
     log_likelihood: float
@@ -38,7 +38,7 @@ class Maximum(NamedTuple):
 def maximize_likelihood(
     designs: Sequence[np.ndarray],
     start: np.ndarray,
-    derivatives_at: Callable[[np.ndarray], Likelihood],
+    derivatives_at: Callable[[np.ndarray], SummedLikelihood],
     label: str,
 ) -> Maximum:
     """Find the parameters of largest likelihood by Fisher's scoring, from the parameters `start`.
@@ -142,7 +142,7 @@ def linear_predictor_at(solution: Solution, points: np.ndarray) -> ValuesAndGrad
     """
     if solution.mean_function is None:
         return ValuesAndGradients(points @ solution.coefficients, points)
-    mean, slopes, _ = solution.mean_function(_all_predictors_at(solution, points))
+    mean, slopes, _ = solution.mean_function(_linear_and_nuisance_predictors_at(solution, points))
     mean_gradient = _derivatives_by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
@@ -164,7 +164,7 @@ def mean_slope_at(
     coefficients = _coefficients_by_part(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
-    _, first, second = solution.mean_function(_all_predictors_at(solution, points))
+    _, first, second = solution.mean_function(_linear_and_nuisance_predictors_at(solution, points))
     first_of_parts = first[:, :n_parts]
     # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
     # rule its derivatives have two parts, since both factors depend on the parameters.
@@ -179,7 +179,7 @@ def _coefficients_by_part(solution: Solution) -> np.ndarray:
     return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
 
-def _all_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
+def _linear_and_nuisance_predictors_at(solution: Solution, points: np.ndarray) -> np.ndarray:
     """Return all predictors at m rows of the model matrix: the linear ones, then the nuisance parameters.
 
     The shape is (m, number of predictors).

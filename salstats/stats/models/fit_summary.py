@@ -95,7 +95,7 @@ def _model_lines(
         lines += ["", "Random effects:", *_component_lines(components)]
     heading = "Coefficients" if components is None else "Fixed effects"
     lines += _coefficient_lines(coefficients, heading)
-    lines += ["", *_error_lines(fitted, model), *_fit_lines(model, statistics, components)]
+    lines += ["", *_error_lines(fitted, model), *_fit_and_count_lines(model, statistics, components)]
     if components is not None:
         lines += _correlation_lines(model)
     return lines
@@ -114,7 +114,7 @@ def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
         if part:
             rows = coefficients[coefficients["part"] == part]
             title = f"{heading} ({part})"
-        table = _coefficient_table(rows)
+        table = _aligned_coefficient_lines(rows)
         lines += ["", f"{title}:", *table.lines]
         any_mark = any_mark or table.any_mark
     if any_mark:
@@ -191,15 +191,15 @@ def _component_lines(components: pd.DataFrame) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _CoefficientTable:
-    """The printed table of coefficients."""
+class _MarkedLines:
+    """Lines of a printed table, some of them with a mark of significance."""
 
     lines: list[str]
     #: True if some P value has a mark.
     any_mark: bool
 
 
-def _coefficient_table(coefficients: pd.DataFrame) -> _CoefficientTable:
+def _aligned_coefficient_lines(coefficients: pd.DataFrame) -> _MarkedLines:
     """Return the table of coefficients: estimates, standard errors, statistics and P values."""
     is_normal = bool((coefficients["interval"] == "wald").all())
     letter = "z" if is_normal else "t"
@@ -225,7 +225,7 @@ def _coefficient_table(coefficients: pd.DataFrame) -> _CoefficientTable:
     rows += [list(texts) for texts in zip(*columns.values(), strict=True)]
     lines = _aligned_lines(rows, n_left=1)
     lines[1:] = [f"{line} {mark}".rstrip() for line, mark in zip(lines[1:], marks, strict=True)]
-    return _CoefficientTable(lines, any(marks))
+    return _MarkedLines(lines, any(marks))
 
 
 def _error_lines(fitted: Fitted, model: Model) -> list[str]:
@@ -242,7 +242,7 @@ def _error_lines(fitted: Fitted, model: Model) -> list[str]:
     return [text]
 
 
-def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | None) -> list[str]:
+def _fit_and_count_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | None) -> list[str]:
     """Return the goodness of fit, and the numbers of observations and groups."""
     lines = []
     if components is None and model.family.is_linear:
@@ -258,7 +258,7 @@ def _fit_lines(model: Model, statistics: pd.Series, components: pd.DataFrame | N
                 f"{statistics['df_denominator']:.4g} DF, p-value: {_p_text(statistics['p_value'])}"
             )
     if components is None and not model.family.is_linear:
-        lines += _deviance_lines(statistics)
+        lines += _deviance_and_aic_lines(statistics)
     counts = f"Number of obs: {statistics['nobs']:.0f}"
     if components is not None:
         groups = components.drop_duplicates("group")
@@ -338,7 +338,7 @@ def _abbreviated(name: str, length: int) -> str:
     return "".join(words)
 
 
-def _deviance_lines(statistics: pd.Series) -> list[str]:
+def _deviance_and_aic_lines(statistics: pd.Series) -> list[str]:
     """Return the deviances, AIC and other parameters of a model that is not linear, those that it has."""
     lines = []
     if np.isfinite(statistics["null_deviance"]):

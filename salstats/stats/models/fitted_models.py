@@ -131,7 +131,7 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
     return keys.loc[repeated].reset_index(drop=True)
 
 
-def option_columns(fitted: Fitted) -> dict[str, Any]:
+def family_and_error_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of a result that hold the options of its models."""
     options: dict[str, Any] = {"family": fitted.family.name, "errors": fitted.errors}
     if fitted.correlation is not None:
@@ -141,7 +141,7 @@ def option_columns(fitted: Fitted) -> dict[str, Any]:
     return options
 
 
-def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, Any]:
+def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, Any]:
     """Return the columns of a result that count rows, units and cases of its models, with cautions.
 
     Each model has `repeats` rows of the result, by default one. Units are counted if errors are clustered.

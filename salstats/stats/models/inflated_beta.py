@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.beta_models import (
-    ZeroOneMixture,
+    BoundaryProbabilitiesAndInteriorMean,
     all_predictors,
     beta_likelihood,
     interior_mask,
@@ -23,7 +23,7 @@ from salstats.stats.models.family import (
     Solution,
     estimable_positions,
 )
-from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
+from salstats.stats.models.fisher_scoring import SummedLikelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, recession_direction
 
 #: Columns of the predictors of a full model, with zeros and ones.
@@ -63,7 +63,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     part_columns = [_LOGIT_MEAN, *boundaries]
     present = [*part_columns, _LOG_PRECISION]
 
-    def likelihood(predictors: np.ndarray) -> Likelihood:
+    def likelihood(predictors: np.ndarray) -> SummedLikelihood:
         return _likelihood(response, interior, predictors)
 
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
@@ -73,8 +73,10 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     designs = [matrix] * len(part_columns) + [constant]
     mle = maximize_likelihood(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
 
-    def zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
-        return _zero_one_mixture(all_predictors(predictors, present, _DEFAULTS))
+    def boundary_probabilities_and_interior_mean(
+        predictors: np.ndarray,
+    ) -> BoundaryProbabilitiesAndInteriorMean:
+        return _boundary_probabilities_and_interior_mean(all_predictors(predictors, present, _DEFAULTS))
 
     return solution_at_maximum(
         mle,
@@ -83,12 +85,12 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         intercept,
         predictor_names=tuple(_PARTS[column] for column in part_columns),
         mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
-        zero_one_mixture=zero_one_mixture,
+        boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Likelihood:
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information."""
     n_rows = len(response)
     zero = response == 0
@@ -117,7 +119,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     information[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = prob_one * (1 - prob_one)
     beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
     information[beta_block] = prob_interior[:, None, None] * beta.information
-    return Likelihood(float(likelihood), slopes, information)
+    return SummedLikelihood(float(likelihood), slopes, information)
 
 
 def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], label: str) -> None:
@@ -159,11 +161,11 @@ def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) 
     return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 
-def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     logit_mean, log_odds_zero, log_odds_one, _ = predictors.T
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
-    return ZeroOneMixture(
+    return BoundaryProbabilitiesAndInteriorMean(
         zero=np.exp(log_odds_zero - log_total),
         one=np.exp(log_odds_one - log_total),
         interior_mean=special.expit(logit_mean),
@@ -175,7 +177,7 @@ def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
 
     With mu the mean of the scores strictly between 0 and 1, the mean is P(0 < y < 1) mu + P(1).
     """
-    zero, one, mu = _zero_one_mixture(predictors)
+    zero, one, mu = _boundary_probabilities_and_interior_mean(predictors)
     interior = 1 - zero - one
     mu_slope = bernoulli_variance(mu)
     mean = interior * mu + one

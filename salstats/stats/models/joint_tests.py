@@ -12,10 +12,16 @@ from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
-from salstats.stats.models.covariance import hotelling_df, wald_f_statistic
+from salstats.stats.models.covariance import closest_wishart_df, wald_f_statistic
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution
-from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
+from salstats.stats.models.fitted_models import (
+    Fitted,
+    Model,
+    count_and_caution_columns,
+    family_and_error_columns,
+    key_columns,
+)
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.model_fitting import fit_models
@@ -168,8 +174,8 @@ def joint_tests(
     notes.warn()
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": term_names, "statistic": statistic, "df": df, "p_value": p_value}
-    counts = count_columns(fitted, n_tests)
-    options = {"df_residual": df_residual} | option_columns(fitted)
+    counts = count_and_caution_columns(fitted, n_tests)
+    options = {"df_residual": df_residual} | family_and_error_columns(fitted)
     result = estimates_frame(key_columns(fitted, n_tests), columns | counts, options)
     return adjust_unless_none(result, adjust)
 
@@ -301,7 +307,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     if power is not None:
         # q times the statistic is Hotelling's T² with eta degrees of freedom (Pustejovsky and Tipton 2018).
         problem = working_least_squares(model)
-        eta = hotelling_df(
+        eta = closest_wishart_df(
             problem.rows,
             problem.bread,
             problem.clusters,

@@ -39,8 +39,8 @@ from salstats.stats.models.predictions import (
     design_points,
     design_slopes,
     display_values,
+    numeric_and_factor_columns,
     prediction_frame,
-    right_side,
     value_code,
     values_as_list,
 )
@@ -324,7 +324,7 @@ def marginal_slopes(
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        numeric = right_side(model).numeric
+        numeric = numeric_and_factor_columns(model).numeric
         if covariate not in numeric:
             choices = f"choose one of {quoted(numeric)}" if numeric else "it has none"
             raise ValueRangeError(
@@ -354,7 +354,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     term_names: list[str] = []
     reference_levels: list[str | None] = []
     for model in fitted.models:
-        numeric, factors = right_side(model)
+        numeric, factors = numeric_and_factor_columns(model)
         effects: list[MarginalEstimate] = []
         columns = dict.fromkeys(
             column for term in model.formula.terms for factor in term for column in factor.columns
@@ -387,7 +387,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
 
 def _check_have_levels(model: Model, columns: Sequence[str], at: Mapping[str, Sequence[float]]) -> None:
     """Raise if columns are repeated, or are neither factors on the right side nor have values in `at`."""
-    factors = right_side(model).factors
+    factors = numeric_and_factor_columns(model).factors
     repeated = {column for column in columns if columns.count(column) > 1}
     if repeated:
         raise ValueRangeError(
@@ -419,7 +419,7 @@ def _cells(
     the last column that the model or `at` may lack.
     """
     _check_have_levels(model, columns, at)
-    factors = right_side(model).factors
+    factors = numeric_and_factor_columns(model).factors
     levels = []
     for column in columns:
         if column in at:
@@ -441,7 +441,7 @@ def _rows_to_average(
     """
     if average == "grid":
         return _grid_rows(model, cell, at)
-    return _model_rows(model, cell, by, at)
+    return _matching_rows_set_to_cell(model, cell, by, at)
 
 
 def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _RowsToAverage:
@@ -449,7 +449,7 @@ def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _
 
     Columns have the values of `at`; other factors have all their levels, and numbers their mean.
     """
-    factors = right_side(model).factors
+    factors = numeric_and_factor_columns(model).factors
     values_of_columns: dict[str, Sequence[float]] = {}
     for column, default in default_values(model).items():
         if column in cell:
@@ -466,7 +466,7 @@ def _grid_rows(model: Model, cell: Cell, at: Mapping[str, Sequence[float]]) -> _
     return _RowsToAverage(codes, np.ones(n))
 
 
-def _model_rows(
+def _matching_rows_set_to_cell(
     model: Model, cell: Cell, by: Sequence[str], at: Mapping[str, Sequence[float]]
 ) -> _RowsToAverage:
     """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's.

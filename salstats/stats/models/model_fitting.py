@@ -32,14 +32,14 @@ from salstats.stats.models.design import (
     build_design,
     coded_variable,
     complete_row_positions,
-    warn_of_label_slopes,
+    warn_of_numeric_identifiers,
 )
 from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable_gee
-from salstats.stats.models.model_frame import grouping_columns, model_frame, model_frame_key
+from salstats.stats.models.model_frame import by_columns_or_method, model_frame, model_frame_key
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
 from salstats.stats.models.random_terms import (
@@ -88,7 +88,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     family = resolve_family(options.family, options.correlation, formulas)
     errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
     check_weights_are_supported(options.weights, family, errors, options.correlation, formulas)
-    by = grouping_columns(data, formulas, options.by)
+    by = by_columns_or_method(data, formulas, options.by)
 
     models: list[Model] = []
     notes = Notes()
@@ -116,7 +116,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         ]
         _note_references(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
-        models += _with_shared_case_counts(formula_models, groups, has_no_finding, by, data, inference_notes)
+        models += _with_n_cases_shared_by_methods(
+            formula_models, groups, has_no_finding, by, data, inference_notes
+        )
     notes.warn()
     _check_one_unit(unit_by_formula)
 
@@ -137,7 +139,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         overall=options.overall,
         correlation=options.correlation,
         reml=reml,
-        normalized=frozenset(str(column) for column in float_columns if _spans_0_to_1(data[column])),
+        normalized=frozenset(
+            str(column) for column in float_columns if _spans_0_to_1_with_values_between(data[column])
+        ),
         inference_notes=inference_notes,
         weights=weights,
         human_label=human_label_column(data).get("human_label"),
@@ -194,7 +198,7 @@ def _formula_data(
     clustered_by = units.name if units and errors in CLUSTERED else None
     sampling = sampling_weights(frame, options.weights, units)
     variables = {column: coded_variable(frame, column) for column in formula.columns}
-    warn_of_label_slopes(formula, variables)
+    warn_of_numeric_identifiers(formula, variables)
     outcome = formula.columns[0]
     # Absent findings are marked in scores frames only.
     absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
@@ -390,7 +394,7 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                 )
 
 
-def _with_shared_case_counts(
+def _with_n_cases_shared_by_methods(
     models: Sequence[Model],
     groups: Sequence[np.ndarray],
     has_no_finding: np.ndarray,
@@ -508,7 +512,7 @@ def _note_units_without_effect(
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
-    if n_units < len(rows) and inference.every_effect_splits_a_unit(codes):
+    if n_units < len(rows) and inference.every_effect_divides_some_unit(codes):
         notes.add(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
@@ -536,7 +540,7 @@ def _note_covariates_of_cases(
     for column in sorted(columns):
         values = formula_data.variables[column].values[rows]
         is_shared = len(np.unique(np.column_stack([cases, values]), axis=0)) == n_cases
-        if is_shared and not inference.is_constant_within_groups(values):
+        if is_shared and not inference.is_constant_within_groups_of_some_effect(values):
             notes.add(
                 f"rows of one case that share the covariate {column!r} and no random effect",
                 Message(label, f": {len(rows)} rows of {n_cases} cases"),
@@ -546,7 +550,7 @@ def _note_covariates_of_cases(
             )
 
 
-def _spans_0_to_1(values: pd.Series) -> bool:
+def _spans_0_to_1_with_values_between(values: pd.Series) -> bool:
     """Return True if numbers range from 0 to 1 and have values in between."""
     has_values_between = values.between(0, 1, inclusive="neither").any()
     return bool(values.min() == 0 and values.max() == 1 and has_values_between)

@@ -26,7 +26,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
     """
     metrics = _checked_metrics(data, formula, reference)
     if reference is not None:
-        return _gap_frame(data, formula, metrics, reference)
+        return _reference_minus_method_frame(data, formula, metrics, reference)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
@@ -84,7 +84,9 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
     return frame
 
 
-def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
+def _reference_minus_method_frame(
+    data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str
+) -> pd.DataFrame:
     """Return the model frame whose left side is the gap, the score of the reference minus a method's."""
     if not formula.response.is_column:
         raise FormulaError(
@@ -95,7 +97,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if response in metrics:
-        scores = _response_scores(data, response, metrics, reference)
+        scores = _response_scores_with_covariate_metrics(data, response, metrics, reference)
     else:
         scores = data.assign(score=data[response])
         if "metric" not in scores.columns:
@@ -121,7 +123,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
     return paired[list(data.columns)]
 
 
-def _response_scores(
+def _response_scores_with_covariate_metrics(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the scores of the metric on the left side, with the other metrics as columns."""
@@ -159,7 +161,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     warn_and_mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
 
 
-def grouping_columns(
+def by_columns_or_method(
     data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
 ) -> list[str]:
     """Return the columns of `by`; for None `method`, if it is a column that no formula uses."""

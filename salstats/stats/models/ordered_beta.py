@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.beta_models import (
-    ZeroOneMixture,
+    BoundaryProbabilitiesAndInteriorMean,
     all_predictors,
     beta_likelihood,
     interior_mask,
@@ -15,7 +15,7 @@ from salstats.stats.models.beta_models import (
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, MeanDerivatives, NotEstimableError, Solution
-from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
+from salstats.stats.models.fisher_scoring import SummedLikelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, terms_separate_outcomes
 
 #: Columns of the predictors of a full model, with zeros and ones.
@@ -50,7 +50,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         present.append(_CUTPOINT_ONE)
     present.append(_LOG_PRECISION)
 
-    def likelihood(predictors: np.ndarray) -> Likelihood:
+    def likelihood(predictors: np.ndarray) -> SummedLikelihood:
         return _likelihood(response, interior, predictors)
 
     # Cutpoints and log precision are constants.
@@ -63,8 +63,10 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         label,
     )
 
-    def zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
-        return _zero_one_mixture(all_predictors(predictors, present, _DEFAULTS))
+    def boundary_probabilities_and_interior_mean(
+        predictors: np.ndarray,
+    ) -> BoundaryProbabilitiesAndInteriorMean:
+        return _boundary_probabilities_and_interior_mean(all_predictors(predictors, present, _DEFAULTS))
 
     constants = mle.parameters[None, matrix.shape[1] :]
     estimates = all_predictors(constants, present[1:], _DEFAULTS)[0]
@@ -76,7 +78,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         intercept,
         predictor_names=("",),
         mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
-        zero_one_mixture=zero_one_mixture,
+        boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={
             "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),
             "cutpoint_one": float(finite[_CUTPOINT_ONE]),
@@ -102,7 +104,7 @@ def _starting_parameters(
     return np.concatenate([coefficients, constants[present[1:]]])
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Likelihood:
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
 
     The probability of a score strictly between 0 and 1 is F(u) - F(v) = F(u) (1 - F(v)) (1 - exp(v - u)) with
@@ -113,7 +115,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     # `low` and `high` are the cutpoints c0 and c1.
     eta, low, high, log_precision = predictors.T
     if (low >= high).any():
-        return Likelihood(
+        return SummedLikelihood(
             float("nan"),
             np.full((n_rows, _N_PREDICTORS), np.nan),
             np.full((n_rows, _N_PREDICTORS, _N_PREDICTORS), np.nan),
@@ -153,13 +155,13 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     slopes[:, beta_columns] += beta.gradients
     beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
     information[beta_block] += between[:, None, None] * beta.information
-    return Likelihood(float(likelihood), slopes, information)
+    return SummedLikelihood(float(likelihood), slopes, information)
 
 
-def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     eta, low, high, _ = predictors.T
-    return ZeroOneMixture(
+    return BoundaryProbabilitiesAndInteriorMean(
         zero=special.expit(low - eta), one=special.expit(eta - high), interior_mean=special.expit(eta)
     )
 

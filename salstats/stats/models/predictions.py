@@ -15,7 +15,13 @@ from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
 from salstats.stats.models.fisher_scoring import linear_predictor_at
-from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
+from salstats.stats.models.fitted_models import (
+    Fitted,
+    Model,
+    count_and_caution_columns,
+    family_and_error_columns,
+    key_columns,
+)
 from salstats.stats.models.formulas import Factor
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
@@ -37,7 +43,7 @@ Codes = dict[str, np.ndarray]
 """Values of columns: numbers, or the codes of levels."""
 
 
-class RightSide(NamedTuple):
+class NumericAndFactorColumns(NamedTuple):
     """The columns on the right side of a formula."""
 
     numeric: list[str]
@@ -110,7 +116,7 @@ def _codes_of_rows(fitted: Fitted, model: Model, rows: pd.DataFrame) -> Codes:
     return codes
 
 
-def right_side(model: Model) -> RightSide:
+def numeric_and_factor_columns(model: Model) -> NumericAndFactorColumns:
     """Return the numeric and the categorical columns on the right side of a model's formula."""
     numeric: dict[str, None] = {}
     factors: dict[str, Factor] = {}
@@ -122,7 +128,7 @@ def right_side(model: Model) -> RightSide:
                 else:
                     numeric[column] = None
     # A column that is categorical in one term, as C(x), counts as a factor.
-    return RightSide([column for column in numeric if column not in factors], factors)
+    return NumericAndFactorColumns([column for column in numeric if column not in factors], factors)
 
 
 def default_values(model: Model) -> dict[str, float]:
@@ -130,7 +136,7 @@ def default_values(model: Model) -> dict[str, float]:
 
     It is NaN in a model without rows.
     """
-    columns = right_side(model)
+    columns = numeric_and_factor_columns(model)
     defaults = {}
     for column in columns.numeric:
         values = model.variables[column].values[model.rows]
@@ -146,13 +152,13 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
 
     A factor must have this level in some model; in models without the level the code is NaN.
     """
-    if column not in right_side(model).factors:
+    if column not in numeric_and_factor_columns(model).factors:
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
             raise ValueRangeError(f"{column!r} must be a number, not {value!r}", column=column, value=value)
         return float(value)
     levels: list[str] = []
     for fitted_model in fitted.models:
-        factor = right_side(fitted_model).factors.get(column)
+        factor = numeric_and_factor_columns(fitted_model).factors.get(column)
         if factor is not None:
             levels += fitted_model.variables[column].names(fitted_model.design.levels[factor])
     level = level_name(value)
@@ -186,7 +192,7 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
 
 def check_are_on_right_side(model: Model, columns: Sequence[str]) -> None:
     """Raise if values are given for columns that are not on the right side."""
-    numeric, factors = right_side(model)
+    numeric, factors = numeric_and_factor_columns(model)
     unknown = [column for column in columns if column not in numeric and column not in factors]
     if unknown:
         raise ValueRangeError(
@@ -206,7 +212,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     matrix = model.design.matrix_at(codes)
     largest_entries = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
     points = _estimated_columns_or_nan(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
-    for column, factor in right_side(model).factors.items():
+    for column, factor in numeric_and_factor_columns(model).factors.items():
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
             points = np.where(is_unknown[:, None], np.nan, points)
@@ -223,7 +229,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
 def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
     """Return the derivatives (m, r) of `design_points` along a covariate; NaN in rows without one."""
     spread = np.ptp(model.variables[covariate].values[model.rows])
-    slopes, n_unresolved = _numerical_slopes(model, covariate, codes, _FIRST_STEP * spread)
+    slopes, n_unresolved = _slopes_and_unresolved_count(model, covariate, codes, _FIRST_STEP * spread)
     if n_unresolved:
         notes.add(
             Message(
@@ -241,14 +247,16 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
     return _estimated_columns_or_nan(model, slopes, tolerance, "slopes", notes)
 
 
-class _NumericalSlopes(NamedTuple):
+class _SlopesAndUnresolvedCount(NamedTuple):
     """Slopes of the columns of a model matrix along a covariate."""
 
     slopes: np.ndarray  # (m, n_columns), NaN in rows in which no two slopes agree
     n_unresolved: int  # number of these rows
 
 
-def _numerical_slopes(model: Model, covariate: str, codes: Codes, first_step: float) -> _NumericalSlopes:
+def _slopes_and_unresolved_count(
+    model: Model, covariate: str, codes: Codes, first_step: float
+) -> _SlopesAndUnresolvedCount:
     """Return the slopes of the model matrix at rows of values.
 
     The step is made smaller until the slopes of two steps agree.
@@ -256,7 +264,7 @@ def _numerical_slopes(model: Model, covariate: str, codes: Codes, first_step: fl
     values = codes[covariate]
     slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
     if not first_step:
-        return _NumericalSlopes(slopes, len(values))
+        return _SlopesAndUnresolvedCount(slopes, len(values))
     step = first_step
     # Rows in which no two slopes agree yet
     unresolved = np.arange(len(values))
@@ -275,7 +283,7 @@ def _numerical_slopes(model: Model, covariate: str, codes: Codes, first_step: fl
         wide_slopes = narrow_slopes[~agree]
         if not len(unresolved):
             break
-    return _NumericalSlopes(slopes, len(unresolved))
+    return _SlopesAndUnresolvedCount(slopes, len(unresolved))
 
 
 class _DifferenceQuotients(NamedTuple):
@@ -372,7 +380,7 @@ def prediction_frame(
     columns["interval"] = np.where(is_normal, "wald", "t")
     columns["df"] = np.where(is_normal, np.nan, columns["df"])
     group_keys = key_columns(fitted, repeats)
-    options = option_columns(fitted)
+    options = family_and_error_columns(fitted)
     names = [*group_keys.columns, *keys.columns, *variables]
     result_columns = {*ESTIMATE_COLUMNS, *options}
     duplicates = {name for name in names if name in result_columns or names.count(name) > 1}
@@ -382,7 +390,7 @@ def prediction_frame(
             hint="rename it",
             column=min(duplicates),
         )
-    counts = count_columns(fitted, repeats)
+    counts = count_and_caution_columns(fitted, repeats)
     all_keys = pd.concat([group_keys, keys], axis=1)
     return estimates_frame(all_keys, {**columns, **counts}, options | dict(variables))
 
@@ -480,9 +488,9 @@ def fit_line(
     lines = []
     held_variables = []
     for model in fitted.models:
-        covariate = _line_covariate(model, at)
+        covariate = _given_or_first_covariate(model, at)
         line = _line_values(model, covariate, n_points)
-        values = default_values(model) | _codes_of_held_values(fitted, model, covariate, dict(hold or {}))
+        values = default_values(model) | _checked_codes_of_hold(fitted, model, covariate, dict(hold or {}))
         codes = {column: np.full(len(line), value) for column, value in values.items()}
         codes[covariate] = line
         means.append(predicted_mean_columns(model, codes, level, notes))
@@ -500,9 +508,9 @@ def fit_line(
     return prediction_frame(fitted, means, all_lines, held_columns_by_name)
 
 
-def _line_covariate(model: Model, at: str | None) -> str:
+def _given_or_first_covariate(model: Model, at: str | None) -> str:
     """Return the covariate of a line, by default the first numeric column."""
-    numeric = right_side(model).numeric
+    numeric = numeric_and_factor_columns(model).numeric
     if not numeric:
         raise ValueRangeError(
             f"{model.formula.text!r} has no numeric covariate on its right side to draw a line along",
@@ -532,7 +540,7 @@ def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
     return np.linspace(lowest, highest, n_points)
 
 
-def _codes_of_held_values(
+def _checked_codes_of_hold(
     fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]
 ) -> dict[str, float]:
     """Return the values in `hold` as numbers or codes of levels, checked."""

@@ -13,12 +13,12 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.fitted_models import Model, count_columns, key_columns
+from salstats.stats.models.fitted_models import Model, count_and_caution_columns, key_columns
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.regression import variable_columns
+from salstats.stats.models.regression import reference_level_and_normalized_columns
 
 #: Largest number of times that the distance from the estimate is doubled until it is beyond a limit.
 _MAX_DOUBLINGS = 40
@@ -246,12 +246,12 @@ def quantile_regress(
     columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
     columns["conf_level"] = float(level)
     columns["interval"] = "rank_score"
-    columns |= count_columns(fitted, repeats)
+    columns |= count_and_caution_columns(fitted, repeats)
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
     special_columns: dict[str, Any] = {"family": family}
     if fitted.human_label is not None:
         special_columns["human_label"] = fitted.human_label
-    special_columns |= variable_columns(fitted.models, fitted.normalized)
+    special_columns |= reference_level_and_normalized_columns(fitted.models, fitted.normalized)
     result = estimates_frame(key_columns(fitted, repeats), columns, special_columns)
     return adjust_unless_none(result, adjust)
 

@@ -14,7 +14,13 @@ from salstats.stats.engine.cautions import Caution, add_caution
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
+from salstats.stats.models.fitted_models import (
+    Fitted,
+    Model,
+    count_and_caution_columns,
+    family_and_error_columns,
+    key_columns,
+)
 from salstats.stats.models.margins import marginal_effects
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
@@ -307,7 +313,7 @@ def coefficient_rows(
     check_level(level)
     check_procedure(adjust, "adjust")
     if exponentiate:
-        _warn_of_scale(fitted)
+        _warn_if_exponentiated_off_log_scale(fitted)
     notes = fitted.inference_notes.copy()
     tables = []
     rows_by_caution: dict[Caution, list[int]] = {}
@@ -330,7 +336,7 @@ def coefficient_rows(
                 columns[column] = np.exp(columns[column])
     columns["term"] = [term for table in tables for term in table.terms]
     repeats = [len(table.terms) for table in tables]
-    options = option_columns(fitted) | {"exponentiated": exponentiate}
+    options = family_and_error_columns(fitted) | {"exponentiated": exponentiate}
     mixed_columns = mixed_model_columns(fitted)
     if "singular" in mixed_columns:
         options["singular"] = np.repeat(mixed_columns["singular"], repeats)
@@ -338,8 +344,10 @@ def coefficient_rows(
     parts = [part for table in tables for part in table.parts]
     if any(parts):
         keys.insert(len(fitted.by), "part", parts)
-    columns |= count_columns(fitted, repeats)
-    result = estimates_frame(keys, columns, options | variable_columns(fitted.models, fitted.normalized))
+    columns |= count_and_caution_columns(fitted, repeats)
+    result = estimates_frame(
+        keys, columns, options | reference_level_and_normalized_columns(fitted.models, fitted.normalized)
+    )
     for caution, rows in rows_by_caution.items():
         result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
     return adjust_unless_none(result, adjust)
@@ -401,7 +409,7 @@ def _n_parts(model: Model) -> int:
     return len(model.solution.predictor_names)
 
 
-def _warn_of_scale(fitted: Fitted) -> None:
+def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
     """Warn if exponentiated coefficients are no ratios, since the left side is not on a log scale."""
     if not fitted.family.is_linear:
         return
@@ -416,7 +424,9 @@ def _warn_of_scale(fitted: Fitted) -> None:
         )
 
 
-def variable_columns(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
+def reference_level_and_normalized_columns(
+    models: Sequence[Model], normalized: frozenset[str]
+) -> dict[str, Any]:
     """Return the columns `reference_level` and `normalized` of terms, unless they are empty.
 
     `normalized` names the columns of the data that range from 0 to 1.

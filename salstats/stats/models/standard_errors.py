@@ -70,7 +70,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
             column="n_units",
         )
         return CovarianceAndDf(values, df)
-    rows, row_clusters = _rows_of_inverse_bread_and_clusters(solution, clusters)
+    rows, row_clusters = _root_of_inverse_bread_and_clusters(solution, clusters)
     is_unidentified = unidentified_coefficients(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
@@ -220,7 +220,7 @@ def correlation_of_combinations(model: Model, combinations: np.ndarray) -> np.nd
     return np.asarray(covariance / np.outer(std_error, std_error))
 
 
-def _rows_of_inverse_bread_and_clusters(
+def _root_of_inverse_bread_and_clusters(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""

@@ -184,7 +184,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
     is_in_design = ~_beyond_design_mask(fit, names)
     if hasattr(fit, "cov_re"):
-        frame, effect = _mixed_parameters(frame, fit, is_in_design)
+        frame, effect = _rows_and_effect_of_mixed_parameters(frame, fit, is_in_design)
     else:
         frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
         effect = np.where(is_in_design, "fixed", "auxiliary")
@@ -257,14 +257,16 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     )
 
 
-class _MixedParameters(NamedTuple):
+class _RowsAndEffect(NamedTuple):
     """Rows of a mixed model, the variance of the residuals last, and their values of the column `effect`."""
 
     frame: pd.DataFrame
     effect: np.ndarray
 
 
-def _mixed_parameters(frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray) -> _MixedParameters:
+def _rows_and_effect_of_mixed_parameters(
+    frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray
+) -> _RowsAndEffect:
     """Return the parameters of a mixed model of statsmodels, its variances as variances of the response.
 
     statsmodels divides the variances of random effects by that of the residuals.
@@ -277,7 +279,7 @@ def _mixed_parameters(frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray) -
     frame.loc[is_variance, "estimate"] = variances
     frame.loc[len(frame), ["term", "estimate"]] = ("Residual Var", float(fit.scale))
     effect = np.where(is_in_design, "fixed", "random")
-    return _MixedParameters(frame, np.append(effect, "random"))
+    return _RowsAndEffect(frame, np.append(effect, "random"))
 
 
 class _FactorReference(NamedTuple):

@@ -6,7 +6,7 @@ from scipy import integrate, special, stats
 from tests_support import raises
 
 from salstats.stats.models.beta_models import (
-    ZeroOneMixture,
+    BoundaryProbabilitiesAndInteriorMean,
     all_predictors,
     beta_likelihood,
     interior_mask,
@@ -144,7 +144,7 @@ def test_solution_has_the_variance_of_scores_with_both_ends():
         True,
         ("",),
         mean_function,
-        lambda predictors: ZeroOneMixture(zero, one, special.expit(predictors[:, 0])),
+        lambda predictors: BoundaryProbabilitiesAndInteriorMean(zero, one, special.expit(predictors[:, 0])),
         {"precision": 4.0},
     )
     interior = special.expit(matrix @ parameters[:2])

@@ -9,10 +9,10 @@ from salstats.stats.models import covariance as kernels
 from salstats.stats.models.covariance import (
     are_zero_variances,
     bias_reduced_covariance,
+    closest_wishart_df,
     cluster_robust_covariance,
     cluster_sums,
     heteroscedastic_covariance,
-    hotelling_df,
     unidentified_coefficients,
     wald_f_statistic,
 )
@@ -75,7 +75,7 @@ def _written_out(matrix, clusters):
     return annihilator, parts
 
 
-def test_hotelling_df_equals_the_variances_of_a_random_matrix_written_out(example):
+def test_wishart_df_equals_the_variances_of_a_random_matrix_written_out(example):
     # Pustejovsky and Tipton 2018: eta = q (q + 1) / sum over s, t of Var(D_st), errors independent
     matrix, _, clusters = example
     fit = _fit(example)
@@ -94,7 +94,7 @@ def test_hotelling_df_equals_the_variances_of_a_random_matrix_written_out(exampl
             symmetric = (forms[s, t] + forms[s, t].T) / 2
             assert np.trace(symmetric) == pytest.approx(float(s == t), abs=1e-12)
             total += 2 * np.trace(symmetric @ symmetric)
-    eta = hotelling_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
+    eta = closest_wishart_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
     assert eta == pytest.approx(q * (q + 1) / total, rel=RTOL)
 
 
@@ -114,7 +114,7 @@ def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
         f = wald_f_statistic(b, cr1, classical)
         rejected["cluster"] += special.fdtrc(q, n_clusters - 1, f) < 0.05
         cr2 = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
-        eta = hotelling_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
+        eta = closest_wishart_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
         f = wald_f_statistic(b, cr2, classical) * (eta - q + 1) / eta
         rejected["cr2"] += special.fdtrc(q, eta - q + 1, f) < 0.05
     # 400 studies at 5 %: 20, and 35 in one of a thousand runs
@@ -218,7 +218,7 @@ def test_hotellings_degrees_of_freedom_of_one_combination_are_satterthwaites(exa
     bread = np.linalg.inv(matrix.T @ matrix)
     contrasts = np.array([[0.0, 1.0, -0.5]])
     _, df = bias_reduced_covariance(matrix, residual, bread, clusters, contrasts=contrasts, power=power)
-    eta = hotelling_df(matrix, bread, clusters, contrasts, power=power)
+    eta = closest_wishart_df(matrix, bread, clusters, contrasts, power=power)
     assert eta == pytest.approx(df[0], rel=1e-10)
 
 
@@ -268,13 +268,13 @@ def test_equal_sampling_weights_change_nothing_whatever_their_size(example):
     bread = np.linalg.inv(matrix.T @ matrix)
     contrasts = np.eye(3)[1:]
     plain = bias_reduced_covariance(matrix, residual, bread, clusters)
-    df = hotelling_df(matrix, bread, clusters, contrasts)
+    df = closest_wishart_df(matrix, bread, clusters, contrasts)
     for weight in (1.0, 3.0):
         sampling = np.full(40, weight)
         weighted = bias_reduced_covariance(matrix, residual, bread / weight, clusters, sampling=sampling)
         np.testing.assert_allclose(weighted.covariance, plain.covariance, rtol=1e-9)
         np.testing.assert_allclose(weighted.df, plain.df, rtol=1e-9)
-        weighted_df = hotelling_df(matrix, bread / weight, clusters, contrasts, sampling=sampling)
+        weighted_df = closest_wishart_df(matrix, bread / weight, clusters, contrasts, sampling=sampling)
         assert weighted_df == pytest.approx(df, rel=1e-9)
 
 
@@ -284,9 +284,9 @@ def test_sums_over_clusters_give_the_degrees_of_freedom_of_sums_over_pairs(examp
     weights = np.ones(40) if sampling is None else sampling
     bread = np.linalg.inv(matrix.T @ (matrix * weights[:, None]))
     contrasts = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, -2.0]])
-    by_pairs = hotelling_df(matrix, bread, clusters, contrasts, sampling=sampling)
+    by_pairs = closest_wishart_df(matrix, bread, clusters, contrasts, sampling=sampling)
     monkeypatch.setattr(kernels, "_MAX_DIRECT_CLUSTERS", 0)
-    by_sums = hotelling_df(matrix, bread, clusters, contrasts, sampling=sampling)
+    by_sums = closest_wishart_df(matrix, bread, clusters, contrasts, sampling=sampling)
     assert by_sums == pytest.approx(by_pairs, rel=1e-9)
 
 
@@ -312,5 +312,5 @@ def test_one_cluster_has_no_covariance_and_no_degrees_of_freedom(example):
     covariance, df = bias_reduced_covariance(matrix, np.ones(40), bread, one)
     assert np.isnan(covariance).all()
     assert np.isnan(df).all()
-    assert np.isnan(hotelling_df(matrix, bread, one, np.eye(3)))
+    assert np.isnan(closest_wishart_df(matrix, bread, one, np.eye(3)))
     assert np.isnan(cluster_robust_covariance(matrix, bread, one, 37.0)).all()

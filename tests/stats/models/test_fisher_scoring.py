@@ -10,7 +10,7 @@ from tests_support import raises
 from salstats.stats.models.beta import beta_regression
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.fisher_scoring import (
-    Likelihood,
+    SummedLikelihood,
     linear_predictor_at,
     maximize_likelihood,
     mean_slope_at,
@@ -31,7 +31,9 @@ def bernoulli_likelihood(response):
         log_likelihood = float(
             special.xlogy(response, mean).sum() + special.xlog1py(1 - response, -mean).sum()
         )
-        return Likelihood(log_likelihood, (response - mean)[:, None], (mean * (1 - mean))[:, None, None])
+        return SummedLikelihood(
+            log_likelihood, (response - mean)[:, None], (mean * (1 - mean))[:, None, None]
+        )
 
     return likelihood
 
