@@ -140,7 +140,7 @@ def medians(
     2  occlusion     0.261     0.245      0.274
     """
     check_level(quantile, "quantile")
-    term = _quantile_term(quantile)
+    term = _median_or_quantile(quantile)
     options = check_options(term, interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
@@ -252,7 +252,7 @@ def median_difference(
     1  occlusion     human    -0.219    -0.242     -0.202   lower
     """
     check_level(quantile, "quantile")
-    term = f"{_quantile_term(quantile)}_difference"
+    term = f"{_median_or_quantile(quantile)}_difference"
     check_procedure(adjust, "adjust")
     options = check_options(term, interval, level, n_replicates, rng, draws)
     _check_interval_has_p_values(options, adjust)
@@ -307,7 +307,7 @@ def _check_interval_has_p_values(options: Options, adjust: str) -> None:
         )
 
 
-def _quantile_term(quantile: float) -> str:
+def _median_or_quantile(quantile: float) -> str:
     """Return the value of `term`: "median" for a probability of 0.5, else "quantile"."""
     return "median" if quantile == 0.5 else "quantile"
 

@@ -141,11 +141,11 @@ def describe_patients(
         unit = "patient"
     # counts of units are no estimates, which several cases of a patient would make too exact
     units = resolve_unit(codes, unit, "data", independent=False)
-    keys, members = _keys_and_units_of_groups(data, by, units)
+    keys, members = _keys_and_units_of_groups_and_overall(data, by, units)
     rows = []
     for name in names:
         values = _values_by_unit(data, name, units)
-        kind = _covariate_kind(values, name, chosen_kinds.get(name))
+        kind = _continuous_dichotomous_or_categorical(values, name, chosen_kinds.get(name))
         if kind == CONTINUOUS and values.notna().any():
             check_numeric(data, name, "data")
         for group, units_of_group in enumerate(members):
@@ -250,7 +250,7 @@ def _raise_different_values(
     )
 
 
-def _keys_and_units_of_groups(
+def _keys_and_units_of_groups_and_overall(
     data: pd.DataFrame, by: str | None, units: Units
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
     """Return the key of each group, and its units; the last group, or the only one, has all units."""
@@ -263,9 +263,9 @@ def _keys_and_units_of_groups(
     return append_keys(keys, overall_key), [*members, all_units]
 
 
-def _covariate_kind(values: pd.Series, name: str, chosen_kind: str | None) -> str:
+def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_kind: str | None) -> str:
     """Return the kind of a covariate: the one that a user chose, else the one that the units' values tell."""
-    distinct = _distinct_values(values)
+    distinct = _categories_or_sorted_values(values)
     are_numbers = pd.api.types.is_numeric_dtype(values)
     if any(isinstance(value, _TIMES) for value in distinct):
         raise ColumnError(
@@ -288,7 +288,7 @@ def _covariate_kind(values: pd.Series, name: str, chosen_kind: str | None) -> st
     return CONTINUOUS
 
 
-def _distinct_values(values: pd.Series) -> list[Any]:
+def _categories_or_sorted_values(values: pd.Series) -> list[Any]:
     """Return the categories of a Categorical in their order, else the distinct values, sorted."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return list(values.cat.categories)
@@ -331,7 +331,7 @@ def _describe_values(values: pd.Series, kind: str, units_of_group: np.ndarray) -
             "max": numbers.max(),
         }
         return [{**counts, **statistics}]
-    levels = _distinct_values(values)
+    levels = _categories_or_sorted_values(values)
     if kind == DICHOTOMOUS:
         levels = [_counted_level(levels)]
     rows = []

@@ -156,7 +156,7 @@ def rank_agreement(
             )
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
-            row |= _tau_limits(rankings, shared, orders[first], orders[second])
+            row |= _tau_limits_by_significant_orders(rankings, shared, orders[first], orders[second])
         rows.append(_tau_columns(rankings, shared) | row)
         key = rankings.group_keys[other_groups].iloc[first].to_dict()
         keys.append({**key, over: first_name, f"other_{over}": second_name})
@@ -213,7 +213,7 @@ class _SharedMethods(NamedTuple):
 
 def _methods_of_both_groups(rankings: Rankings, first_group: int, second_group: int) -> _SharedMethods:
     """Return the methods that two groups have in common, sorted by name."""
-    methods = _methods_of_rows(rankings)
+    methods = _method_names_of_rows(rankings)
     first_rows = rankings.rows_of(first_group)
     second_rows = rankings.rows_of(second_group)
     names, in_first, in_second = np.intersect1d(
@@ -223,7 +223,7 @@ def _methods_of_both_groups(rankings: Rankings, first_group: int, second_group: 
     return _SharedMethods(names, first_rows[in_first], second_rows[in_second], n_units)
 
 
-def _methods_of_rows(rankings: Rankings) -> np.ndarray:
+def _method_names_of_rows(rankings: Rankings) -> np.ndarray:
     """Return the name of the method of each row of the rankings."""
     return rankings.keys["method"].astype("object").to_numpy()
 
@@ -250,7 +250,7 @@ def _tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]
     }
 
 
-def _tau_limits(
+def _tau_limits_by_significant_orders(
     rankings: Rankings, shared: _SharedMethods, first_orders: np.ndarray, second_orders: np.ndarray
 ) -> dict[str, float]:
     """Return the columns `conf_low` and `conf_high` of tau.
@@ -259,7 +259,7 @@ def _tau_limits(
 
     Pairs of methods whose order is not significant in both groups may be concordant or discordant.
     """
-    positions = np.searchsorted(np.unique(_methods_of_rows(rankings)), shared.names)
+    positions = np.searchsorted(np.unique(_method_names_of_rows(rankings)), shared.names)
     n_methods = len(shared.names)
     n_pairs = n_methods * (n_methods - 1)
     agreement = (first_orders * second_orders)[np.ix_(positions, positions)]
@@ -297,7 +297,7 @@ def _significant_order_matrices(
             n_replicates=n_replicates,
             rng=rng,
         )
-    names = np.unique(_methods_of_rows(rankings))
+    names = np.unique(_method_names_of_rows(rankings))
     group_keys = rankings.group_keys.assign(group=range(len(rankings.group_keys)))
     groups = tests[rankings.groups].merge(group_keys)["group"]
     # References are text, also where methods are numbers.

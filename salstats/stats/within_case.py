@@ -145,7 +145,7 @@ def within_case_sd(
     series_of_row = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
     first_rows = np.unique(series_of_row, return_index=True)[1]
     values = scores["score"].to_numpy(dtype=np.float64)
-    series = _summarize_series(values, series_of_row, n_series=len(first_rows))
+    series = _counts_means_and_squares_of_series(values, series_of_row, n_series=len(first_rows))
     group_of_row, keys = index_groups(codes, columns)
     groups = group_of_row[first_rows]
     _check_repetitions_in_one_group(
@@ -196,7 +196,7 @@ def within_case_sd(
     table |= {"conf_level": level, "interval": options.interval.name, "unit": units.name}
     table |= inference_to(scores, units.codes, keys)
     table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}
-    special: dict[str, Any] = {"over": over, **_reliability_columns(series, groups, len(keys))}
+    special: dict[str, Any] = {"over": over, **_n_repeats_mean_and_icc_columns(series, groups, len(keys))}
     special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
     frame = estimates_frame(keys, table, special)
     return add_shared_case_counts(frame, codes, columns, lambda: shared_rows_call(scores))
@@ -248,7 +248,9 @@ class _RepeatedScores(NamedTuple):
     df: np.ndarray
 
 
-def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: int) -> _RepeatedScores:
+def _counts_means_and_squares_of_series(
+    values: np.ndarray, series_of_row: np.ndarray, n_series: int
+) -> _RepeatedScores:
     """Return number, mean and squared deviations of the defined scores of each series."""
     defined = ~np.isnan(values)
     series_of_row = series_of_row[defined]
@@ -263,7 +265,9 @@ def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: i
     return _RepeatedScores(n, mean, squares, df=np.maximum(n - 1, 0))
 
 
-def _reliability_columns(series: _RepeatedScores, groups: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+def _n_repeats_mean_and_icc_columns(
+    series: _RepeatedScores, groups: np.ndarray, n_groups: int
+) -> dict[str, np.ndarray]:
     """Return columns of the mean number of repeats, the mean score and the ICC of each group.
 
     The intraclass correlation is that of a one-way analysis of variance of cases with unequal numbers n:
