@@ -217,14 +217,14 @@ def plot_box(
         drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES
     )
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
-    defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
+    defined_boxes["bar"] = _is_box_of_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
     all_scores = _with_box_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
     clouds = pd.DataFrame()
     if places.cloud is not None:
         with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
-    points = _drawn_points(all_scores, places)
+    points = _scores_drawn_as_points(all_scores, places)
     outliers = _drawn_outliers(_with_box_positions(outliers, positions, groups), places)
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
@@ -267,9 +267,9 @@ def _of_metrics_with_scores(boxes: pd.DataFrame) -> pd.DataFrame:
     return boxes[has_scores].reset_index(drop=True)
 
 
-def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
+def _is_box_of_binary_metric(boxes: pd.DataFrame, metric_of_box: pd.Series) -> np.ndarray:
     """Return whether each box is of a metric all of whose scores are 0 or 1, both of which occur."""
-    by_metric = boxes.groupby(metrics.to_numpy(), sort=False)
+    by_metric = boxes.groupby(metric_of_box.to_numpy(), sort=False)
     is_binary = (
         by_metric["binary"].transform("all")
         & by_metric["n_zero"].transform("any")
@@ -285,7 +285,7 @@ def _with_box_positions(scores: pd.DataFrame, positions: pd.DataFrame, groups: l
     return scores.merge(positions, on=groups)
 
 
-def _drawn_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+def _scores_drawn_as_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
     """Return the scores that are drawn as points: all of them, or those of boxes with few."""
     if places.all_points:
         return all_scores

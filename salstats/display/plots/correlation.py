@@ -104,7 +104,7 @@ class _Correlations(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Dimensions:
+class _TileDimensions:
     """Names of the columns of a frame whose values are the rows, the columns and the panels of tiles.
 
     They are grouping columns, and `first` and `second`, the two variables of a pair.
@@ -337,7 +337,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
     """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
     variables = labels.texts("term", frame[["x", "y"]].to_numpy().ravel())
-    kinds = _kinds_of_variables(frame)
+    kinds = _bipartite_kind_by_variable(frame)
     # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
     # labels name first
     rank_of_variable = kinds
@@ -362,7 +362,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
         methods = sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN)
         texts["method"] = dict(methods)
     n_groups = len(frame[list(groups)].drop_duplicates())
-    dimensions = _dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
+    dimensions = _tile_dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
     def labels_of(columns: Sequence[str]) -> pd.Categorical:
         """Return the joined labels of some columns for each correlation."""
@@ -374,19 +374,19 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
             column=labels_of(dimensions.columns),
             panel=labels_of(dimensions.panels),
         ),
-        variables=_legend_title_suffix(dimensions.panels, texts),
-        n_in_row=_n_panels_of_one_variable(dimensions.panels, texts),
+        variables=_shared_variables_for_legend_title(dimensions.panels, texts),
+        n_in_row=_n_panels_sharing_first_variable(dimensions.panels, texts),
     )
 
 
-def _pair_columns_by_n_values(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
+def _pair_variables_fewest_values_first(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
     """Return the columns of the variables of pairs, "first" and "second", the one with fewer values first."""
     return sorted(("first", "second"), key=lambda variable: len(texts[variable]))
 
 
-def _dimensions(
+def _tile_dimensions(
     texts: Mapping[str, Mapping[Any, str]], groups: Sequence[str], n_groups: int, *, has_kinds: bool
-) -> _Dimensions:
+) -> _TileDimensions:
     """Return the columns of a frame that become rows, columns and panels of tiles.
 
     These are the two variables of each pair, "first" and "second", and the grouping columns `groups`.
@@ -404,25 +404,27 @@ def _dimensions(
     """
     if not has_kinds:
         # a triangle of all pairs
-        return _Dimensions(rows=["second"], columns=["first"], panels=list(groups))
-    column_variable, row_variable = _pair_columns_by_n_values(texts)
+        return _TileDimensions(rows=["second"], columns=["first"], panels=list(groups))
+    column_variable, row_variable = _pair_variables_fewest_values_first(texts)
     n_pairs = len(texts[column_variable]) * len(texts[row_variable])
     has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
     if has_group_panels:
-        return _Dimensions(rows=[row_variable], columns=[column_variable], panels=list(groups))
+        return _TileDimensions(rows=[row_variable], columns=[column_variable], panels=list(groups))
     # each group is a row of tiles or, with several grouping columns, a tile
     group_across = min(groups, key=lambda column: len(texts[column]))
     if "method" in groups:
         group_across = "method"
     groups_down = [column for column in groups if column != group_across]
     if groups_down:
-        return _Dimensions(rows=groups_down, columns=[group_across], panels=[row_variable, column_variable])
+        return _TileDimensions(
+            rows=groups_down, columns=[group_across], panels=[row_variable, column_variable]
+        )
     if n_pairs == 1:
-        return _Dimensions(rows=list(groups), columns=[], panels=[row_variable, column_variable])
-    return _Dimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
+        return _TileDimensions(rows=list(groups), columns=[], panels=[row_variable, column_variable])
+    return _TileDimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
-def _legend_title_suffix(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
+def _shared_variables_for_legend_title(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
     """Return the variables that all panels share, for the end of the title of the legend.
 
     This is " of IoU and Confidence" where panels show pairs and all are of one pair, " with IoU" where they
@@ -439,15 +441,15 @@ def _legend_title_suffix(panels: list[str], texts: Mapping[str, Mapping[Any, str
     return f" of {joined(variables)}"
 
 
-def _n_panels_of_one_variable(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
+def _n_panels_sharing_first_variable(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
     """Return the number of panels that share their first variable and belong side by side, 1 without such."""
-    column_variable, row_variable = _pair_columns_by_n_values(texts)
+    column_variable, row_variable = _pair_variables_fewest_values_first(texts)
     if panels != [row_variable, column_variable]:
         return 1
     return len(texts[column_variable])
 
 
-def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
+def _bipartite_kind_by_variable(frame: pd.DataFrame) -> dict[str, int]:
     """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
     This colours the graph whose edges are the pairs with two colours: after the first pair, a variable that

@@ -187,8 +187,8 @@ def plot_decrease(  # noqa: C901, PLR0912
     width = width or default_figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, sort_values, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    frame["conclusive"] = significant_side_texts(drawing.panel_estimates).to_numpy() != _INCONCLUSIVE
-    frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
+    frame["conclusive"] = lower_higher_or_inconclusive(drawing.panel_estimates).to_numpy() != _INCONCLUSIVE
+    frame["fill"] = np.where(frame["conclusive"], _method_colours_of_marks(frame, drawing), "white")
     frame["last"] = False
     if row_column:
         frame["last"] = frame[row_column].astype(TEXT).isin(SUMMARY_LABELS)
@@ -300,7 +300,7 @@ def _as_ratios(decreases: pd.DataFrame) -> pd.DataFrame:
     return ratios
 
 
-def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | str:
+def _method_colours_of_marks(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | str:
     """Return the colour of the mark of each row, or of all marks if there are no methods."""
     styles = method_styles(drawing.methods, drawing.references, drawing.labels)
     if not styles:
@@ -334,7 +334,7 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     return contrasts
 
 
-def significant_side_texts(contrasts: Estimates) -> pd.Series:
+def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
     """Return the significant side of the reference of each row: "lower", "higher" or "inconclusive".
 
     It is that of the column `verdict`. Without one a row is conclusive if its interval excludes 0 and its P
@@ -353,11 +353,11 @@ def significant_side_texts(contrasts: Estimates) -> pd.Series:
         is_conclusive &= p_values < significance_level(contrasts)
     if not has_limits and not has_p_values:
         is_conclusive[:] = False
-    sides = np.where(loss_of_rows(contrasts) > 0, "lower", "higher")
+    sides = np.where(distance_below_reference(contrasts) > 0, "lower", "higher")
     return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=TEXT)
 
 
-def loss_of_rows(contrasts: Estimates) -> np.ndarray:
+def distance_below_reference(contrasts: Estimates) -> np.ndarray:
     """Return the distance of each row below the reference, in the unit of its estimate."""
     terms = contrasts.distinct_values("term")
     if not terms or "percent_decrease" in terms:
@@ -385,8 +385,8 @@ def sorter_by_loss(
         contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
     if row_column != "method" and method is not None and contrasts.distinct_values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
-    sides = significant_side_texts(contrasts)
-    loss = loss_of_rows(contrasts)
+    sides = lower_higher_or_inconclusive(contrasts)
+    loss = distance_below_reference(contrasts)
     metrics = contrasts.distinct_values("metric")
     # a larger area under the ROC curve is better whatever the metric
     are_areas = "auroc_difference" in contrasts.distinct_values("term")

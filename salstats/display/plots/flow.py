@@ -99,7 +99,7 @@ class _Diagram:
     arrows: list[_Arrow]
 
     @property
-    def bottom(self) -> float:
+    def lower_edge_of_lowest_box(self) -> float:
         """Return the lower edge of the lowest box."""
         return min(box.ymin for box in self.boxes)
 
@@ -162,7 +162,7 @@ def plot_flow(
         )
     file = file_rows.iloc[0]
     frame_labels = Labels(labels, flow)
-    groups = _titled_branches(flow[flow["stage"] != FILE], frame_labels)
+    groups = _titles_and_branches_of_groups(flow[flow["stage"] != FILE], frame_labels)
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
@@ -176,12 +176,12 @@ def plot_flow(
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, frame_labels)
     chains = [_with_title(_stage_boxes(branches, file, frame_labels), title) for title, branches in groups]
-    note = _counting_note(flow, str(file["unit"]), frame_labels)
+    note = _case_counting_note(flow, str(file["unit"]), frame_labels)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
     available_height_mm = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_height_mm(longest_caption)
-    chains_of_pages = _chains_of_pages(file_box, chains, available_mm, n_columns, available_height_mm)
+    chains_of_pages = _chains_by_page(file_box, chains, available_mm, n_columns, available_height_mm)
     pages = []
     for number, page_chains in enumerate(chains_of_pages, 1):
         diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
@@ -190,7 +190,7 @@ def plot_flow(
     return paged_figure(pages)
 
 
-def _counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
+def _case_counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
     """Return a sentence on how cases and units are counted, "" where each case has one score."""
     if not _has_cases_with_several_scores(flow):
         return ""
@@ -201,7 +201,7 @@ def _counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
     return f"{subject} are counted as long as one of their scores is left."
 
 
-def _chains_of_pages(
+def _chains_by_page(
     file_box: _FlowBox,
     chains: list[list[_FlowBox]],
     available_mm: float,
@@ -225,10 +225,10 @@ def _chains_of_pages(
 def _chain_height(boxes: list[_FlowBox], width: float) -> float:
     """Return the height in mm of boxes of a width below each other."""
     diagram = _chain_diagram(boxes, left=0.0, right=width, top=0.0)
-    return -float(diagram.bottom)
+    return -float(diagram.lower_edge_of_lowest_box)
 
 
-def _titled_branches(branches: pd.DataFrame, labels: Labels) -> list[tuple[str, pd.DataFrame]]:
+def _titles_and_branches_of_groups(branches: pd.DataFrame, labels: Labels) -> list[tuple[str, pd.DataFrame]]:
     """Return the title and the branches of each group; groups with equal numbers are one with a common title.
 
     Grouping columns are those between `stage` and `reason`, except for the method and the reference.
@@ -280,7 +280,10 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, labels: Labels) -> _FlowBox:
 
     `file` is the row of `flow` for the file.
     """
-    counts = [_amount_text(file[column], noun) for column, noun in _counted_columns(file, labels).items()]
+    counts = [
+        _amount_text(file[column], noun)
+        for column, noun in _nouns_of_case_and_unit_counts(file, labels).items()
+    ]
     if "n_tasks" in flow.columns:
         counts.append(_amount_text(file["n_tasks"], "task"))
     for column in ("task", "method", "metric"):
@@ -300,7 +303,7 @@ def _stage_boxes(branches: pd.DataFrame, file: pd.Series, labels: Labels) -> lis
     counted_columns = {}
     if _has_cases_with_several_scores(branches):
         counted_columns["n_rows"] = "score"
-    counted_columns |= _counted_columns(file, labels)
+    counted_columns |= _nouns_of_case_and_unit_counts(file, labels)
     if "n_tasks" in branches.columns and (included["n_tasks"] != file["n_tasks"]).any():
         counted_columns["n_tasks"] = "task"
     reference = None
@@ -327,7 +330,7 @@ def _stage_boxes(branches: pd.DataFrame, file: pd.Series, labels: Labels) -> lis
     return boxes
 
 
-def _counted_columns(file: pd.Series, labels: Labels) -> dict[str, str]:
+def _nouns_of_case_and_unit_counts(file: pd.Series, labels: Labels) -> dict[str, str]:
     """Return the columns of counts with their nouns: cases, and units where these are not the cases.
 
     `file` is the row of the flow for the file.
@@ -364,7 +367,7 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
         amounts = {}
         for method in methods:
             if method in rows_by_method.index:
-                amounts[method] = _excluded_amount_text(rows_by_method.loc[method])
+                amounts[method] = _excluded_scores_or_cases_text(rows_by_method.loc[method])
         are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
         if are_equal:
             text = next(iter(amounts.values()))
@@ -381,7 +384,7 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
     return lines
 
 
-def _excluded_amount_text(row: pd.Series) -> str:
+def _excluded_scores_or_cases_text(row: pd.Series) -> str:
     """Return the number of excluded scores; without rows for them, that of excluded cases or tasks."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
@@ -445,7 +448,7 @@ def _page_diagram(
     boxes = list(file_diagram.boxes)
     arrows = list(file_diagram.arrows)
     column_mm = (available_mm + _GAP_MM) / n_columns
-    bottom = file_diagram.bottom
+    bottom = file_diagram.lower_edge_of_lowest_box
     for row_start in range(0, len(chains), n_columns):
         top = bottom - _GAP_MM
         for column, chain in enumerate(chains[row_start : row_start + n_columns]):
@@ -457,9 +460,9 @@ def _page_diagram(
             # an arrow from the file down, and then to the right to the middle of the first box
             x = column_left + _ARROW_MM
             y = (diagram.boxes[0].ymin + top) / 2
-            arrows.append(_Arrow(x, file_diagram.bottom, x, y, tip="none"))
+            arrows.append(_Arrow(x, file_diagram.lower_edge_of_lowest_box, x, y, tip="none"))
             arrows.append(_Arrow(x, y, chain_left, y, tip="right"))
-            bottom = min(bottom, diagram.bottom)
+            bottom = min(bottom, diagram.lower_edge_of_lowest_box)
     return _Diagram(boxes, arrows)
 
 
@@ -469,7 +472,7 @@ def _figure_of_diagram(diagram: _Diagram, width: float, note: str) -> Figure:
     arrows = pd.DataFrame(diagram.arrows, columns=list(_Arrow._fields))
     # in a frame without rows the positions have no numeric type
     arrows = arrows.astype(dict.fromkeys(["x", "y", "xend", "yend"], float))
-    bottom = float(diagram.bottom)
+    bottom = float(diagram.lower_edge_of_lowest_box)
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
     line = p9.aes("x", "y", xend="xend", yend="yend")

@@ -260,7 +260,7 @@ def plot_forest(  # noqa: C901
             arrows_note(frame, axis_ends, decimals, style, has_numbers=False),
             _models_note(prepared, frame_labels),
             labelled_terms.reference_note,
-            _direction_note(row_columns),
+            _heading_minus_row_note(row_columns),
             interaction_note(differences, frame_labels),
             _count_note(
                 prepared,
@@ -553,7 +553,7 @@ def _n_decimals_of_rows(estimates: Estimates, digits: int, *, more_for_small: bo
     return decimals
 
 
-def _direction_note(row_columns: list[str]) -> str:
+def _heading_minus_row_note(row_columns: list[str]) -> str:
     """Return the sentence on the direction of differences between levels that are headings and rows."""
     if row_columns[1:] == ["reference_level"]:
         return "Differences are the heading minus the row."

@@ -77,7 +77,7 @@ def gallery(  # noqa: C901
     # picks of each method, if methods have their own
     picks = PanelRows({})
     picked_note = _picked_note(cases, labels)
-    if picks_differ_by_method(cases):
+    if has_picks_of_several_methods(cases):
         picks = panel_rows(cases, {row.case for row in rows})
     if picks.rows:
         picked_note = "Words beside scores: what that method's score was picked for."
@@ -138,7 +138,7 @@ def gallery(  # noqa: C901
     pages = layout.stacks_of_pages(placed_pictures, outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
-        page_pictures = _pictures_of_page(placed_pictures, stacks)
+        page_pictures = _pictures_in_page_stacks(placed_pictures, stacks)
         page_figures.append(
             overlay_figure(
                 page_pictures,
@@ -154,7 +154,7 @@ def gallery(  # noqa: C901
     return paged_figure(page_figures)
 
 
-def _pictures_of_page(
+def _pictures_in_page_stacks(
     placed: Sequence[PlacedPicture], stacks: Sequence[Sequence[Band]]
 ) -> list[PlacedPicture]:
     """Return the pictures whose row and column are on a page, given by its stacks of bands."""
@@ -318,7 +318,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], labels: Labels) -> l
         if "pick" in record and str(record["pick"]) not in picks:
             picks.append(str(record["pick"]))
     keys = list(picks_of)
-    methods_have_picks = picks_differ_by_method(frame)
+    methods_have_picks = has_picks_of_several_methods(frame)
     if methods_have_picks:
         task_order = list(dict.fromkeys(task for _, task in keys))
         keys = sorted(keys, key=lambda key: task_order.index(key[1]))
@@ -335,7 +335,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], labels: Labels) -> l
     return rows
 
 
-def picks_differ_by_method(cases: pd.DataFrame) -> bool:
+def has_picks_of_several_methods(cases: pd.DataFrame) -> bool:
     """Return whether cases were picked for several methods or series, each of which has its own picks."""
     if not {"pick", "method"} <= set(cases.columns):
         return False

@@ -274,7 +274,7 @@ def _tile_width_mm(texts: list[str], size: float) -> float:
     return max(text_width_mm(text, size) for text in texts) / _FILLED_SHARE
 
 
-def _better_signs(drawing: EstimateDrawing) -> pd.Series:
+def _better_sign_or_zero_of_rows(drawing: EstimateDrawing) -> pd.Series:
     """Return 1 for each row whose larger estimates are better, -1 for smaller ones, 0 where unknown."""
     frame = drawing.frame
     if drawing.term in CONTRASTS and "metric" in frame.columns:
@@ -293,7 +293,7 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
     estimates are equal.
     """
     estimates = _estimates_cut_to_axis(drawing)
-    goodness = estimates * _better_signs(drawing).replace(0, 1)
+    goodness = estimates * _better_sign_or_zero_of_rows(drawing).replace(0, 1)
     panels = goodness.groupby(drawing.frame["panel"], observed=True)
     worst = panels.transform("min")
     extent = panels.transform("max") - worst
@@ -426,7 +426,7 @@ def _colour_bar_title(drawing: EstimateDrawing) -> str:
 
 def _colour_bar_texts(drawing: EstimateDrawing) -> list[str]:
     """Return the texts at the ends of the colour bar."""
-    is_known = _better_signs(drawing) != 0
+    is_known = _better_sign_or_zero_of_rows(drawing) != 0
     if is_known.all():
         return ["worst", "best"]
     if not is_known.any():
@@ -437,7 +437,7 @@ def _colour_bar_texts(drawing: EstimateDrawing) -> list[str]:
 def _caption_sentences(drawing: EstimateDrawing, n_tiles: int, *, has_limits: bool) -> list[str]:
     """Return the sentences of the caption of a figure of some number of tiles."""
     scale = "from the worst to the best of each panel"
-    if (_better_signs(drawing) == 0).any():
+    if (_better_sign_or_zero_of_rows(drawing) == 0).any():
         scale += ", or from the smallest to the largest where it is not known which is better"
     estimates = drawing.estimates
     notes = [
