@@ -18,7 +18,7 @@ from salstats.display.plots.gallery import (
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
-from salstats.display.plots.layout.overlay_picture import image_alone, saliency_range
+from salstats.display.plots.layout.overlay_picture import picture_without_map_and_outlines, saliency_range
 from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, picture_box_mm
@@ -267,7 +267,10 @@ def plot_gallery(
         style = replace(style, limits=saliency_range(all_pictures))
     if with_image:
         first_column = next(iter(pictures.values()))
-        pictures = {IMAGE: [image_alone(picture) for picture in first_column], **pictures}
+        pictures = {
+            IMAGE: [picture_without_map_and_outlines(picture) for picture in first_column],
+            **pictures,
+        }
     return gallery(
         rows, pictures, values, layout, style, cases=cases, labels=names, spacing=pixel_widths_mm(spacing)
     )

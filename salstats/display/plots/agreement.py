@@ -15,7 +15,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import are_in_drawn_panels, barred_rows, check_drawable
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
-from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle, font
 from salstats.display.text.format import column_texts
 from salstats.display.text.labels import Labels
@@ -260,7 +260,9 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
     """Return layers of the pairs of readings, more transparent the more there are; cells for very many."""
     n_points = int(points["panel"].value_counts().max())
     if n_points > CELL_POINTS:
-        return cell_layers(points.rename(columns={"mean": "x", "difference": "y"}), _CELL_COLOUR)
+        return point_density_cell_layers(
+            points.rename(columns={"mean": "x", "difference": "y"}), _CELL_COLOUR
+        )
     alpha = float(np.clip(_OPAQUE_POINTS / n_points, 0.15, 0.7))
     style: dict[str, Any] = {"stroke": 0, "alpha": alpha, "raster": len(points) > RASTER_POINTS}
     if points["n"].max() == 1:

@@ -9,13 +9,17 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice
-from salstats.display.plots.layout.captions import distinct_values, groups_without_value_note, scope_note
+from salstats.display.plots.layout.captions import (
+    distinct_values_by_appearance,
+    groups_without_value_note,
+    scope_note,
+)
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
 from salstats.display.plots.layout.estimate_drawing import metric_title_texts
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets_mm, row_layout
-from salstats.display.plots.layout.legends import group_scales, method_labels
-from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
+from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
+from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions_in_groups
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
@@ -190,7 +194,7 @@ def plot_box(
     methods: dict[Any, str] = {"": ""}
     mark: pd.Series | str = ""
     if "method" in groups:
-        methods = method_labels(frame_labels, drawn_boxes["method"], references)
+        methods = method_labels_references_first(frame_labels, drawn_boxes["method"], references)
         mark = drawn_boxes["method"].map(methods)
         if not row_columns:
             # each method has a row, whose label names it
@@ -242,7 +246,7 @@ def plot_box(
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         Figure()
-        + rows.layers()
+        + rows.axis_and_stripe_layers()
         + empty_row_layers(without_scores)
         + _density_layers(clouds, places)
         + _box_layers(defined_boxes, places)
@@ -346,7 +350,7 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
 
 def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of single scores, spread over their band, and one of the scores beyond whiskers."""
-    fractions = evenly_spread_fractions([points["panel"], points["y"]])
+    fractions = evenly_spread_fractions_in_groups([points["panel"], points["y"]])
     alpha = np.clip(_OPAQUE_POINTS / points["n"], *_POINT_ALPHAS)
     spread = points.assign(
         y=points["y"] + places.points + places.points_height * (fractions - 0.5), alpha=alpha
@@ -414,7 +418,7 @@ def _proportions_note(defined_boxes: pd.DataFrame, labels: Labels) -> str:
     if not defined_boxes["bar"].any():
         return ""
     subject = "Scores"
-    metrics = distinct_values(defined_boxes[defined_boxes["bar"]], "metric")
+    metrics = distinct_values_by_appearance(defined_boxes[defined_boxes["bar"]], "metric")
     if metrics:
         subject = f"{joined([labels.value('metric', metric) for metric in metrics])}: scores"
     return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."

@@ -14,7 +14,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.curve_panels import lines_with_bands
 from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
@@ -89,7 +89,7 @@ def plot_curves(
     check_rows_are_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
     facet_column = only_varying_column(points, further_groups, used_columns="metric and method")
-    methods = method_labels(frame_labels, points.distinct_values("method") or [""], [HUMAN])
+    methods = method_labels_references_first(frame_labels, points.distinct_values("method") or [""], [HUMAN])
     rows = _rows_with_panels(points, frame_labels, facet_column, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:

@@ -17,8 +17,8 @@ from salstats.display.facts import (
     interval_caption,
     p_value_sentence,
 )
-from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
-from salstats.display.plots.layout.axis_sides import axis_sides
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
+from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import margin_notes, p_below_level_text, significance_level
 from salstats.display.plots.layout.empty_rows import NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import (
@@ -197,7 +197,7 @@ def plot_decrease(  # noqa: C901, PLR0912
     else:
         drawn_contrasts = _drawn_decreases(frame, drawing, term)
     frame = drawn_contrasts.frame
-    axis_ends = axis_limits(frame, limits, term, log=are_ratios)
+    axis_ends = limits_of_cut_axes(frame, limits, term, log=are_ratios)
     rule = significance_rule_text(drawing.estimates, style, no_difference="1" if are_ratios else "0")
     fill_note = ""
     if rule:
@@ -256,7 +256,7 @@ def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -
     """Return decreases or differences as they are, with their axis."""
     return _DrawnContrasts(
         frame=frame,
-        sides=axis_sides(frame, term),
+        sides=axis_sides_where_known(frame, term),
         guides=guide_lines(drawing, term),
         title=contrast_title(drawing.estimates, drawing.labels, term),
         note="",
@@ -267,7 +267,7 @@ def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _
     """Return decreases as ratios of means, NaN where they have no logarithm, with their logarithmic axis."""
     ratios = _as_ratios(frame)
     has_no_logarithm = ratios["estimate"] <= 0
-    sides = axis_sides(frame, term)
+    sides = axis_sides_where_known(frame, term)
     return _DrawnContrasts(
         frame=ratios.assign(
             estimate=ratios["estimate"].mask(has_no_logarithm),

@@ -8,7 +8,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure, plot_function
+from salstats.display.plots.layout.figure import (
+    Figure,
+    first_page_with_further_pages,
+    page_sentence,
+    plot_function,
+)
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,
@@ -187,7 +192,7 @@ def plot_flow(
         diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
         page_note = caption([note, page_sentence(number, len(chains_of_pages))], chars)
         pages.append(_figure_of_diagram(diagram, width, page_note))
-    return paged_figure(pages)
+    return first_page_with_further_pages(pages)
 
 
 def _case_counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:

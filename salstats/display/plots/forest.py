@@ -19,8 +19,8 @@ from salstats.display.facts import (
     p_value_sentence,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
-from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
-from salstats.display.plots.layout.axis_sides import axis_sides
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
+from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import (
     axis_title_text,
     effect_text,
@@ -28,7 +28,7 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     margin_notes,
     scope_note,
-    undefined_note,
+    undefined_and_not_drawn_note,
 )
 from salstats.display.plots.layout.estimate_drawing import (
     are_in_drawn_panels,
@@ -39,9 +39,9 @@ from salstats.display.plots.layout.estimate_drawing import (
     panel_texts,
     quantity_label,
 )
-from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, n_closing_summaries, row_layout
-from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import (
     WIDE_PANEL_MM,
     FittedRows,
@@ -221,7 +221,7 @@ def plot_forest(  # noqa: C901
     references = chosen_or_recorded_references(prepared)
     if "method" in row_columns:
         # methods have the marks and colours that they have in other figures
-        methods = method_labels(frame_labels, frame["method"], references)
+        methods = method_labels_references_first(frame_labels, frame["method"], references)
         texts = frame["method"].map(methods)
         frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
     if is_reference.any():
@@ -240,7 +240,7 @@ def plot_forest(  # noqa: C901
     p_value_note = ""
     if p_values:
         p_value_note = p_value_sentence(prepared, frame_labels)
-    axis_ends = axis_limits(frame, limits, term, log=are_ratios)
+    axis_ends = limits_of_cut_axes(frame, limits, term, log=are_ratios)
     null_line = _null_position(null, defined_estimates, term, are_ratios)
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
@@ -270,11 +270,13 @@ def plot_forest(  # noqa: C901
             p_value_note,
             *margin_notes(prepared, frame_labels, style, has_marks=True),
             cut_note,
-            undefined_note(prepared, is_in_panel[~labelled_terms.is_reference], frame_labels, key_columns),
+            undefined_and_not_drawn_note(
+                prepared, is_in_panel[~labelled_terms.is_reference], frame_labels, key_columns
+            ),
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
-        sides=axis_sides(frame, term),
+        sides=axis_sides_where_known(frame, term),
         limits=axis_ends,
         methods=methods,
         references=references,
@@ -294,7 +296,7 @@ def plot_forest(  # noqa: C901
     for page in figure.pages:
         page_labels = p9.element_text(weight=list(weights[rows.is_row_on_page(page)]), **label_style)
         pages.append(page.alone() + p9.theme(axis_text_y=page_labels))
-    return paged_figure(pages)
+    return first_page_with_further_pages(pages)
 
 
 def _models_note(estimates: Estimates, labels: Labels) -> str:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.coded_text import TEXT
-from salstats.display.plots.layout.captions import distinct_values
-from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
+from salstats.display.plots.layout.captions import distinct_values_by_appearance
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, page_sentence
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import scale_bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
@@ -151,7 +151,7 @@ def gallery(  # noqa: C901
                 page=page_sentence(number, len(pages)),
             )
         )
-    return paged_figure(page_figures)
+    return first_page_with_further_pages(page_figures)
 
 
 def _pictures_in_page_stacks(
@@ -260,7 +260,7 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
 
 def picked_metric(cases: pd.DataFrame) -> str | None:
     """Return the metric that the cases were picked by, None unless there is exactly one."""
-    metrics = distinct_values(cases, "metric")
+    metrics = distinct_values_by_appearance(cases, "metric")
     if len(metrics) != 1:
         return None
     return str(metrics[0])

@@ -11,8 +11,8 @@ from salstats.checks import check_choice
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import bars_sentence, count_sentence, population_and_caution_sentences
 from salstats.display.plots.decrease import contrast_title
-from salstats.display.plots.layout.axis_limits import axis_end_of_rows, axis_limits
-from salstats.display.plots.layout.axis_sides import axis_sides
+from salstats.display.plots.layout.axis_limits import axis_end_of_rows, limits_of_cut_axes
+from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.empty_rows import NO_ESTIMATE, NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, prepared_drawing, quantity_label
@@ -21,7 +21,7 @@ from salstats.display.plots.layout.legends import centred_justification, stepped
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
-    label_chars,
+    label_line_chars,
     names_below,
     short_labels,
     text_width_mm,
@@ -147,7 +147,11 @@ def plot_heatmap(
         fits_column = len(titles) == 1 and limits_mm <= 0.6 * COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     row_names = short_labels(
-        drawing.labels, row_column, drawing.frame[row_column], label_chars(width, NAME_CHARS), _NAME_LINES
+        drawing.labels,
+        row_column,
+        drawing.frame[row_column],
+        label_line_chars(width, NAME_CHARS),
+        _NAME_LINES,
     )
     names_mm = max(map(text_width_mm, row_names.values())) + _PAD_MM
     # limits come before panels side by side
@@ -278,7 +282,7 @@ def _better_sign_or_zero_of_rows(drawing: EstimateDrawing) -> pd.Series:
     """Return 1 for each row whose larger estimates are better, -1 for smaller ones, 0 where unknown."""
     frame = drawing.frame
     if drawing.term in CONTRASTS and "metric" in frame.columns:
-        sides = axis_sides(frame, drawing.term)
+        sides = axis_sides_where_known(frame, drawing.term)
         better = dict(zip(sides["panel"], sides["better"], strict=True))
         return pd.Series([better.get(panel, 0) for panel in frame["panel"]], frame.index)
     metrics = drawing.panel_estimates.row_values("metric")
@@ -304,7 +308,7 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
 def _estimates_cut_to_axis(drawing: EstimateDrawing) -> pd.Series:
     """Return the estimates as they are shaded: no further than the ends of the axis of their panel."""
     frame = drawing.frame
-    limits = axis_limits(frame, None, drawing.term)
+    limits = limits_of_cut_axes(frame, None, drawing.term)
     low = axis_end_of_rows(frame["panel"], limits, "low", -np.inf)
     high = axis_end_of_rows(frame["panel"], limits, "high", np.inf)
     return frame["estimate"].clip(low, high)

@@ -16,8 +16,8 @@ from salstats.display.plots.decrease import (
     significance_rule_text,
     sorter_by_loss,
 )
-from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
-from salstats.display.plots.layout.axis_sides import axis_sides
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
+from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import axis_title_text, margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
@@ -150,7 +150,7 @@ def plot_intervals(
     if suffixes:
         auroc_note = "In parentheses: AUROC of the classifier."
     frame, rows = place_rows(drawing, sort_values, suffixes)
-    axis_ends = axis_limits(frame, limits, drawing.term)
+    axis_ends = limits_of_cut_axes(frame, limits, drawing.term)
     digits = _DEFAULT_DIGITS
     if drawing.term in TERMS:
         digits = TERMS[drawing.term].digits
@@ -178,7 +178,7 @@ def plot_intervals(
         ],
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
-        sides=axis_sides(frame, drawing.term),
+        sides=axis_sides_where_known(frame, drawing.term),
         limits=axis_ends,
         methods=drawing.methods,
         references=drawing.references,

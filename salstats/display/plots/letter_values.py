@@ -116,7 +116,7 @@ def plot_letter_values(
     median = p9.aes(x="low", xend="low", y="ymin", yend="ymax")
     figure = (
         Figure()
-        + rows.layers()
+        + rows.axis_and_stripe_layers()
         + p9.geom_rect(box, data=boxes, size=0)
         + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
         + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)

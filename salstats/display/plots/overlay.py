@@ -20,7 +20,7 @@ from salstats.display.plots.layout.overlay_layers import (
     scale_bar_layers,
     sheet_text_layers,
 )
-from salstats.display.plots.layout.overlay_picture import Picture, image_alone
+from salstats.display.plots.layout.overlay_picture import Picture, picture_without_map_and_outlines
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
     GAP_MM,
@@ -111,7 +111,9 @@ def overlay(
     placed = [PlacedPicture(picture, row="", column="map", text="")]
     if with_image:
         columns = {"image": "", **columns}
-        placed.insert(0, PlacedPicture(image_alone(picture), row="", column="image", text=""))
+        placed.insert(
+            0, PlacedPicture(picture_without_map_and_outlines(picture), row="", column="image", text="")
+        )
     box = picture_box_mm(width, len(columns))
     sheet = PictureSheet(
         width=width,

@@ -21,8 +21,8 @@ from salstats.display.plots.layout.estimate_drawing import (
     metric_title_texts,
     with_smaller_is_better,
 )
-from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
+from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import (
     BOTTOM_MM,
     GAP_MM,
@@ -31,7 +31,7 @@ from salstats.display.plots.layout.panel_grid import (
     PanelGrid,
     panel_grid,
 )
-from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
+from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions_in_groups
 from salstats.display.plots.layout.text_fit import (
     TileNames,
     chars_in,
@@ -284,7 +284,7 @@ def plot_pairs(
     if not drawing.unit_labels:
         figure = figure + p9.theme(legend_position="none")
     pages = grid.pages(figure, block_height).pages
-    return paged_figure(
+    return first_page_with_further_pages(
         [_with_facets(page, grid, has_differences_beside=drawing.has_differences_beside) for page in pages]
     )
 
@@ -381,7 +381,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
         rows[key_columns] = rows[key_columns].astype(TEXT)
     pairs = pairs.merge(frame[key_columns], on=key_columns)
     _check_means(pairs, frame, key_columns)
-    methods = method_labels(labels, [reference, *frame["method"]], [reference])
+    methods = method_labels_references_first(labels, [reference, *frame["method"]], [reference])
     frame = _with_places(frame, labels, groups, methods)
     pairs = pairs.merge(frame[[*key_columns, "score_panel", "panel", "mark", "place"]], on=key_columns)
     line_columns = [column for column in KEY_COLUMNS if column in pairs.columns and column != "method"]
@@ -652,7 +652,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
         frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
         pairs = pairs.assign(place=_MIDDLE)
     dots = _distinct_dots_with_sizes(pairs.assign(score=pairs["difference"]))
-    spread_fractions = evenly_spread_fractions([dots["panel"], dots["mark"]])
+    spread_fractions = evenly_spread_fractions_in_groups([dots["panel"], dots["mark"]])
     spread_fractions = np.where(dots["binary"], 0.5, spread_fractions)
     dots["x"] = dots["place"] - place_width * (_DOTS_START + _DOTS_WIDTH * spread_fractions)
     layers: list[Any] = [

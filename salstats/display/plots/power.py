@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.axis_ticks import number_axes
-from salstats.display.plots.layout.captions import distinct_values, scope_note
+from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, legend_chars
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -369,7 +369,7 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
 def _effect_note(frame: pd.DataFrame) -> str:
     """Return a sentence on the only effect that is planned for, "" for several or a plan for a width."""
     first = frame.iloc[0]
-    effects = distinct_values(frame, "effect")
+    effects = distinct_values_by_appearance(frame, "effect")
     if len(effects) != 1 or first["goal"] == "width":
         return ""
     return f"Effect: {effect_text(effects[0], first['term'])}."

@@ -12,7 +12,7 @@ from salstats.checks import check_columns
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
-from salstats.display.plots.layout.captions import distinct_values
+from salstats.display.plots.layout.captions import distinct_values_by_appearance
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import chars_in, short_labels, text_width_mm
@@ -162,7 +162,7 @@ def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
 
 def _scheme(ranking: pd.DataFrame) -> Scheme | None:
     """Return the scheme of a frame of ranks, None if it has none or several."""
-    schemes = distinct_values(ranking, "scheme")
+    schemes = distinct_values_by_appearance(ranking, "scheme")
     if len(schemes) != 1:
         return None
     return RECORDS.get(str(schemes[0]))

@@ -17,7 +17,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
-    label_chars,
+    label_line_chars,
     names_below,
     short_labels,
     text_width_mm,
@@ -417,7 +417,7 @@ def _p_value_text(row: Mapping[Any, Any]) -> str:
 
 def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowNames:
     """Return the names of methods wrapped for a figure of a width in mm, and the height of their rows."""
-    texts = short_labels(labels, "method", methods, label_chars(width, NAME_CHARS), _NAME_LINES)
+    texts = short_labels(labels, "method", methods, label_line_chars(width, NAME_CHARS), _NAME_LINES)
     names = [texts[method] for method in methods]
     n_lines = max(text.count("\n") + 1 for text in names)
     return _RowNames(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))

@@ -15,7 +15,12 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_estimate
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_width_mm
+from salstats.display.plots.layout.text_fit import (
+    crossed_labels,
+    label_line_chars,
+    short_labels,
+    text_width_mm,
+)
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
@@ -100,7 +105,7 @@ def plot_readers(
     panels = list(rows["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(panels) <= 4 else PAGE_MM
-    chars = label_chars(width, _NAME_CHARS)
+    chars = label_line_chars(width, _NAME_CHARS)
     method_names = list(short_labels(frame_labels, "method", methods, chars, _NAME_LINES).values())
     names_mm = max(map(text_width_mm, method_names)) + _NAME_GAP_MM
     if n_columns is None and has_metrics:

@@ -26,7 +26,7 @@ from salstats.display.plots.layout.estimate_drawing import (
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets_mm, place_rows, row_layout
-from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
 from salstats.display.text.covariate_units import per_covariate_units, without_intercepts
@@ -356,7 +356,7 @@ def _models_of_rows(
     if model_column is None:
         return _Models(model_names, {})
     if model_column == "method":
-        return _Models(model_names, method_labels(labels, model_names, [HUMAN]))
+        return _Models(model_names, method_labels_references_first(labels, model_names, [HUMAN]))
     return _Models(model_names, short_labels(labels, model_column, model_names, _LEGEND_CHARS, _LEGEND_LINES))
 
 

@@ -11,10 +11,10 @@ import plotnine as p9
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import number_axes
-from salstats.display.plots.layout.captions import distinct_values, scope_note
+from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
-from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
@@ -169,7 +169,9 @@ def plot_residuals(
     legend_height_mm = 0.0
     if points["panel"].value_counts().max() > CELL_POINTS:
         legend_height_mm = _LEGEND_MM
-        point_layers = cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
+        point_layers = point_density_cell_layers(
+            points.rename(columns={"across": "x", "up": "y"}), PALETTE[5]
+        )
     else:
         point_layers = [_point_layer(points)]
     curve_layers: list[Any] = []
@@ -205,7 +207,7 @@ def plot_residuals(
 
 def _check_one_formula(frame: pd.DataFrame) -> None:
     """Raise if the rows are of several formulas."""
-    formulas = distinct_values(frame, "formula")
+    formulas = distinct_values_by_appearance(frame, "formula")
     if len(formulas) > 1:
         raise SalstatsError(
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)})",
@@ -217,11 +219,11 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
 
 def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
     """Return a sentence that names the outcome and the terms of the model, "" without a formula."""
-    formulas = distinct_values(frame, "formula")
+    formulas = distinct_values_by_appearance(frame, "formula")
     if not formulas:
         return ""
     formula = str(formulas[0])
-    metrics = distinct_values(frame, "metric")
+    metrics = distinct_values_by_appearance(frame, "metric")
     left_side, _, _ = formula.partition("~")
     outcome = left_side.strip()
     outcome_label = labels.term(outcome)
@@ -253,7 +255,7 @@ def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[s
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]
     cases = frame["case"].astype(TEXT)
-    has_one_task = "task" in groups or len(distinct_values(frame, "task")) < 2
+    has_one_task = "task" in groups or len(distinct_values_by_appearance(frame, "task")) < 2
     if has_one_task:
         return list(cases)
     return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])))

@@ -15,19 +15,19 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
-from salstats.display.plots.layout.captions import distinct_values, scope_note
+from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows, with_smaller_is_better
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
 from salstats.display.plots.layout.points import (
     CELL_POINTS,
     RASTER_POINTS,
     are_few_integers,
     are_zero_or_one,
-    cell_layers,
-    evenly_spread_fractions,
-    spread_positions,
+    evenly_spread_fractions_in_groups,
+    integers_spread_into_lanes,
+    point_density_cell_layers,
 )
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
@@ -313,7 +313,7 @@ def scatter_data(
     points["panel"] = group_titles(rows, labels, title_columns)
     group_labels = {}
     if colour == "method":
-        group_labels["method"] = method_labels(labels, rows["method"], [HUMAN])
+        group_labels["method"] = method_labels_references_first(labels, rows["method"], [HUMAN])
     elif colour:
         group_labels[colour] = short_labels(labels, colour, rows[colour], _LEGEND_CHARS, _LEGEND_LINES)
     points["group"] = crossed_labels(rows, group_labels)
@@ -370,7 +370,7 @@ def _columns_of_figure(
         return _FigureColumns(shared, shared, colour)
     if "method" not in frame.columns or "method" in shared:
         return _FigureColumns(shared, shared, None)
-    if len(distinct_values(frame, "method")) > _MAX_OVERLAID:
+    if len(distinct_values_by_appearance(frame, "method")) > _MAX_OVERLAID:
         return _FigureColumns(shared, [*shared, "method"], "method")
     return _FigureColumns(shared, shared, "method")
 
@@ -379,7 +379,7 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
     """Raise SalstatsError if an axis shows the column `score` and this holds several metrics."""
     if "score" not in (x, y) or "metric" in groups:
         return
-    metrics = distinct_values(table, "metric")
+    metrics = distinct_values_by_appearance(table, "metric")
     if len(metrics) > 1:
         score_axis = "x" if x == "score" else "y"
         raise SalstatsError(
@@ -404,8 +404,8 @@ def _with_drawn_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side:
         if side_by_side:
             lane = points["group"].cat.codes.to_numpy(dtype=int)
             n_lanes = len(points["group"].cat.categories)
-        fractions = evenly_spread_fractions([points["panel"], points["group"], points["x"]])
-        x = spread_positions(x, lane, n_lanes, fractions)
+        fractions = evenly_spread_fractions_in_groups([points["panel"], points["group"], points["x"]])
+        x = integers_spread_into_lanes(x, lane, n_lanes, fractions)
     return points.assign(x_drawn=x, y_drawn=points["y"])
 
 
@@ -448,7 +448,7 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
         lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
         raise _other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
     for reference in fitted.distinct_values("reference"):
-        if reference in distinct_values(data, "method"):
+        if reference in distinct_values_by_appearance(data, "method"):
             raise SalstatsError(
                 f"fit is of the gap to {reference!r}, data holds scores",
                 hint=Message(
@@ -695,8 +695,8 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     is_spread = scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
         if scatter.n_groups_in_panel > 1:
-            return cell_layers(points, _MIXED_CELL_COLOUR)
-        return cell_layers(points, _CELL_COLOUR)
+            return point_density_cell_layers(points, _MIXED_CELL_COLOUR)
+        return point_density_cell_layers(points, _CELL_COLOUR)
     # sizes in points that keep marks of so many points apart
     if n_points <= 200:
         size = 0.9
@@ -854,7 +854,7 @@ def _axis_title(data: pd.DataFrame, column: str, labels: Labels) -> str:
     """Return the title of an axis: the label of its column, or of the only metric of a column of scores."""
     title = labels.column(column)
     metric = column
-    metrics = distinct_values(data, "metric")
+    metrics = distinct_values_by_appearance(data, "metric")
     if column == "score" and len(metrics) == 1:
         metric = metrics[0]
         title = labels.value("metric", metric)

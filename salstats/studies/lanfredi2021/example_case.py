@@ -8,9 +8,9 @@ import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.points import evenly_spread_fractions
+from salstats.display.plots.layout.points import evenly_spread_fractions_in_groups
 from salstats.display.plots.layout.text_fit import (
     escape_dollars,
     text_width_mm,
@@ -176,7 +176,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     means = rows.groupby(["metric", "method", "n_samples"])["sd"].mean().reset_index()
     methods = labels.order("method", means["method"])
     if width <= COLUMN_MM:
-        texts = method_labels(labels, methods)
+        texts = method_labels_references_first(labels, methods)
     else:
         # A page has room for whole names.
         texts = {method: escape_dollars(labels.value("method", method)) for method in methods}
@@ -236,7 +236,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     sizes = sorted(rows["n_samples"].unique())
     position = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
     # Points of one size stand side by side; the share, 0 to 1, is the place of each among them.
-    share = evenly_spread_fractions([rows["metric"], rows["n_samples"]])
+    share = evenly_spread_fractions_in_groups([rows["metric"], rows["n_samples"]])
     rows["at"] = position + _SPREAD * (share - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free_axes=True)

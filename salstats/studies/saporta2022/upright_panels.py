@@ -11,7 +11,11 @@ from salstats.display.facts import heading_with_interval, interval_caption
 from salstats.display.plots.decrease import sorter_by_loss
 from salstats.display.plots.layout.estimate_drawing import quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, legend_height_mm, method_labels
+from salstats.display.plots.layout.legends import (
+    group_scales,
+    legend_height_mm,
+    method_labels_references_first,
+)
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,
@@ -102,7 +106,7 @@ def plot_upright(
         for task in tasks:
             text = _task_text(task, auroc_by_task, labels)
             axis_texts[f"{metric} {task}"] = wrapped(text, max_chars, max_lines)
-    method_texts = method_labels(labels, means["method"], [HUMAN])
+    method_texts = method_labels_references_first(labels, means["method"], [HUMAN])
     positions = [f"{metric} {task}" for metric, task in zip(means["metric"], means["task"], strict=True)]
     marks = means.reset_index(drop=True).assign(
         at=pd.Categorical(positions, list(axis_texts), ordered=True),

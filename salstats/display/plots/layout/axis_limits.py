@@ -31,7 +31,7 @@ _BARS_GO_ON = "Bars that end in an arrow go on beyond the axis."
 _ESTIMATE_BEYOND = "An arrow without a mark: the estimate, too, lies beyond the axis."
 
 
-def axis_limits(
+def limits_of_cut_axes(
     frame: pd.DataFrame, limits: Limits | None, term: str | None, *, log: bool = False
 ) -> pd.DataFrame:
     """Return the ends of the axis of each panel: columns `panel`, `low` and `high`, in all panels or in some.
@@ -59,7 +59,7 @@ def axis_limits(
             numbers = rows.to_numpy(dtype=float)
             low_and_high = None
             if log:
-                low_and_high = _ends_of_log_axis(numbers)
+                low_and_high = _log_axis_ends_if_any_nonpositive(numbers)
             elif term == "percent_decrease":
                 low_and_high = _ends_without_far_numbers(numbers)
             if low_and_high is not None:
@@ -128,7 +128,7 @@ def _ends_without_far_numbers(numbers: np.ndarray) -> tuple[float, float] | None
     return low, high
 
 
-def _ends_of_log_axis(numbers: np.ndarray) -> tuple[float, float] | None:
+def _log_axis_ends_if_any_nonpositive(numbers: np.ndarray) -> tuple[float, float] | None:
     """Return the ends of a logarithmic axis, with room for arrows; None if all numbers are above 0."""
     if not (numbers <= 0).any():
         return None
@@ -146,7 +146,7 @@ def with_bars_cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: b
     frame : DataFrame
         The rows of a figure, with `panel`, `estimate`, `conf_low` and `conf_high`.
     limits : DataFrame
-        The ends of axes, as `axis_limits` returns them.
+        The ends of axes, as `limits_of_cut_axes` returns them.
     log : bool
         Whether the axis is logarithmic.
 

@@ -35,7 +35,7 @@ def better_contrast_sign(metric: object, term: str | None) -> int:
     return direction(metric)
 
 
-def axis_sides(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
+def axis_sides_where_known(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
     """Return the sign of better methods in each panel: columns `panel` and `better`, 1 or -1.
 
     `frame` has the rows of a figure of contrasts with their `panel` and `metric`. Panels are left out where

@@ -35,12 +35,12 @@ def tick_texts(breaks: Iterable[float | str]) -> list[str]:
     numbers = [float(number) for number in breaks]
     finite = np.array([number for number in numbers if np.isfinite(number)])
     digits = 0
-    while digits < _MAX_DIGITS and _rounding_changes(finite, digits):
+    while digits < _MAX_DIGITS and _any_changes_when_rounded(finite, digits):
         digits += 1
     return [fixed_text(number, digits) for number in numbers]
 
 
-def _rounding_changes(numbers: np.ndarray, digits: int) -> bool:
+def _any_changes_when_rounded(numbers: np.ndarray, digits: int) -> bool:
     """Return whether any of the numbers changes when it is rounded to so many decimals."""
     errors = np.abs(np.round(numbers, digits) - numbers)
     return bool(np.any(errors > _ROUNDING_TOLERANCE * np.abs(numbers)))

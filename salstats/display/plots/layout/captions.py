@@ -32,7 +32,7 @@ def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> s
     """Return sentences on columns that have a single value: "Metric: IoU. Method: Grad-CAM."."""
     sentences = []
     for column in columns:
-        values = distinct_values(frame, column)
+        values = distinct_values_by_appearance(frame, column)
         if len(values) == 1:
             sentences.append(f"{labels.named_value(column, values[0])}.")
     return " ".join(sentences)
@@ -71,7 +71,7 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, has_marks:
     return [f"Dotted lines: margins, {tested_margins_text(estimates, labels)}."]
 
 
-def undefined_note(
+def undefined_and_not_drawn_note(
     estimates: Estimates, is_in_panel: np.ndarray, labels: Labels, columns: Sequence[str]
 ) -> str:
     """Return sentences on estimates that are not defined: how many, and which of them are not drawn.
@@ -93,7 +93,7 @@ def undefined_note(
     return paragraph(*sentences)
 
 
-def distinct_values(frame: pd.DataFrame, column: str) -> list[Any]:
+def distinct_values_by_appearance(frame: pd.DataFrame, column: str) -> list[Any]:
     """Return the distinct values of a column without missing ones, [] where the frame has none."""
     if column not in frame.columns:
         return []

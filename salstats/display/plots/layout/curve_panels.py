@@ -12,7 +12,7 @@ from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows, only_varying_column
-from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.format import fixed_text, limits_text
@@ -59,7 +59,7 @@ class CurveGroups:
         return frame.assign(method_label=method_label, panel=group_titles(frame, self.labels, panel_columns))
 
 
-def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
+def _line_and_panel_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
     """Find the lines and the panels of curves, whose grouping columns are `columns`.
 
     The first of `method`, `model` and `reader` with several values makes lines, one further column panels;
@@ -73,7 +73,7 @@ def _curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> 
     return CurveGroups(
         line_column=line_column,
         panel_column=only_varying_column(points, further_columns, line_column),
-        texts=method_labels(labels, points.distinct_values(line_column) or [""], [HUMAN]),
+        texts=method_labels_references_first(labels, points.distinct_values(line_column) or [""], [HUMAN]),
         labels=labels,
     )
 
@@ -123,7 +123,7 @@ def read_curves(
     check_rows_are_distinct(points, [*columns, positions[0]])
     if not len(points):
         raise SalstatsError("curves has no rows", option="curves")
-    return Curves(points, columns, _curve_groups(points, columns, Labels(labels, curves)))
+    return Curves(points, columns, _line_and_panel_groups(points, columns, Labels(labels, curves)))
 
 
 class Lines(NamedTuple):

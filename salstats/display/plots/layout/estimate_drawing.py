@@ -10,8 +10,8 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, chosen_or_recorded_references
-from salstats.display.plots.layout.captions import undefined_note
-from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.captions import undefined_and_not_drawn_note
+from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
@@ -236,7 +236,7 @@ def prepared_drawing(
     frame["panel"] = crossed_labels(frame, texts_of_panels)
     methods: dict[Any, str] = {}
     if "method" in estimates.keys:
-        methods = method_labels(frame_labels, frame["method"], references)
+        methods = method_labels_references_first(frame_labels, frame["method"], references)
         texts = [methods[method] for method in frame["method"]]
         frame["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
     return EstimateDrawing(
@@ -248,7 +248,7 @@ def prepared_drawing(
         term=term,
         methods=methods,
         references=references,
-        missing_note=undefined_note(estimates, is_in_panel, frame_labels, estimates.keys),
+        missing_note=undefined_and_not_drawn_note(estimates, is_in_panel, frame_labels, estimates.keys),
     )
 
 

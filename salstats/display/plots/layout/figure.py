@@ -143,7 +143,7 @@ class Figure(p9.ggplot):
         caption_before = (self.labels.caption, self._text_pt("plot_caption"))
         super().__iadd__(addition)
         if isinstance(addition, p9.theme):
-            self.theme = _with_theme(theme, addition)
+            self.theme = _theme_with_addition_keeping_layout(theme, addition)
         if (self.labels.caption, self._text_pt("plot_caption")) != caption_before:
             self._wrap_caption()
         if isinstance(addition, p9.labs):
@@ -269,8 +269,10 @@ class Figure(p9.ggplot):
                 sizes[name] = p9.element_text(size=factor * self._text_pt(name))
         # the general element last would overwrite the others
         text = p9.theme(text=sizes.pop("text"))
-        self.theme = _with_theme(self.theme, text)
-        self.theme = _with_theme(self.theme, p9.theme(figure_size=(factor * width, factor * height), **sizes))
+        self.theme = _theme_with_addition_keeping_layout(self.theme, text)
+        self.theme = _theme_with_addition_keeping_layout(
+            self.theme, p9.theme(figure_size=(factor * width, factor * height), **sizes)
+        )
         for layer in self.layers:
             if isinstance(layer.geom, p9.geom_text):
                 layer.geom.aes_params["size"] = factor * layer.geom.aes_params.get("size", TEXT_PT)
@@ -295,7 +297,7 @@ def _warn_of_high_pages(pages: Sequence[Figure], text_pt: float) -> None:
         )
 
 
-def _with_theme(theme: p9.theme, addition: p9.theme) -> p9.theme:
+def _theme_with_addition_keeping_layout(theme: p9.theme, addition: p9.theme) -> p9.theme:
     """Return the theme of a figure with another added, as `Figure._add_to_layout` says."""
     if not addition.complete:
         new_theme = deepcopy(theme) + addition
@@ -333,15 +335,15 @@ def plot_function(plot: Callable[P, Figure]) -> Callable[P, Figure]:
             page._is_laid_out = True
         figure._call = _PlotCall(
             plot=plot_figure,
-            values=tuple(_snapshot(value) for value in values),
-            options={name: _snapshot(value) for name, value in options.items()},
+            values=tuple(_frame_copy_or_value(value) for value in values),
+            options={name: _frame_copy_or_value(value) for name, value in options.items()},
         )
         return figure
 
     return plot_figure
 
 
-def paged_figure(pages: Sequence[Figure]) -> Figure:
+def first_page_with_further_pages(pages: Sequence[Figure]) -> Figure:
     """Return a copy of the first of some pages that holds the others as its further pages."""
     figure = copy(pages[0])
     figure._further_pages = tuple(pages[1:])
@@ -368,7 +370,7 @@ def _check_width(width: Any) -> None:
         )
 
 
-def _snapshot(value: Any) -> Any:
+def _frame_copy_or_value(value: Any) -> Any:
     """Return an argument as it is now: a frame as a copy, which has no later columns of the original."""
     if isinstance(value, pd.DataFrame):
         return value.copy(deep=False)

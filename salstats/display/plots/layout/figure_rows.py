@@ -79,7 +79,7 @@ class FigureRows:
         bottom, top = coordinates.limits.y
         return (self.centres > bottom) & (self.centres < top)
 
-    def layers(self, *, striped: bool = True) -> list[Any]:
+    def axis_and_stripe_layers(self, *, striped: bool = True) -> list[Any]:
         """Return the axis with the labels of the rows, and stripes behind every second row if `striped`."""
         axis = p9.scale_y_continuous(
             breaks=[float(centre) for centre in self.centres],

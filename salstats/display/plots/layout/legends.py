@@ -110,7 +110,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     for name in names:
         if name in chosen_colours:
             claims.append((position_of_colour.get(chosen_colours[name]), name))
-    claims += _palette_claims_of_well_known(names)
+    claims += _palette_positions_of_well_known_methods(names)
     positions: dict[str, int] = {}
     for position, name in claims:
         # a chosen colour that is not in the palette has no position
@@ -123,7 +123,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     return positions
 
 
-def _palette_claims_of_well_known(names: Sequence[str]) -> list[tuple[int, str]]:
+def _palette_positions_of_well_known_methods(names: Sequence[str]) -> list[tuple[int, str]]:
     """Return the palette position of each well-known method and its name.
 
     Where several methods have one position, those that stand first in `WELL_KNOWN_METHODS` come first.
@@ -137,7 +137,7 @@ def _palette_claims_of_well_known(names: Sequence[str]) -> list[tuple[int, str]]
     return [(position, name) for _, position, name in sorted(claims)]
 
 
-def method_labels(
+def method_labels_references_first(
     labels: Labels, methods: Iterable[Hashable], references: Sequence[str] = ()
 ) -> dict[Any, str]:
     """Return the text of each method in a legend, references first."""

@@ -57,7 +57,7 @@ class Picture:
     cutoff: float | None = None
 
 
-def image_alone(picture: Picture) -> Picture:
+def picture_without_map_and_outlines(picture: Picture) -> Picture:
     """Return the picture of the image only, without map, outlines and points."""
     return replace(
         picture,

@@ -12,7 +12,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.coded_text import TEXT
-from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, page_sentence
 from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, PAGE_HEIGHT_MM, figure_size
 from salstats.display.text.packing import packed_slices
 
@@ -108,7 +108,7 @@ def on_pages(
         n_page_rows = math.ceil(len(content.titles) / n_columns)
         page += figure_size(width, outside_mm + n_page_rows * page_panel_mm)
         pages.append(page + _axis_end_layer(axis_ends, content.titles))
-    return paged_figure(pages)
+    return first_page_with_further_pages(pages)
 
 
 def _titles_of_pages(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:

@@ -95,11 +95,11 @@ class Panels:
         """Return the number of panels below each other."""
         return math.ceil(len(self.titles) / self.n_columns)
 
-    def legend_width(self, legend: Sequence[str]) -> float:
+    def needed_legend_width(self, texts: Sequence[str]) -> float:
         """Return the width in mm of a legend with some texts, 0 without texts."""
-        if not legend:
+        if not texts:
             return 0.0
-        return legend_width(legend, n_legend_columns(legend, self.width))
+        return legend_width(texts, n_legend_columns(texts, self.width))
 
     def facet_wrap(self, column: str, title: Callable[[str], str], scales: FacetScales) -> p9.facet_wrap:
         """Return plotnine's panels by the values of a column; `title` returns the title of a value."""
@@ -184,7 +184,7 @@ class PanelGrid(Panels):
         """Return the height of a panel in mm: a share of its width, within limits."""
         return float(np.clip(share * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
 
-    def panels_height(self, panel_height: float) -> float:
+    def height_without_legend_and_caption(self, panel_height: float) -> float:
         """Return the height of the figure in mm without legend and caption, for a height of its panels."""
         return self.n_rows * self.panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
 
@@ -244,7 +244,7 @@ class PanelGrid(Panels):
         indent_mm : float
             Distance of the caption from the left edge of the figure.
         """
-        panels_height = self.panels_height(panel_height)
+        panels_height = self.height_without_legend_and_caption(panel_height)
         return [
             *self.elements_around_panels(
                 EDGE_MM + panels_height + further_mm,
@@ -258,7 +258,7 @@ class PanelGrid(Panels):
                 # plotnine takes the heights of margins, too, as shares of the width
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
-                legend_justification_top=self.legend_justification(self.legend_width(legend)),
+                legend_justification_top=self.legend_justification(self.needed_legend_width(legend)),
                 legend_box_spacing=2.5 / self.width,
                 axis_title_x=p9.element_text(margin=top_margin(1, self.width)),
             ),

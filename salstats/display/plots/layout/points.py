@@ -43,18 +43,18 @@ def are_few_integers(values: np.ndarray) -> bool:
     return are_integers and 1 < len(distinct) <= min(_MAX_INTEGERS, len(values) / 2)
 
 
-def evenly_spread_fractions(groups: list[pd.Series]) -> np.ndarray:
+def evenly_spread_fractions_in_groups(group_columns: list[pd.Series]) -> np.ndarray:
     """Return a number between 0 and 1 for each row, such that those of a group are evenly spread.
 
-    Groups are the combinations of the values of the columns `groups`. The numbers of a group are multiples of
-    the golden ratio, modulo 1: its first n multiples are spread evenly for every n.
+    Groups are the combinations of the values of `group_columns`. The numbers of a group are multiples of the
+    golden ratio, modulo 1: its first n multiples are spread evenly for every n.
     """
     # number of the row in its group, from 0
-    row_number = pd.Series(0, index=groups[0].index).groupby(groups, observed=True).cumcount()
+    row_number = pd.Series(0, index=group_columns[0].index).groupby(group_columns, observed=True).cumcount()
     return np.asarray((row_number.to_numpy() + 1) * _GOLDEN_RATIO % 1)
 
 
-def spread_positions(
+def integers_spread_into_lanes(
     integers: np.ndarray, lane_numbers: np.ndarray, n_lanes: int, shares_of_lane: np.ndarray
 ) -> np.ndarray:
     """Return integers moved sideways, into the lane of their colour.
@@ -72,7 +72,7 @@ def spread_positions(
     return np.asarray(integers + _SPREAD * step * offset)
 
 
-def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
+def point_density_cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
     """Return a layer of cells, darker the more points they contain, and its scale.
 
     `points` has columns `panel`, `x` and `y`; `colour` is that of the cells.

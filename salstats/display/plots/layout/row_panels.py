@@ -121,9 +121,10 @@ def row_figure(
         Positions of grey and of dotted vertical lines in each panel: columns `panel` and `guide`, and `panel`
         and `bound`.
     sides : DataFrame, optional
-        The sign of better methods in each panel, which texts below its axis show; see `axis_sides`.
+        The sign of better methods in each panel, which texts below its axis show; see
+        `axis_sides_where_known`.
     limits : DataFrame, optional
-        The ends of the axes, as `axis_limits` returns them.
+        The ends of the axes, as `limits_of_cut_axes` returns them.
     methods : mapping, optional
         Text of each method in the legend; without it all marks look alike.
     references : sequence of str
@@ -172,7 +173,7 @@ def row_figure(
         margins = lines_within_limits(margins, "bound", limits)
     figure = (
         Figure(frame, p9.aes("estimate", "y"))
-        + rows.layers(striped=striped)
+        + rows.axis_and_stripe_layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
@@ -216,11 +217,11 @@ def fitting_rows(
     fitting_candidates = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
     if not fitting_candidates:
         return candidates[-1]
-    unbroken_words = _label_words(rows_for_chars(np.inf).rows)
+    unbroken_words = _distinct_words_of_labels(rows_for_chars(np.inf).rows)
 
     def preference_key(fitted: FittedRows) -> tuple[int, float, int, float]:
         """Return a sort key: the fewest broken words, a panel of some width, the most words, a wide panel."""
-        words = _label_words(fitted.rows)
+        words = _distinct_words_of_labels(fitted.rows)
         n_broken = len(words - unbroken_words)
         n_left_out = len(unbroken_words - words)
         panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
@@ -229,7 +230,7 @@ def fitting_rows(
     return max(fitting_candidates, key=preference_key)
 
 
-def _label_words(rows: FigureRows) -> set[str]:
+def _distinct_words_of_labels(rows: FigureRows) -> set[str]:
     """Return the distinct words of the labels of rows."""
     return {word for text in rows.texts for word in text.split()}
 
@@ -312,7 +313,7 @@ class RowPanels(Panels):
         return any(self.titles)
 
     @property
-    def _headings_mm(self) -> float:
+    def _titles_and_headings_mm(self) -> float:
         """Return the height of the titles of panels and the headings of columns of text."""
         title_lines = [title.count("\n") + 1 for title in self.titles.values() if title]
         n_lines = max([self.heading_lines, *title_lines])
@@ -321,9 +322,9 @@ class RowPanels(Panels):
         return max(_STRIP_MM, n_lines * _TITLE_LINE_FACTOR * LINE_MM + _TITLE_PADDING_MM)
 
     @property
-    def _panel_height_mm(self) -> float:
+    def _panel_with_title_and_axis_mm(self) -> float:
         """Return the height of a panel with its title and axis."""
-        return self.rows.height + _AXIS_MM + self.sides_mm + self._headings_mm
+        return self.rows.height + _AXIS_MM + self.sides_mm + self._titles_and_headings_mm
 
     def pages(self, figure: Figure) -> Figure:
         """Return a figure that has `elements` cut into as many pages as it needs.
@@ -332,7 +333,10 @@ class RowPanels(Panels):
         if every group fits a page, else below any row.
         """
         return self.divided(
-            figure, self._panel_height_mm, edges=self.rows.lower_edges, group_ends=self.rows.group_ends
+            figure,
+            self._panel_with_title_and_axis_mm,
+            edges=self.rows.lower_edges,
+            group_ends=self.rows.group_ends,
         )
 
     def _padded_title(self, panel: str) -> str:
@@ -367,7 +371,7 @@ class RowPanels(Panels):
         `log`, and the same in all panels if `common_axis`.
         """
         x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
-        panels_height = self.n_rows * self._panel_height_mm + _MARGIN_MM
+        panels_height = self.n_rows * self._panel_with_title_and_axis_mm + _MARGIN_MM
         if x_title:
             panels_height += _TITLE_MM
         elements = [
@@ -397,11 +401,11 @@ class RowPanels(Panels):
         top_mm = EDGE_MM
         if not legend and not self._has_titles:
             # headings of columns of text stand in the margin
-            top_mm = max(EDGE_MM, self._headings_mm)
+            top_mm = max(EDGE_MM, self._titles_and_headings_mm)
         legend_gap_mm = 2.0
         if not self._has_titles:
             # headings of columns of text stand below the legend
-            legend_gap_mm = max(legend_gap_mm, self._headings_mm)
+            legend_gap_mm = max(legend_gap_mm, self._titles_and_headings_mm)
         blank = p9.element_blank()
         return p9.theme(
             axis_title_y=blank,
@@ -411,7 +415,7 @@ class RowPanels(Panels):
             axis_title_x=p9.element_text(
                 ha=justification(text_width_mm(x_title)), margin=top_margin(1 + self.sides_mm, width)
             ),
-            legend_justification_top=justification(self.legend_width(legend)),
+            legend_justification_top=justification(self.needed_legend_width(legend)),
             panel_spacing_x=(self.columns_mm + 2 * COLUMN_GAP_MM) / width,
             panel_spacing_y=(2 + self.sides_mm) / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,

@@ -230,7 +230,7 @@ def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]])
     return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
-def label_chars(figure_width_mm: float, max_chars: int = LABEL_CHARS) -> float:
+def label_line_chars(figure_width_mm: float, max_chars: int = LABEL_CHARS) -> float:
     """Return the characters of a line of the labels at the left of panels, for a figure of a width in mm."""
     return min(max_chars, chars_in(_LABEL_SHARE * figure_width_mm))
 

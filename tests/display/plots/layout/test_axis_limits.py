@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.display.plots.layout.axis_limits import (
     arrows_note,
-    axis_limits,
+    limits_of_cut_axes,
     lines_within_limits,
     with_bars_cut_at_limits,
 )
@@ -31,7 +31,7 @@ def rows(values, panel="IoU", metric="iou", half_width=5.0):
 
 def ends(frame, limits=None, term="percent_decrease", **options):
     """Ends of the axes by panel."""
-    found = axis_limits(frame, limits, term, **options)
+    found = limits_of_cut_axes(frame, limits, term, **options)
     return {panel: (low, high) for panel, low, high in found.itertuples(index=False)}
 
 
@@ -64,24 +64,24 @@ def test_limits_are_those_of_all_panels_or_of_some_metrics():
     assert ends(frame, (0, 1)) == {"IoU": (0, 1), "HD95": (0, 1)}
     assert ends(frame, {"hd95": (0, 100)}) == {"HD95": (0, 100)}
     with raises(ValueRangeError, option="limits", choices=("iou", "hd95")):
-        axis_limits(frame, {"dice": (0, 1)}, None)
+        limits_of_cut_axes(frame, {"dice": (0, 1)}, None)
 
 
 @pytest.mark.parametrize("limits", [(1, 0), (0, np.inf), (0,), (0, 0)])
 def test_limits_are_two_finite_numbers_in_order(limits):
     with raises(ValueRangeError, option="limits"):
-        axis_limits(rows([1.0]), limits, None)
+        limits_of_cut_axes(rows([1.0]), limits, None)
 
 
 def test_a_logarithmic_axis_begins_above_0():
     assert ends(rows([1.0]), (0.1, 10), log=True) == {"IoU": (0.1, 10)}
     with raises(ValueRangeError, option="limits"):
-        axis_limits(rows([1.0]), (0, 10), None, log=True)
+        limits_of_cut_axes(rows([1.0]), (0, 10), None, log=True)
 
 
 def test_arrows_stand_where_a_bar_or_an_estimate_goes_on():
     frame = rows([0, 8, 12, -20])
-    cut = with_bars_cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
+    cut = with_bars_cut_at_limits(frame, limits_of_cut_axes(frame, (-10, 10), None))
     assert cut["conf_low"].tolist()[:3] == [-5, 3, 7]
     assert cut["conf_high"].tolist()[:3] == [5, 10, 10]
     assert cut["is_beyond"].tolist() == [False, False, True, True]
@@ -93,14 +93,14 @@ def test_arrows_stand_where_a_bar_or_an_estimate_goes_on():
 
 def test_a_limit_without_end_has_no_arrow():
     frame = rows([0.0]).assign(conf_low=-np.inf, conf_high=np.inf)
-    cut = with_bars_cut_at_limits(frame, axis_limits(frame, (-10, 10), None))
+    cut = with_bars_cut_at_limits(frame, limits_of_cut_axes(frame, (-10, 10), None))
     assert np.isinf(cut[["conf_low", "conf_high"]].to_numpy()).all()
     assert cut[["left_arrow", "right_arrow"]].isna().to_numpy().all()
 
 
 def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows():
     frame = rows([0, 8])
-    limits = axis_limits(frame, (-10, 10), None)
+    limits = limits_of_cut_axes(frame, (-10, 10), None)
     assert arrows_note(frame, limits, 1, "nature", has_numbers=False) == (
         "Bars that end in an arrow go on beyond the axis."
     )
@@ -114,5 +114,5 @@ def test_the_caption_says_what_arrows_are_and_names_estimates_that_no_text_shows
 
 def test_lines_beyond_the_axis_are_left_out():
     lines = pd.DataFrame({"panel": ["IoU", "IoU", "other"], "guide": [0.0, 20.0, 20.0]})
-    limits = axis_limits(rows([1.0]), (-10, 10), None)
+    limits = limits_of_cut_axes(rows([1.0]), (-10, 10), None)
     assert lines_within_limits(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.plots.layout.axis_sides import axis_sides, better_contrast_sign, side_texts
+from salstats.display.plots.layout.axis_sides import axis_sides_where_known, better_contrast_sign, side_texts
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def test_each_panel_has_one_sign_and_a_mean_below_0_has_none():
             "reference_mean": [0.5, np.nan, -0.2],
         }
     )
-    decreases = axis_sides(frame, "percent_decrease")
+    decreases = axis_sides_where_known(frame, "percent_decrease")
     assert decreases.to_dict("list") == {"panel": ["IoU"], "better": [-1]}
-    assert axis_sides(frame, "difference")["panel"].tolist() == ["IoU", "NSS"]
-    assert axis_sides(frame.drop(columns="metric"), "difference").empty
+    assert axis_sides_where_known(frame, "difference")["panel"].tolist() == ["IoU", "NSS"]
+    assert axis_sides_where_known(frame.drop(columns="metric"), "difference").empty
 
 
 def test_texts_point_to_both_sides_and_are_short_in_narrow_panels():

@@ -8,7 +8,7 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.captions import (
     axis_title_text,
-    distinct_values,
+    distinct_values_by_appearance,
     effect_text,
     groups_without_value_note,
     intervals_cut_to_log_axis,
@@ -33,8 +33,8 @@ def test_a_column_with_one_value_is_named_and_one_with_two_is_not():
 
 def test_values_of_a_column_are_distinct_and_not_missing():
     frame = pd.DataFrame({"task": ["b", None, "a", "b"]})
-    assert distinct_values(frame, "task") == ["b", "a"]
-    assert distinct_values(frame, "reader") == []
+    assert distinct_values_by_appearance(frame, "task") == ["b", "a"]
+    assert distinct_values_by_appearance(frame, "reader") == []
 
 
 def test_the_axis_names_quantity_quantile_and_interval():

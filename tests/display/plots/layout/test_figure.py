@@ -6,7 +6,7 @@ import plotnine as p9
 import pytest
 from tests_support import raises
 
-from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
+from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
 from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.errors import ValueRangeError
 
@@ -21,7 +21,7 @@ def page(number, width=89.0, frame=FRAME):
 @plot_function
 def plot_points(frame, *, width=89.0):
     """Draw two pages of points."""
-    return paged_figure([page(1, width, frame), page(2, width, frame)])
+    return first_page_with_further_pages([page(1, width, frame), page(2, width, frame)])
 
 
 def test_what_is_added_to_a_figure_is_on_all_of_its_pages():

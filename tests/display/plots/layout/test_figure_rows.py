@@ -45,10 +45,10 @@ def test_a_page_has_the_rows_between_the_ends_of_its_axis():
 
 def test_every_second_row_is_striped_over_its_whole_height():
     rows = row_layout(list("abc"), ["a", "b\nb", "c"])
-    stripes, axis = rows.layers()
+    stripes, axis = rows.axis_and_stripe_layers()
     assert stripes.data["ymin"].tolist() == pytest.approx([rows.lower_edges[1]])
     assert stripes.data["ymax"].tolist() == pytest.approx([rows.lower_edges[0]])
-    (alone,) = rows.layers(striped=False)
+    (alone,) = rows.axis_and_stripe_layers(striped=False)
     for scale in (axis, alone):
         assert list(scale.breaks) == pytest.approx(list(rows.centres))
         assert tuple(scale.limits) == (-rows.height, 0)

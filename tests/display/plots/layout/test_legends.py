@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.display.plots.layout.legends import (
     group_scales,
     legend_height_mm,
-    method_labels,
+    method_labels_references_first,
     method_styles,
     n_legend_columns,
 )
@@ -30,7 +30,7 @@ def colour_of(figure):
 
 
 def test_references_stand_first_in_black_whatever_the_other_methods_are():
-    texts = method_labels(Labels(), ["gradcam", "human", "lime"], ["human"])
+    texts = method_labels_references_first(Labels(), ["gradcam", "human", "lime"], ["human"])
     colour, shape = group_scales(texts, ["human"])[:2]
     assert colour.limits == shape.limits == ["Human benchmark", "Grad-CAM", "LIME"]
     assert colour.palette(3) == [REFERENCE, PALETTE[0], PALETTE[5]]

@@ -51,7 +51,9 @@ def test_own_axes_need_room_beside_each_panel_and_below_each_row():
     shared = panel_grid(names(4), 2, 183)
     own = panel_grid(names(4), 2, 183, free_axes=True)
     assert own.panel_width < shared.panel_width
-    assert own.panels_height(30) - shared.panels_height(30) == pytest.approx(4.0)
+    shared_height = shared.height_without_legend_and_caption(30)
+    own_height = own.height_without_legend_and_caption(30)
+    assert own_height - shared_height == pytest.approx(4.0)
 
 
 def test_a_panels_height_is_a_share_of_its_width_within_limits():

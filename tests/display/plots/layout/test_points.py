@@ -7,13 +7,13 @@ import pytest
 from salstats.display.plots.layout.points import (
     are_few_integers,
     are_zero_or_one,
-    cell_layers,
-    evenly_spread_fractions,
-    spread_positions,
+    evenly_spread_fractions_in_groups,
+    integers_spread_into_lanes,
+    point_density_cell_layers,
 )
 
 ONES = np.ones(100)
-SHARES = evenly_spread_fractions([pd.Series(ONES)])
+SHARES = evenly_spread_fractions_in_groups([pd.Series(ONES)])
 
 
 def test_outcomes_are_zeros_and_ones_and_nothing_else():
@@ -39,21 +39,21 @@ def test_a_few_integers_are_two_to_twelve_that_repeat(values, expected):
 def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
     assert np.abs(np.sort(SHARES) - np.linspace(0, 1, 100)).max() < 0.03
     groups = pd.Series([0, 1] * 50)
-    shares = evenly_spread_fractions([groups])
+    shares = evenly_spread_fractions_in_groups([groups])
     assert (shares[::2] == shares[1::2]).all()
 
 
 def test_integers_stay_nearer_to_their_value_than_to_the_next_and_lanes_do_not_mix():
-    left = spread_positions(np.repeat([1.0, 2.0], 50), np.zeros(100), 2, SHARES)
-    right = spread_positions(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
+    left = integers_spread_into_lanes(np.repeat([1.0, 2.0], 50), np.zeros(100), 2, SHARES)
+    right = integers_spread_into_lanes(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
     assert np.abs(left - np.repeat([1.0, 2.0], 50)).max() <= 0.35
     assert left[:50].max() < 1.0 < right[:50].min()
 
 
 def test_cells_count_every_point_once():
     points = pd.DataFrame({"panel": "a", "x": [0.0, 0.0, 1.0], "y": [0.0, 0.0, 1.0]})
-    cells = cell_layers(points, "#666666")[0].data
+    cells = point_density_cell_layers(points, "#666666")[0].data
     assert cells["count"].tolist() == [2, 1]
     assert cells["x_end"].max() == pytest.approx(1.0)
-    alike = cell_layers(points.assign(x=0.5, y=0.5), "#666666")[0].data
+    alike = point_density_cell_layers(points.assign(x=0.5, y=0.5), "#666666")[0].data
     assert alike["count"].tolist() == [3]

@@ -18,7 +18,7 @@ from salstats.display.plots.layout.text_fit import (
     chars_in,
     crossed_labels,
     indented,
-    label_chars,
+    label_line_chars,
     names_below,
     short_labels,
     text_width_mm,
@@ -148,8 +148,8 @@ def test_characters_that_a_font_lacks_are_listed_once():
 
 
 def test_wide_figures_have_longer_lines_of_labels_and_captions():
-    assert label_chars(60) < label_chars(89) <= label_chars(500) == label_chars(1000)
-    assert label_chars(500, 10) == 10
+    assert label_line_chars(60) < label_line_chars(89) <= label_line_chars(500) == label_line_chars(1000)
+    assert label_line_chars(500, 10) == 10
     assert caption_chars(89) < caption_chars(183)
     assert caption_chars(183, left_mm=40) < caption_chars(183)
     assert caption_chars(10) == caption_chars(12) > 0
