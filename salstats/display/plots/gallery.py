@@ -20,12 +20,12 @@ from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     absent_findings_note,
-    mask_legend_texts,
+    legend_text_of_stored_masks,
     method_label,
     missing_images_note,
+    number_of_readers_note,
     outside_pictures_mm,
     overlay_figure,
-    readers_of_outlines_note,
     threshold_note,
 )
 from salstats.display.text.format import fixed_text, joined
@@ -123,7 +123,7 @@ def gallery(  # noqa: C901
             *shared_notes,
             absent_findings_note(panels, labels),
             threshold_note(panels, labels),
-            readers_of_outlines_note(panels),
+            number_of_readers_note(panels),
             metric_note,
             picked_note,
             mean_note,
@@ -147,7 +147,7 @@ def gallery(  # noqa: C901
                 labels=labels,
                 notes=caption_sentences(page_pictures),
                 spacing=spacing,
-                names=mask_legend_texts([picture.content for picture in page_pictures]),
+                names=legend_text_of_stored_masks([picture.content for picture in page_pictures]),
                 page=page_sentence(number, len(pages)),
             )
         )

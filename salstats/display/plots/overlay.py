@@ -73,7 +73,7 @@ _SINGLE_STYLE = _OverlayStyle(line_size=0.5, mark_size=1.8)
 _SMALL_STYLE = _OverlayStyle(line_size=0.35, mark_size=1.3)
 
 
-class _LegendSize(NamedTuple):
+class _LegendHeightAndDirection(NamedTuple):
     """Height in mm of the legends of outlines and of marks, and whether they stand side by side."""
 
     height: float
@@ -103,7 +103,7 @@ def overlay(
         f"{title}.",
         absent_findings_note([picture], labels),
         threshold_note([picture], labels),
-        readers_of_outlines_note([picture]),
+        number_of_readers_note([picture]),
         missing_images_note([picture]),
     ]
     # the caption names the only map
@@ -131,7 +131,7 @@ def overlay(
         labels=labels,
         notes=sentences,
         spacing=spacing,
-        names=mask_legend_texts([picture]),
+        names=legend_text_of_stored_masks([picture]),
     )
 
 
@@ -151,18 +151,20 @@ def outside_pictures_mm(notes: Iterable[str], width: float) -> float:
     text = caption(notes, caption_chars(width, left_mm=3))
     outlines = list(_OUTLINE_NAMES.values())
     marks = list(_MARK_NAMES.values())
-    legend = _legend_size(outlines, marks, width - 2 * EDGE_MM)
+    legend = _legend_height_and_direction(outlines, marks, width - 2 * EDGE_MM)
     return 2 * EDGE_MM + legend.height + _COLOUR_SCALE_MM + caption_height_mm(text) + _RESERVE_MM
 
 
-def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: float) -> _LegendSize:
-    """Return the size of the legends with texts for outlines and for marks in a width in mm."""
+def _legend_height_and_direction(
+    outlines: Sequence[str], marks: Sequence[str], inner_width: float
+) -> _LegendHeightAndDirection:
+    """Return height and direction of the legends with texts for outlines and for marks in a width in mm."""
     texts = [*outlines, *marks]
     n_outline_rows = math.ceil(len(outlines) / n_legend_columns(outlines, inner_width))
     n_mark_rows = math.ceil(len(marks) / n_legend_columns(marks, inner_width))
     if not texts or legend_width(texts, len(texts)) <= inner_width:
-        return _LegendSize(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
-    return _LegendSize(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
+        return _LegendHeightAndDirection(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
+    return _LegendHeightAndDirection(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
 
 
 def overlay_figure(
@@ -206,7 +208,7 @@ def overlay_figure(
     texts = _legend_text_of_kinds(labels, names or {})
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
-    legend = _legend_size(outline_texts, mark_texts, inner_width)
+    legend = _legend_height_and_direction(outline_texts, mark_texts, inner_width)
     bars, bar_note = scale_bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
     has_colours = map_style.alpha > 0 and any(picture.content.saliency is not None for picture in placed)
@@ -330,14 +332,11 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
     return f"{note}."
 
 
-def _threshold_list_text(texts: Mapping[tuple[str, Series], str], labels: Labels) -> str:
-    """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)".
-
-    `texts` is the text of the threshold of each task and series.
-    """
-    has_several_series = len({series for _, series in texts}) > 1
+def _threshold_list_text(text_of_task_and_series: Mapping[tuple[str, Series], str], labels: Labels) -> str:
+    """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)"."""
+    has_several_series = len({series for _, series in text_of_task_and_series}) > 1
     threshold_texts = []
-    for (task, series), text in texts.items():
+    for (task, series), text in text_of_task_and_series.items():
         group = labels.value("task", task)
         if has_several_series:
             group += f", {method_label(labels, [series])}"
@@ -388,7 +387,7 @@ def absent_findings_note(pictures: Sequence[Picture], labels: Labels) -> str:
     return f"Absent in the truth: {joined(findings)}."
 
 
-def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
+def number_of_readers_note(pictures: Sequence[Picture]) -> str:
     """Return a sentence on the number of readers whose outlines pictures have, "" where none has several."""
     n_readers = [picture.n_readers for picture in pictures if "human" in picture.outlines]
     if max(n_readers, default=1) == 1:
@@ -396,7 +395,7 @@ def readers_of_outlines_note(pictures: Sequence[Picture]) -> str:
     return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
-def mask_legend_texts(pictures: Sequence[Picture]) -> dict[str, str]:
+def legend_text_of_stored_masks(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the text in the legend of the kind "mask", {} where all masks are thresholded maps."""
     has_stored_mask = any("mask" in picture.outlines and picture.saliency is None for picture in pictures)
     if not has_stored_mask:

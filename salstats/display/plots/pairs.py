@@ -259,7 +259,9 @@ def plot_pairs(
             expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=partial(_numbers_of_axis, axes=axes, height=height), minor_breaks=[], labels=tick_texts
+            breaks=partial(_breaks_of_panel_with_limits, axes=axes, height=height),
+            minor_breaks=[],
+            labels=tick_texts,
         )
         + p9.scale_size_identity()
         + p9.scale_alpha_identity()
@@ -546,7 +548,9 @@ def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
     return pd.concat(number_frames).replace([np.inf, -np.inf], np.nan)
 
 
-def _numbers_of_axis(limits: tuple[float, float], axes: pd.DataFrame, height: float) -> list[float]:
+def _breaks_of_panel_with_limits(
+    limits: tuple[float, float], axes: pd.DataFrame, height: float
+) -> list[float]:
     """Return the numbers of the vertical axis of the panel with these limits; its height is in mm."""
     low, high = limits
     # plotnine says the limits of a panel and not which panel it is
@@ -566,7 +570,7 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
     layers.append(_line_layer(ends, "unit", drawing, pale=False))
     layers.append(_dot_layer(_distinct_dots_with_sizes(ends), "place", drawing))
-    means = _mean_lines(drawing)
+    means = _means_with_bar_ends(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.has_differences_beside:
         to_edge = p9.aes("place", "mean", xend="edge", yend="mean")
@@ -626,7 +630,7 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     return distinct.assign(size=size, alpha=np.where(distinct["binary"], _BINARY_ALPHA, alpha))
 
 
-def _mean_lines(drawing: PairsData) -> pd.DataFrame:
+def _means_with_bar_ends(drawing: PairsData) -> pd.DataFrame:
     """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
     frame = drawing.differences.frame
     method_means = frame.assign(mean=frame["method_mean"])

@@ -93,7 +93,7 @@ def rank_diagram(
     ranking = _with_drawn_rank(ranks, groups)
     tests = comparisons.frame.assign(panel=group_titles(comparisons.frame, labels, groups))
     ranking = ranking.assign(panel=group_titles(ranking, labels, groups))
-    points, bars, unjoined = _panel_parts(tests, ranking, labels)
+    points, bars, unjoined = _parts_of_all_panels(tests, ranking, labels)
     titles = list(points["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
@@ -131,10 +131,10 @@ def rank_diagram(
         + p9.geom_segment(
             p9.aes(xend="xend", yend="y"), bars, color=PALETTE[0], size=_BAR_SIZE, lineend="butt"
         )
-        + _name_layers(points)
+        + _name_text_layers(points)
         + p9.scale_x_continuous(limits=(0, grid.panel_width), expand=(0, 0))
         + p9.scale_y_continuous(limits=(-height, 0), expand=(0, 0))
-        + grid.elements(height, notes=[*notes, _unjoined_note(unjoined)], further_mm=1 - BOTTOM_MM)
+        + grid.elements(height, notes=[*notes, _pairs_without_bar_note(unjoined)], further_mm=1 - BOTTOM_MM)
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_text=p9.element_blank(),
@@ -152,7 +152,7 @@ def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
     """
     check_columns(ranks.frame, [*groups, "method", "estimate"], "ranks")
     check_rows_are_distinct(ranks, [*groups, "method"])
-    record = _scheme(ranks.frame)
+    record = _only_ranking_scheme(ranks.frame)
     column = "estimate"
     if record is not None and record.of_ranks:
         check_columns(ranks.frame, ["value"], "ranks")
@@ -160,7 +160,7 @@ def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
     return ranks.frame.assign(rank=ranks.numbers(column))
 
 
-def _scheme(ranking: pd.DataFrame) -> Scheme | None:
+def _only_ranking_scheme(ranking: pd.DataFrame) -> Scheme | None:
     """Return the scheme of a frame of ranks, None if it has none or several."""
     schemes = distinct_values_by_appearance(ranking, "scheme")
     if len(schemes) != 1:
@@ -170,7 +170,7 @@ def _scheme(ranking: pd.DataFrame) -> Scheme | None:
 
 def _axis_title(ranking: pd.DataFrame) -> str:
     """Return the title of the axis: "Mean rank over the cases (1: best)", or "Rank (1: best)"."""
-    record = _scheme(ranking)
+    record = _only_ranking_scheme(ranking)
     quantity = "rank"
     if record is not None and record.of_ranks:
         quantity = record.label
@@ -196,7 +196,7 @@ class _PanelParts(NamedTuple):
     unjoined: list[str]
 
 
-def _panel_parts(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> _PanelParts:
+def _parts_of_all_panels(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) -> _PanelParts:
     """Return the points and bars of all panels, which both frames name in `panel`."""
     categories = tests["panel"].cat.categories
     points = []
@@ -276,7 +276,7 @@ def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:
     ]
 
 
-def _name_layers(points: pd.DataFrame) -> list[Any]:
+def _name_text_layers(points: pd.DataFrame) -> list[Any]:
     """Return the layers of the names at the left and at the right."""
     layers = []
     for is_left, alignment in ((True, "right"), (False, "left")):
@@ -294,7 +294,7 @@ def _name_layers(points: pd.DataFrame) -> list[Any]:
     return layers
 
 
-def _unjoined_note(pairs: Sequence[str]) -> str:
+def _pairs_without_bar_note(pairs: Sequence[str]) -> str:
     """Return a sentence on pairs of methods that do not differ and that no bar joins, "" without such."""
     if not pairs:
         return ""

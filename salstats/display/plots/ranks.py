@@ -72,7 +72,7 @@ _BLUE = PALETTE[0]
 _LIGHT_BLUE = "#A9C4E0"
 
 
-class _RowNames(NamedTuple):
+class _NamesAndRowHeight(NamedTuple):
     """Wrapped name of each method, and the height in mm of a row that holds any of them."""
 
     texts: list[str]
@@ -132,7 +132,7 @@ def plot_ranks(
     frame = estimates.frame
     groups = [key for key in estimates.keys if key != "method"]
     check_rows_are_distinct(estimates, [*groups, "method"])
-    order = _method_order(frame, frame_labels)
+    order = _methods_by_label_or_mean_estimate(frame, frame_labels)
     y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
     data = frame.assign(
         panel=group_titles(frame, frame_labels, groups), y=frame["method"].map(y_of_method).astype(float)
@@ -144,7 +144,7 @@ def plot_ranks(
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     if width is None:
         width = COLUMN_MM if len(titles) <= _COLUMN_PANELS else PAGE_MM
-    wrapped_names, row_mm = _row_names(frame_labels, order, width)
+    wrapped_names, row_mm = _names_and_row_height(frame_labels, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
     # beyond the first and the last rank the axis has room for half a blob, which is as high as a row: half a
@@ -275,7 +275,7 @@ def plot_significance(
         return _significance_diagram(
             comparisons.with_frame_and_new_keys(frame), ranking, frame_labels, n_columns, width
         )
-    order = _compared_order(frame, ranking, frame_labels)
+    order = _methods_by_label_rank_or_wins(frame, ranking, frame_labels)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
     tiles = frame.assign(
@@ -289,7 +289,7 @@ def plot_significance(
     if width is None:
         fits_column = len(titles) == 1 and n <= _COLUMN_METHODS
         width = COLUMN_MM if fits_column else PAGE_MM
-    wrapped_names, row_mm = _row_names(frame_labels, order, width)
+    wrapped_names, row_mm = _names_and_row_height(frame_labels, order, width)
     # width of a panel whose numbers have a size of one point
     widest_number_mm = max(text_width_mm(text, 1.0) for text in tiles["text"])
     panel_mm_per_pt = n * widest_number_mm / _FILLED_SHARE
@@ -379,13 +379,13 @@ def _significance_diagram(
     return rank_diagram(comparisons, ranks, labels, n_columns=n_columns, width=width, notes=notes)
 
 
-def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
+def _methods_by_label_or_mean_estimate(frame: pd.DataFrame, labels: Labels) -> list[Any]:
     """Return the methods in the order of the labels, else by their mean estimate over the panels."""
     means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels) -> list[Any]:
+def _methods_by_label_rank_or_wins(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels) -> list[Any]:
     """Return compared methods in the order of the labels, else by rank, or else by their share of wins.
 
     `frame` has a row for each ordered pair of methods; `better` is whether the first wins. Methods that are
@@ -397,7 +397,7 @@ def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels
     ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
     if ranks is not None:
         ranking = ranks.frame
-    order = _method_order(ranking, labels)
+    order = _methods_by_label_or_mean_estimate(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
         raise SalstatsError(
@@ -415,12 +415,12 @@ def _p_value_text(row: Mapping[Any, Any]) -> str:
     return fixed_text(p_value, 2)
 
 
-def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowNames:
+def _names_and_row_height(labels: Labels, methods: Sequence[Any], width: float) -> _NamesAndRowHeight:
     """Return the names of methods wrapped for a figure of a width in mm, and the height of their rows."""
     texts = short_labels(labels, "method", methods, label_line_chars(width, NAME_CHARS), _NAME_LINES)
     names = [texts[method] for method in methods]
     n_lines = max(text.count("\n") + 1 for text in names)
-    return _RowNames(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
+    return _NamesAndRowHeight(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
 
 
 def _shares_with_positions(

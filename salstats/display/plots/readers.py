@@ -101,7 +101,7 @@ def plot_readers(
     has_metrics = len(estimates.distinct_values("metric")) > 1
     if has_metrics:
         titles["metric"] = frame_labels.texts("metric", rows["metric"])
-    rows = _with_panel_and_place(rows, titles, methods)
+    rows = _with_panel_and_vertical_place(rows, titles, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(panels) <= 4 else PAGE_MM
@@ -155,7 +155,7 @@ def plot_readers(
     return grid.pages(figure, height)
 
 
-def _with_panel_and_place(
+def _with_panel_and_vertical_place(
     rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
 ) -> pd.DataFrame:
     """Return rows with their `panel` and the vertical position `place` of their method, from the top down.
@@ -191,7 +191,7 @@ def _reader_means(
             hint=Message("take ", Call("mrmc"), " of the same scores"),
             option="means",
         )
-    frame = _with_panel_and_place(means.frame[is_in_figure], titles, methods)
+    frame = _with_panel_and_vertical_place(means.frame[is_in_figure], titles, methods)
     # the panels of means are those of the readers, in the same order
     panel = pd.Categorical(frame["panel"].astype(TEXT), rows["panel"].cat.categories, ordered=True)
     place = frame["place"] - _MEAN_OFFSET

@@ -263,7 +263,7 @@ def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateD
         defined_rows, labels, facet_column, term_texts
     )
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
-    models = _models_of_rows(defined_rows, labels, model_column, differ_by_formula)
+    models = _model_of_each_row(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
@@ -304,7 +304,7 @@ def _with_outcome_and_right_side(coefficients: Estimates, labels: Labels) -> pd.
         right_sides.append(right_side.strip())
     frame["outcome"] = outcomes
     frame["right"] = right_sides
-    if _has_scores_and_gaps(coefficients):
+    if _has_models_of_scores_and_of_gaps(coefficients):
         # a gap to a reference is another outcome than a score
         is_gap = frame["reference"].notna()
         references = frame.loc[is_gap, "reference"]
@@ -338,13 +338,13 @@ def _row_and_panel_columns(
     return _RowAndPanelColumns(facet_column, facet_column=None, panel_texts=texts)
 
 
-def _has_scores_and_gaps(coefficients: Estimates) -> bool:
+def _has_models_of_scores_and_of_gaps(coefficients: Estimates) -> bool:
     """Return whether there are both models of scores and models of gaps to a reference."""
     references = coefficients.distinct_values("reference")
     return bool(references) and bool(coefficients.frame["reference"].isna().any())
 
 
-def _models_of_rows(
+def _model_of_each_row(
     frame: pd.DataFrame, labels: Labels, model_column: str | None, differ_by_formula: bool
 ) -> _Models:
     """Return the models by the values of a column, and by right sides of formulas if `differ_by_formula`."""
@@ -408,6 +408,6 @@ def _gap_note(coefficients: Estimates, labels: Labels) -> str:
     if not coefficients.distinct_values("reference"):
         return ""
     subject = "Outcome"
-    if _has_scores_and_gaps(coefficients):
+    if _has_models_of_scores_and_of_gaps(coefficients):
         subject = "Gap"
     return f"{subject}: {reference_text(coefficients, labels)} {MINUS} method."

@@ -135,7 +135,7 @@ def plot_residuals(
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
     frame_labels = Labels(labels, frame)
     numbers["group"] = group_titles(frame, frame_labels, groups)
-    numbers["name"] = _row_names(frame, groups, frame_labels)
+    numbers["name"] = _case_names_of_rows(frame, groups, frame_labels)
     rows, perfect_note = _without_perfect_fits(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
@@ -250,7 +250,7 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return rows[has_residuals].assign(group=groups), note
 
 
-def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
+def _case_names_of_rows(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
     """Return the name of each row: its case, and its task where a model is of several tasks."""
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]
@@ -290,12 +290,12 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     scale = np.sqrt(np.abs(std_residual))
     fitted_title, quantile_title, scale_title = titles[:3]
     frames = [
-        _panel_points(residuals, fitted_title, residuals["fitted"], residuals["residual"]),
-        _panel_points(standardised, quantile_title, quantiles, std_residual),
-        _panel_points(standardised, scale_title, standardised["fitted"], scale),
+        _points_of_titled_panel(residuals, fitted_title, residuals["fitted"], residuals["residual"]),
+        _points_of_titled_panel(standardised, quantile_title, quantiles, std_residual),
+        _points_of_titled_panel(standardised, scale_title, standardised["fitted"], scale),
     ]
     if has_leverage:
-        leverage = _panel_points(
+        leverage = _points_of_titled_panel(
             standardised, titles[3], standardised["leverage"], standardised["cooks_distance"]
         )
         largest = standardised["cooks_distance"].dropna().nlargest(_N_NAMED).index
@@ -318,7 +318,7 @@ def _has_at_most_two_outcomes(rows: pd.DataFrame) -> bool:
     return bool(outcomes.round(9).nunique() <= 2)
 
 
-def _panel_points(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.DataFrame:
+def _points_of_titled_panel(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.DataFrame:
     """Return the points of a panel, none of them ringed."""
     return pd.DataFrame(
         {

@@ -103,7 +103,7 @@ def plot_roc(
     if bands is None:
         bands = len(groups.texts) <= _MAX_BANDS
     lines = lines_with_bands(rows, groups.texts, frame_labels, grid.width, has_bands=bands)
-    n_written = _n_fitting_lines(grid.panel_width, height, text_width=min_width)
+    n_written = _n_area_texts_below_diagonal(grid.panel_width, height, text_width=min_width)
     are_written = auroc is not None and len(groups.texts) <= n_written
     area_layers: list[Any] = []
     if are_written:
@@ -129,7 +129,7 @@ def plot_roc(
     return grid.pages(figure, height)
 
 
-def _n_fitting_lines(panel_width: float, height: float, *, text_width: float) -> int:
+def _n_area_texts_below_diagonal(panel_width: float, height: float, *, text_width: float) -> int:
     """Return the number of areas, written below each other, that fit below the diagonal, lengths in mm."""
     diagonal_mm = height * (1 - min(text_width / panel_width, 1.0))
     return max(int(diagonal_mm // LINE_MM), 1)

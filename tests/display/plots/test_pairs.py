@@ -12,7 +12,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import PALETTE
-from salstats.display.plots.pairs import _numbers_of_axis
+from salstats.display.plots.pairs import _breaks_of_panel_with_limits
 from salstats.errors import SalstatsError
 
 #: Warnings that frames of few units give are not what is drawn here.
@@ -88,7 +88,7 @@ def test_differences_of_several_methods_stand_below_and_lines_pass_through_all_o
 
 def test_numbers_of_an_axis_of_scores_end_with_the_scores():
     axes = pd.DataFrame({"low": [-0.4], "high": [1.2], "first_number": [0.0], "last_number": [1.0]})
-    breaks = _numbers_of_axis((-0.4, 1.2), axes, 40)
+    breaks = _breaks_of_panel_with_limits((-0.4, 1.2), axes, 40)
     assert (breaks[0], breaks[-1]) == (0, 1)
 
 
