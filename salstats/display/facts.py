@@ -19,9 +19,9 @@ from salstats.display.text.format import (
     counted_range,
     joined,
     level_text_without_sign,
-    noun,
+    noun_of_identifier,
     plural,
-    short_level_text_without_sign,
+    rounded_level_text_without_sign,
 )
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
@@ -93,7 +93,7 @@ class EstimateLimits:
             return f"simultaneous {level_text_without_sign(self.family_level)}% {name}"
         if len(self.levels) != 1:
             return name
-        return f"{short_level_text_without_sign(self.levels[0])}% {name}"
+        return f"{rounded_level_text_without_sign(self.levels[0])}% {name}"
 
     @property
     def is_no_confidence_interval(self) -> bool:
@@ -228,7 +228,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     sentence = f"{mark}: {interval_names}"
     units = limits.rows.distinct_values("unit")
     if units:
-        sentence += f", unit: {joined([noun(str(unit)) for unit in units])}"
+        sentence += f", unit: {joined([noun_of_identifier(str(unit)) for unit in units])}"
     if limits.n_without:
         sentence += "; marks without bar have none"
     if limits.any_infinite:
@@ -266,7 +266,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
     limits = limits_of(estimates)
     sentences = []
     if len(limits.levels) > 1 and limits.family_level is None:
-        levels = joined([f"{short_level_text_without_sign(level)}%" for level in limits.levels])
+        levels = joined([f"{rounded_level_text_without_sign(level)}%" for level in limits.levels])
         sentences.append(f"CI levels: {levels}.")
     if limits.interval_column_values:
         text_by_kind = {
@@ -303,7 +303,7 @@ def _interval_name_in_note(kind: str, limited: Estimates) -> str:
     if covariance is not None:
         text += f", {covariance.label} covariances"
     if unit is not None and _interval_name_needs_clusters(record, rows):
-        text += f", clustered by {noun(str(unit))}"
+        text += f", clustered by {noun_of_identifier(str(unit))}"
     return text
 
 
@@ -323,8 +323,8 @@ def _family_sentence(limits: EstimateLimits) -> str:
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    family_level = short_level_text_without_sign(limits.family_level or 0)
-    level_texts = dict.fromkeys(f"{short_level_text_without_sign(level)}%" for level in limits.levels)
+    family_level = rounded_level_text_without_sign(limits.family_level or 0)
+    level_texts = dict.fromkeys(f"{rounded_level_text_without_sign(level)}%" for level in limits.levels)
     levels = joined(list(level_texts), "and")
     return f"{subject} hold together at {family_level}%, singly at {levels}."
 
@@ -365,7 +365,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
 def weights_sentence(estimates: Estimates) -> str:
     """Say how scores are weighted, where they have different weights."""
     weights = [value for value in estimates.distinct_values("weights") if MEMBERS not in str(value)]
-    return weights_text(weights, noun(str(estimates.only_value("unit") or "unit")))
+    return weights_text(weights, noun_of_identifier(str(estimates.only_value("unit") or "unit")))
 
 
 def tasks_taken_together_sentence(estimates: Estimates) -> str:
@@ -488,8 +488,10 @@ def clustering_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
     if estimates.distinct_values("interval") == ["cr2"]:
-        return f"Limits and P values are clustered by {noun(str(unit))}."
-    return f"{capitalized(plural(pair_noun))} of one {noun(str(unit))} are taken as independent."
+        return f"Limits and P values are clustered by {noun_of_identifier(str(unit))}."
+    return (
+        f"{capitalized(plural(pair_noun))} of one {noun_of_identifier(str(unit))} are taken as independent."
+    )
 
 
 def undefined_replicates_sentence(estimates: Estimates) -> str:

@@ -9,7 +9,7 @@ from great_tables import GT
 from salstats.display.tables.great_table import PrintedTable, text_of_html
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, table_to_rows
 from salstats.display.tables.widths import column_widths_em, number_lines
-from salstats.display.text.format import with_no_break_spaces
+from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
 #: What headings head, as HTML's attribute `scope` has it.
@@ -145,7 +145,7 @@ def html_page(table: GT) -> str:
     file can hold are replaced.
     """
     raw_html = table.opt_interactive(active=False).as_raw_html()
-    html = with_no_break_spaces(UNPRINTABLE.sub("\ufffd", raw_html))
+    html = with_no_break_spaces_where_needed(UNPRINTABLE.sub("\ufffd", raw_html))
     random_id = _RANDOM_ID.search(html)
     if random_id is not None:
         html = html.replace(random_id[1], "table")

@@ -42,7 +42,7 @@ from salstats.display.plots.layout.text_fit import (
     wrapped_texts,
 )
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, PALETTE, REFERENCE
-from salstats.display.text.format import noun, plural
+from salstats.display.text.format import noun_of_identifier, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS, check_scores
@@ -710,7 +710,7 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
     method = "method"
     if drawing.has_differences_beside:
         method = labels.value("method", differences.distinct_values("method")[0])
-    unit = noun(str(differences.only_value("unit") or "case"))
+    unit = noun_of_identifier(str(differences.only_value("unit") or "case"))
     lines = "Lines: pairs"
     if drawing.has_repeated_units:
         lines = f"Lines: means of each {unit}; pale lines: its pairs"

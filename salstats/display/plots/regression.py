@@ -35,9 +35,9 @@ from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import (
-    normalized_covariates_note,
+    min_max_scaled_covariates_note,
     right_side_text,
-    term_table_rows,
+    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import method_label_in_sentence
@@ -172,7 +172,7 @@ def plot_regression(
             model_note(drawing.estimates, frame_labels),
             interval_caption(drawing.estimates, labels=drawing.labels),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_covariates_note(drawing.estimates, frame_labels),
+            min_max_scaled_covariates_note(drawing.estimates, frame_labels),
             _gap_note(drawing.estimates, frame_labels),
             reference_note,
             interaction_note(coefficients, frame_labels),
@@ -202,7 +202,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     drawn_estimates = drawing.estimates.with_frame_and_new_keys(frame)
     with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
-    entries = term_table_rows(with_references, drawing.labels)
+    entries = term_rows_with_factor_headings(with_references, drawing.labels)
     values = []
     texts = []
     marks_per_row = []
@@ -249,7 +249,7 @@ def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateD
     check_rows_are_distinct(coefficients.with_frame_and_new_keys(frame), key_columns)
     label_of_term = {
         entry.term: entry.full_text
-        for entry in term_table_rows(coefficients.with_frame_and_new_keys(frame), labels)
+        for entry in term_rows_with_factor_headings(coefficients.with_frame_and_new_keys(frame), labels)
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)

@@ -14,7 +14,7 @@ from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.display.report.document import ReportItem
 from salstats.display.tables.file_formats import TABLE_FORMATS
 from salstats.display.tables.rows import TableRows
-from salstats.display.text.format import with_no_break_spaces
+from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import Child, Markup, element, joined_markup, markup_lines
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
@@ -158,7 +158,7 @@ def with_doi_links(text: str) -> Markup:
     >>> print(with_doi_links("As before (doi:10.1000/182)."))
     As before (<a href="https://doi.org/10.1000/182">doi:10.1000/182</a>).
     """
-    text = with_no_break_spaces(text)
+    text = with_no_break_spaces_where_needed(text)
     children: list[Child] = []
     end = 0
     for match in _DOI.finditer(text):

@@ -15,7 +15,7 @@ from salstats.display.text.format import (
     counted,
     joined,
     level_text_without_sign,
-    noun,
+    noun_of_identifier,
     plural,
     significance_level_of,
 )
@@ -63,7 +63,7 @@ class Wording:
     @cached_property
     def unit(self) -> str:
         """Noun of what is resampled: "patient", "site cluster"."""
-        name = noun(self.settings.unit or "case")
+        name = noun_of_identifier(self.settings.unit or "case")
         if name in _UNIT_NOUNS or name.endswith(" cluster"):
             return name
         return f"{name} cluster"

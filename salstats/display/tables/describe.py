@@ -15,7 +15,14 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, decimals_of_rows, read_estimates_to_show, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, noun, plural
+from salstats.display.text.format import (
+    MISSING,
+    count_text,
+    fixed_text,
+    interval_text,
+    noun_of_identifier,
+    plural,
+)
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.score_reasons import count_missing_without_absent
@@ -102,7 +109,7 @@ def table_describe(
     )
     n_note = "n, scores"
     if _has_one_score_per_unit(summaries):
-        n_note += f", one per {noun(str(summaries.only_value('unit') or 'unit'))}"
+        n_note += f", one per {noun_of_identifier(str(summaries.only_value('unit') or 'unit'))}"
     if _has_undefined_scores(summaries):
         n_note += "; undefined ones are left out"
     elif summaries.distinct_values("n_missing"):

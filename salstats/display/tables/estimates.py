@@ -49,7 +49,7 @@ from salstats.display.text.models import (
     model_note,
     only_outcome_text,
 )
-from salstats.display.text.terms import term_table_rows
+from salstats.display.text.terms import term_rows_with_factor_headings
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -296,7 +296,11 @@ def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
     """
     if not has_coefficients(estimates):
         return estimates.frame
-    texts = {row.term: row.full_text for row in term_table_rows(estimates, labels) if row.term is not None}
+    texts = {
+        row.term: row.full_text
+        for row in term_rows_with_factor_headings(estimates, labels)
+        if row.term is not None
+    }
     terms = [texts.get(str(term)) for term in estimates.frame["term"]]
     return estimates.frame.assign(term=pd.Categorical(terms, list(dict.fromkeys(texts.values()))))
 

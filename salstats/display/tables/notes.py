@@ -26,8 +26,8 @@ from salstats.display.text.format import (
     joined,
     p_text,
     plural,
+    rounded_level_text_without_sign,
     row_alpha,
-    short_level_text_without_sign,
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, method_label_in_sentence
@@ -190,7 +190,7 @@ def significance_criterion(differences: Estimates, correction: str = "") -> str:
         criterion = f"{p_name} is significant"
         level = differences.only_value("family_level") or differences.only_value("conf_level")
         if level is not None:
-            criterion += f" at the {short_level_text_without_sign(1 - float(level))}% level"
+            criterion += f" at the {rounded_level_text_without_sign(1 - float(level))}% level"
         criteria.append(criterion)
     return " and ".join(criteria) or "as its verdict says"
 
@@ -227,7 +227,7 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
     for column in columns:
         values = estimates.distinct_values(column)
         if values:
-            texts.append(labels.named_value(column, values[0]))
+            texts.append(labels.column_and_value_text(column, values[0]))
     if not texts:
         return ""
     return f"{'; '.join(texts)}."

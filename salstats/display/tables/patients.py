@@ -22,7 +22,7 @@ from salstats.display.text.format import (
     fixed_text,
     interval_text,
     joined,
-    noun,
+    noun_of_identifier,
     plural,
 )
 from salstats.display.text.labels import Labels
@@ -255,7 +255,7 @@ def _count_and_missing_note(characteristics: Estimates) -> str:
     units = plural(unit)
     unit_columns = unit.split(", ")
     if len(unit_columns) == 2:
-        units = f"pairs of {joined([noun(column) for column in unit_columns])}"
+        units = f"pairs of {joined([noun_of_identifier(column) for column in unit_columns])}"
     count_note = f"N, {units}."
     if not characteristics.numbers("n_missing").any():
         return count_note

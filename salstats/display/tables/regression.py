@@ -48,13 +48,13 @@ from salstats.display.tables.placement import (
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
-from salstats.display.text.interactions import interaction_note, reference_levels_of_numeric_terms
+from salstats.display.text.interactions import interaction_note, reference_levels_by_slope_term
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
-    normalized_covariates_note,
+    min_max_scaled_covariates_note,
     right_side_text,
-    term_table_rows,
+    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.stats.adjust import INTERCEPT
@@ -202,7 +202,7 @@ def table_regression(
             estimates, first_rows_by_cell, fit, parameters, random_effects, names, digits, style
         )
         factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
-        levels_of_terms = reference_levels_of_numeric_terms(coefficients, names)
+        levels_of_terms = reference_levels_by_slope_term(coefficients, names)
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms)
 
     constant = [key for key in keys if not estimates.varies(key)]
@@ -218,7 +218,7 @@ def table_regression(
         notes.constant_note(estimates, constant, names),
         _formula_note(estimates, arranged, names),
         gap_note,
-        normalized_covariates_note(estimates, names),
+        min_max_scaled_covariates_note(estimates, names),
         interaction_note(coefficients, names, shown_terms),
         notes.metric_notes(coefficients.frame),
     )
@@ -343,7 +343,7 @@ def _terms_table(
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
-        for term_row in term_table_rows(estimates, labels):
+        for term_row in term_rows_with_factor_headings(estimates, labels):
             if term_row.term is None:
                 # the heading is added with the first of its levels that this group has
                 factor = term_row.text
@@ -392,7 +392,7 @@ def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
     with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
     names = []
     references = []
-    for row in term_table_rows(with_references, labels):
+    for row in term_rows_with_factor_headings(with_references, labels):
         if row.term == term:
             names.append(row.full_text)
         elif row.term is not None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Literal
 
 from salstats.display.tables.record import Table, decimal_point_pads, has_whole_number_row_labels
-from salstats.display.text.format import with_no_break_spaces
+from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import UNPRINTABLE
 
 Align = Literal["left", "center", "right"]
@@ -231,7 +231,7 @@ def cells_by_column(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
 def _printable(text: str) -> str:
     """Return a text on one line, what belongs together kept on it, without signs that no file can hold."""
     one_line = _SPACE.sub(" ", text)
-    return with_no_break_spaces(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
+    return with_no_break_spaces_where_needed(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
 
 
 def _heading_rows(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:

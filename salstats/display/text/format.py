@@ -100,10 +100,10 @@ _BRACKETS = replace(_NATURE, name="brackets", cell_brackets="[]")
 STYLES = {style.name: style for style in (_NATURE, _RADIOLOGY, _AMA, _BRACKETS)}
 
 
-def with_no_break_spaces(text: str, space: str = "\u00a0") -> str:
+def with_no_break_spaces_where_needed(text: str, space: str = "\u00a0") -> str:
     r"""Return a text with another space, by default a no-break space, where a line must not end.
 
-    >>> with_no_break_spaces("Mean (95% CI), F(7, 133), P < 0.001")
+    >>> with_no_break_spaces_where_needed("Mean (95% CI), F(7, 133), P < 0.001")
     'Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001'
     """
     return _UNBROKEN_BLANK.sub(lambda match: match[0].replace(" ", space), text)
@@ -210,11 +210,12 @@ def count_range(values: Iterable[float]) -> str:
     return f"{low} to {high}"
 
 
-def noun(column: str) -> str:
+def noun_of_identifier(column: str) -> str:
     """Return the singular noun for the values of a column; several columns name a cluster.
 
-    >>> noun("patient"), noun("patient_id"), noun("PatientID"), noun("exam_day"), noun("site, patient")
-    ('patient', 'patient', 'Patient', 'exam day', 'site and patient cluster')
+    >>> columns = ["patient", "patient_id", "PatientID", "exam_day", "site, patient"]
+    >>> [noun_of_identifier(column) for column in columns]
+    ['patient', 'patient', 'Patient', 'exam day', 'site and patient cluster']
     """
     nouns = []
     for name in column.split(", "):
@@ -233,7 +234,7 @@ def plural(singular: str) -> str:
     >>> plural("patient"), plural("study_id"), plural("class"), plural("exam_day")
     ('patients', 'studies', 'classes', 'exam days')
     """
-    singular = noun(singular)
+    singular = noun_of_identifier(singular)
     if re.search("[^aeiou]y$", singular):
         return f"{singular[:-1]}ies"
     if re.search("(s|x|z|ch|sh)$", singular):
@@ -248,7 +249,7 @@ def counted(n: float, singular: str, plural_text: str = "") -> str:
     ('1 task', '1,200 studies', '2 slopes rest')
     """
     if n == 1:
-        return f"{count_text(n)} {noun(singular)}"
+        return f"{count_text(n)} {noun_of_identifier(singular)}"
     return f"{count_text(n)} {plural_text or plural(singular)}"
 
 
@@ -261,7 +262,7 @@ def counted_range(values: Iterable[float], singular: str) -> str:
     counts = list(values)
     noun_text = plural(singular)
     if max(counts) == 1:
-        noun_text = noun(singular)
+        noun_text = noun_of_identifier(singular)
     return f"{count_range(counts)} {noun_text}"
 
 
@@ -458,7 +459,7 @@ def level_text_without_sign(level: float) -> str:
     return f"{100 * level:.6g}"
 
 
-def short_level_text_without_sign(level: float) -> str:
+def rounded_level_text_without_sign(level: float) -> str:
     """Return a level in percent; an adjusted level with many digits, such as 99.7917, has two decimals."""
     text = level_text_without_sign(level)
     if len(text) > len("99.99"):

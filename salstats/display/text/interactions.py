@@ -41,7 +41,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     reference_levels = _reference_levels(coefficients, labels)
     levels = []
     places = []
-    for name in _interaction_partners(coefficients, terms):
+    for name in _variables_interacting_with_terms(coefficients, terms):
         centred = _CENTRED.fullmatch(name)
         if name in reference_levels:
             # no term of a factor alone has its reference level in some models
@@ -62,7 +62,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     return f"Coefficients of terms in an interaction hold {joined(conditions)}."
 
 
-def _interaction_partners(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
+def _variables_interacting_with_terms(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
     """Return the variables, in the order of their formulas, that some terms have interactions with.
 
     `terms` are these terms, None for all.
@@ -105,7 +105,7 @@ def _reference_levels(coefficients: Estimates, labels: Labels) -> dict[str, list
     return {name: list(levels) for name, levels in levels_of_factors.items()}
 
 
-def reference_levels_of_numeric_terms(coefficients: Estimates, labels: Labels) -> dict[str, str]:
+def reference_levels_by_slope_term(coefficients: Estimates, labels: Labels) -> dict[str, str]:
     """Return the levels at which the coefficients of numbers in an interaction with factors hold, by term.
 
     In a model of `area * task` the coefficient of the area is that at the reference level of the task. Terms

@@ -125,7 +125,7 @@ class Labels:
         self._units = _unit_by_metric(frame)
         self._human = _human_label(frame)
         #: Methods that share the colours of a figure: those named, then those of the frame.
-        self._methods = _methods_of(frame)
+        self._methods = _methods_and_references_of(frame)
         self._has_other_labels = _has_labels_besides_0_and_1(frame)
         #: The variable whose values a column of marginal means has, of columns of numbers.
         self._variables_of_numbers = _variable_by_number_column(frame)
@@ -147,7 +147,7 @@ class Labels:
         names = [*self._labels_of_any_column, *self._value_labels_by_column]
         for labels_of_values in self._value_labels_by_column.values():
             names += labels_of_values
-        _warn_of_unknown_names([*names, *self.colours], frame)
+        _warn_if_misspelled_or_all_unknown([*names, *self.colours], frame)
 
     def _take_over(self, labels: "Labels") -> None:
         """Take labels from other `Labels`; facts of the own frame outweigh those of theirs."""
@@ -247,7 +247,7 @@ class Labels:
         text = f"{float(number):,.10g}".replace("-", MINUS)
         return f"{name} = {text} {unit}".rstrip()
 
-    def named_value(self, column: str, value: Hashable) -> str:
+    def column_and_value_text(self, column: str, value: Hashable) -> str:
         """Return the label of a value with that of its column: "Task: Edema", of a number "Log area = 8"."""
         text = self.value(column, value)
         if isinstance(value, Real) and text == self._equation_text(column, value):
@@ -404,13 +404,13 @@ def _checked_colours(colours: object) -> dict[str, str]:
     return {str(name): to_hex(colour) for name, colour in colours.items()}
 
 
-def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
+def _methods_and_references_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
     """Return the methods of a frame, and the references that they are compared with."""
     names = [*_distinct_values(frame, "method"), *_distinct_values(frame, "reference")]
     return tuple(dict.fromkeys(map(str, names)))
 
 
-def _warn_of_unknown_names(keys: Sequence[str], frame: pd.DataFrame) -> None:
+def _warn_if_misspelled_or_all_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     """Warn of labels that look like misspelled names of a frame, and where none of them names any of it."""
     column_names = {str(column) for column in frame.columns}
     package_names = {*_COLUMNS, *METHODS, *METRICS, *SUMMARY_LABELS}
@@ -418,7 +418,7 @@ def _warn_of_unknown_names(keys: Sequence[str], frame: pd.DataFrame) -> None:
     if not unknown:
         # a search of all values of a large frame would take long
         return
-    frame_names = column_names | _names_in_terms(frame)
+    frame_names = column_names | _variables_and_levels_of_terms(frame)
     for column in frame.columns:
         if not _is_float_column(frame[column]):
             frame_names |= {str(value) for value in frame[column].dropna().unique()}
@@ -448,7 +448,7 @@ def _warn_of_unknown_names(keys: Sequence[str], frame: pd.DataFrame) -> None:
     )
 
 
-def _names_in_terms(frame: pd.DataFrame) -> set[str]:
+def _variables_and_levels_of_terms(frame: pd.DataFrame) -> set[str]:
     """Return columns and levels in the terms of a frame (`area_ratio:taskEdema`), and formulas' variables."""
     factors_with_levels: set[str] = set()
     for term in _distinct_values(frame, "term"):

@@ -74,7 +74,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if estimates.distinct_values("p_margin_adjusted"):
         p_name = "adjusted P"
     tests = "one-sided test"
-    if _tested_margins_are_two_sided(estimates).any():
+    if _two_sided_mask_of_tested_margins(estimates).any():
         tests = "two one-sided tests"
     result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
     _, claims = sides_and_claims(estimates.frame["verdict"])
@@ -84,7 +84,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     return f"{MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
 
 
-def _tested_margins_are_two_sided(estimates: Estimates) -> np.ndarray:
+def _two_sided_mask_of_tested_margins(estimates: Estimates) -> np.ndarray:
     """Return, for each of the rows with a margin, whether the margin has two bounds."""
     rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
@@ -92,7 +92,7 @@ def _tested_margins_are_two_sided(estimates: Estimates) -> np.ndarray:
 
 def margin_p_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
-    if _tested_margins_are_two_sided(estimates).all():
+    if _two_sided_mask_of_tested_margins(estimates).all():
         return "P, equivalence"
     return "P, margin"
 

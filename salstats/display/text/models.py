@@ -17,7 +17,7 @@ from salstats.display.text.terms import (
     random_groups,
     right_side_columns,
     right_side_text,
-    term_table_rows,
+    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import method_label_in_sentence
@@ -131,7 +131,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     rows["term"] = rows["term"].fillna(INTERCEPT)
     slope_labels = {
         row.term: f", {row.full_text}"
-        for row in term_table_rows(estimates.with_frame_and_new_keys(rows), labels)
+        for row in term_rows_with_factor_headings(estimates.with_frame_and_new_keys(rows), labels)
     }
     slope_labels[INTERCEPT] = ""
     names = []
@@ -174,7 +174,7 @@ def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) 
     reference_levels = []
     factor = ""
     terms = set(estimates.distinct_values("term"))
-    for row in term_table_rows(with_reference_rows(estimates, model_keys), labels):
+    for row in term_rows_with_factor_headings(with_reference_rows(estimates, model_keys), labels):
         if row.term is None:
             factor = row.text
         elif row.term not in terms:

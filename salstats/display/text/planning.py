@@ -13,7 +13,7 @@ from salstats.display.text.format import (
     fixed_text,
     joined,
     level_text_without_sign,
-    noun,
+    noun_of_identifier,
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_span_text
@@ -350,7 +350,7 @@ def _sd_text(plan: pd.DataFrame) -> str:
     if plan["sd"].nunique() > 1:
         return ""
     first = plan.iloc[0]
-    return f"{first['sd']:.3g}{_percent_sign(first['term'])} per {noun(str(first['unit']))}"
+    return f"{first['sd']:.3g}{_percent_sign(first['term'])} per {noun_of_identifier(str(first['unit']))}"
 
 
 def _pilot_phrase(plan: pd.DataFrame) -> str:

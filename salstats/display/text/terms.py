@@ -199,7 +199,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
 
 
-def term_table_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
+def term_rows_with_factor_headings(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
     frame = estimates.frame
     formula_of: dict[str, str] = {}
@@ -281,9 +281,9 @@ def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
     return [term_variables(str(term), formula, factor_levels) for term, formula in terms_and_formulas]
 
 
-def only_term_text(estimates: Estimates, labels: Labels) -> str:
+def only_term_text(single_term_estimates: Estimates, labels: Labels) -> str:
     """Return the name of the only term of estimates: "Area, per 1,000 mm²"."""
-    return term_table_rows(estimates, labels)[-1].full_text
+    return term_rows_with_factor_headings(single_term_estimates, labels)[-1].full_text
 
 
 def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
@@ -297,12 +297,12 @@ def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
     return texts
 
 
-def normalized_covariates_note(estimates: Estimates, labels: Labels) -> str:
+def min_max_scaled_covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Name the covariates that run from 0 to 1, on which their coefficients depend."""
     if not estimates.distinct_values("normalized"):
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
-    names = [row.full_text for row in term_table_rows(normalized, labels)]
+    names = [row.full_text for row in term_rows_with_factor_headings(normalized, labels)]
     if not names:
         return ""
     return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}."

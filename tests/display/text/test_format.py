@@ -21,17 +21,17 @@ from salstats.display.text.format import (
     interval_text,
     joined,
     limits_text,
-    noun,
+    noun_of_identifier,
     number_text,
     p_text,
     percent_text,
     plural,
     reported_p,
+    rounded_level_text_without_sign,
     row_p_text,
-    short_level_text_without_sign,
     star_note,
     star_text,
-    with_no_break_spaces,
+    with_no_break_spaces_where_needed,
 )
 from salstats.errors import ValueRangeError
 
@@ -211,7 +211,7 @@ def test_counts_have_commas_and_ranges_their_ends():
 
 def test_nouns_of_columns_have_plurals():
     columns = ("patient_id", "PatientID", "exam_day", "site, patient", "id", "patientid", "carotid")
-    assert [noun(column) for column in columns] == [
+    assert [noun_of_identifier(column) for column in columns] == [
         "patient", "Patient", "exam day", "site and patient cluster", "id", "patient", "carotid",
     ]  # fmt: skip
     singulars = ("patient", "study_id", "class", "exam_day", "box", "branch", "dish", "site, patient")
@@ -255,13 +255,13 @@ def test_stars_are_defined_with_their_divisor_and_their_adjustment():
 
 
 def test_levels_with_many_digits_have_two_decimals():
-    assert [short_level_text_without_sign(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
+    assert [rounded_level_text_without_sign(level) for level in (0.95, 0.999, 0.9999, 0.99791667)] == [
         "95", "99.9", "99.99", "99.79",
     ]  # fmt: skip
 
 
 def test_lines_do_not_end_within_numbers_and_their_names():
-    assert with_no_break_spaces("Mean (95% CI), F(7, 133), P < 0.001") == (
+    assert with_no_break_spaces_where_needed("Mean (95% CI), F(7, 133), P < 0.001") == (
         "Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001"
     )
-    assert with_no_break_spaces("95% CI", "_") == "95%_CI"
+    assert with_no_break_spaces_where_needed("95% CI", "_") == "95%_CI"

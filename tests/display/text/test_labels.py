@@ -112,14 +112,20 @@ def test_numbers_at_which_marginal_means_are_have_the_name_and_the_unit_of_their
     )
     labels = Labels({"log_area": "Log lesion area"}, means)
     assert labels.value("area_mm2", 1712.0) == "Area = 1,712 mm²"
-    assert labels.value("log_area", 8.0) == labels.named_value("log_area", 8.0) == "Log lesion area = 8"
+    assert (
+        labels.value("log_area", 8.0)
+        == labels.column_and_value_text("log_area", 8.0)
+        == "Log lesion area = 8"
+    )
     assert labels.value("reference_level", -3.0) == "Log lesion area = −3"
-    assert labels.named_value("reference_level", -3.0) == "Reference level: Log lesion area = −3"
+    assert labels.column_and_value_text("reference_level", -3.0) == "Reference level: Log lesion area = −3"
     # models of several seeds have no seed on their right side
     assert labels.value("seed", 1) == "1"
-    assert labels.named_value("seed", 1) == "Seed: 1"
+    assert labels.column_and_value_text("seed", 1) == "Seed: 1"
     assert Labels(labels).value("log_area", 8.0) == "Log lesion area = 8"
-    assert Labels({"log_area": {8: "Small"}}, means).named_value("log_area", 8.0) == "Log area: Small"
+    assert (
+        Labels({"log_area": {8: "Small"}}, means).column_and_value_text("log_area", 8.0) == "Log area: Small"
+    )
     assert Labels(None, means.drop(columns="average")).value("log_area", 8.0) == "8"
 
 

@@ -34,7 +34,7 @@ def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> s
     for column in columns:
         values = distinct_values_by_appearance(frame, column)
         if len(values) == 1:
-            sentences.append(f"{labels.named_value(column, values[0])}.")
+            sentences.append(f"{labels.column_and_value_text(column, values[0])}.")
     return " ".join(sentences)
 
 

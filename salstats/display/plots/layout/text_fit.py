@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import FT2Font, LoadFlags
 
 from salstats.display.plots.layout.theme import LINE_MM, MM_PER_PT, TEXT_PT, fallback_fonts, font
-from salstats.display.text.format import with_no_break_spaces
+from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.labels import Labels
 
 #: Characters of a line and lines of the label of a row, in a figure. The figure's frame has the whole label.
@@ -137,8 +137,9 @@ def wrapped(
 def _wrapped_lines(text: str, max_ems: float) -> list[str]:
     """Return the lines of a text, each at most so many ems wide."""
     lines = [""]
+    unbroken = with_no_break_spaces_where_needed(text, _UNBROKEN_SPACE)
     # the pattern names spaces, since the class \s would include the non-breaking one
-    for word in re.split(r"[ \n\t]+", with_no_break_spaces(text, _UNBROKEN_SPACE).strip(" \n\t")):
+    for word in re.split(r"[ \n\t]+", unbroken.strip(" \n\t")):
         for number, fragment in enumerate(_word_fragments(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
             # a space stands before a word, not before its further fragments or at the start of a line
             space = " " if number == 0 and lines[-1] else ""
