@@ -123,7 +123,10 @@ def section(item: Item) -> str:
     if "summarize" in functions:
         # some figures of means are ordered by a decrease
         return "scores"
-    return next(name for name in _SPECIAL_FIRST if functions & QUESTIONS[name].functions)
+    for name in _SPECIAL_FIRST:
+        if functions & QUESTIONS[name].functions:
+            return name
+    raise LookupError(f"{item.title!r} has no section; add its function to QUESTIONS of docs/gallery.py")
 
 
 def stem(item: Item) -> str:
