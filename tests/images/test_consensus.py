@@ -44,7 +44,7 @@ def test_staple_is_that_of_simpleitk(name):
 @pytest.mark.parametrize("name", SETS)
 def test_majority_is_that_of_simpleitk_where_a_tie_is_not_marked(name):
     masks, _, voted = masks_of(name)
-    np.testing.assert_array_equal(decode(consensus(list(masks)).mask), voted)
+    np.testing.assert_array_equal(decode(consensus(list(masks), "majority").mask), voted)
 
 
 def test_half_of_an_even_number_of_readers_is_no_majority():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from salstats.metrics.curves import DELETION, INSERTION, area_under
+from salstats.metrics.curves import area_under
+from salstats.metrics.registry import METRICS
 
 
 def test_the_area_is_that_of_trapezoids_over_the_shares():
@@ -17,6 +18,6 @@ def test_an_unknown_probability_leaves_no_area():
 
 
 def test_a_good_map_has_a_large_insertion_and_a_small_deletion():
-    assert INSERTION.direction == 1
-    assert DELETION.direction == -1
-    assert INSERTION.kernel is DELETION.kernel is area_under
+    assert METRICS["insertion"].direction == 1
+    assert METRICS["deletion"].direction == -1
+    assert METRICS["insertion"].kernel is METRICS["deletion"].kernel is area_under

@@ -106,13 +106,14 @@ def test_score_has_the_benchmarks_rules_as_metrics_beside_its_own(study):
     flat = {("a", "t", "cam"): np.full((3, 4), 0.5)}
     one = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, flat)
     found = ss.score(one, metrics=[*names, "hit_any"]).set_index("metric")["score"]
-    assert found.to_dict() == {
+    expected_scores = {
         "xaibenchmark_iou": 1 / 4,
         "xaibenchmark_precision": 1 / 4,
         "xaibenchmark_recall": 0,
         "xaibenchmark_hit": 1,
         "hit_any": 0,
     }
+    assert found.to_dict() == expected_scores
     # a map that is positive nowhere has no precision, and IoU 0
     negative = {("a", "t", "cam"): -np.eye(4)}
     one = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, negative)

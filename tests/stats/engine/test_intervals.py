@@ -131,6 +131,7 @@ def test_limits_of_means_differences_and_coefficients_are_by_students_t():
         ("cr2", "difference"),
         ("delta", "percent_decrease"),
         ("wald", "regression"),
+        ("obuchowski-rockette", "difference"),
     ):
         assert_allclose(limits_of(name, basis(term, 3.0, 0.5)), [3 - T * 0.5, 3 + T * 0.5])
 

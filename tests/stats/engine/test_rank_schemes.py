@@ -155,8 +155,16 @@ def test_wrong_input_is_an_error_that_names_the_option(scores, call, error, fiel
         call(scores)
 
 
+#: Sign of the values of a scheme for metrics that are better above, and below.
+SIGNS = {
+    "mean": (1, -1),
+    "median": (1, -1),
+    "mean-rank": (-1, -1),
+    "median-rank": (-1, -1),
+    "test": (1, 1),
+}
+
+
 def test_values_of_ranks_are_better_below_and_those_of_tests_above():
     signs = {name: (scheme.ranking_sign(1), scheme.ranking_sign(-1)) for name, scheme in RECORDS.items()}
-    assert signs == {
-        "mean": (1, -1), "median": (1, -1), "mean-rank": (-1, -1), "median-rank": (-1, -1), "test": (1, 1)
-    }  # fmt: skip
+    assert signs == SIGNS

@@ -71,8 +71,8 @@ def test_mancl_and_derouens_errors_are_those_of_statsmodels_at_our_correlation(
 ):
     import statsmodels.api as sm
 
-    errors = {"errors": "mancl-derouen", "unit": "patient", "correlation": correlation}
-    ours = ss.fit(few, formula, family=family, **errors)
+    options = {"errors": "mancl-derouen", "unit": "patient", "correlation": correlation}
+    ours = ss.fit(few, formula, family=family, **options)
     terms = ours.tidy().set_index("term")
     design = np.column_stack([np.ones(len(few)), few[["prob", "n_instances"]]])
     working = sm.cov_struct.Independence()
