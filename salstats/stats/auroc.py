@@ -29,12 +29,12 @@ from salstats.stats.engine.grouping import group_label, named_groups, row_groups
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
-from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
+from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
 from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column
 from salstats.stats.engine.shared_cases import (
-    add_shared_case_counts,
-    flow_call,
-    paired_call,
+    add_n_shared_and_cautions,
+    advice_to_compare_in_pairs,
+    advice_to_count_left_out_cases,
     warn_and_mark_incomplete_pairs,
 )
 from salstats.stats.engine.wide_tables import wide_codes
@@ -251,12 +251,18 @@ def auroc(  # noqa: C901
 
     if wide.reference_scores is None:
         arguments = f"data, {score!r}, {label!r}"
-        result = add_shared_case_counts(
-            result, wide.codes, wide.groups, lambda: paired_call(frame, "auroc", arguments), complete
+        result = add_n_shared_and_cautions(
+            result,
+            wide.codes,
+            wide.groups,
+            lambda: advice_to_compare_in_pairs(frame, "auroc", arguments),
+            complete,
         )
     elif "method" in wide.groups:
         one_sided = _keys_of_one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
-        result = warn_and_mark_incomplete_pairs(result, one_sided, table, flow_call(str(reference)))
+        result = warn_and_mark_incomplete_pairs(
+            result, one_sided, table, advice_to_count_left_out_cases(str(reference))
+        )
     return adjust_unless_none(result, adjust)
 
 
@@ -450,7 +456,9 @@ def _area_columns(
     p_value = 2 * special.stdtr(np.where(np.isnan(df), np.inf, df), -np.abs(statistic))
     if is_area and not falls_back_on_wilson:
         is_separated = has_no_limits & is_independent & np.isin(estimate, (0, 1))
-        p_value[is_separated] = separation_p_value(n_positive[is_separated], n_negative[is_separated])
+        p_value[is_separated] = exact_p_value_of_separation(
+            n_positive[is_separated], n_negative[is_separated]
+        )
     return {
         "term": term,
         "estimate": estimate,

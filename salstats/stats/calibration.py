@@ -24,7 +24,7 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
-from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
+from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 from salstats.stats.models.covariance import bias_reduced_covariance, unidentified_coefficients
 from salstats.stats.models.family import NotEstimableError, qr_and_leverage
 from salstats.stats.models.logit import bernoulli_variance, logit
@@ -187,11 +187,11 @@ def calibration(
         "n_negative": (predictions.n_complete_rows - predictions.n_positive)[group_of_row],
     }
     result = estimates_frame(keys.loc[group_of_row].reset_index(drop=True), columns, special_columns)
-    return add_shared_case_counts(
+    return add_n_shared_and_cautions(
         result,
         predictions.wide.codes,
         predictions.wide.groups,
-        lambda: shared_rows_call(data, [prob, label], "data"),
+        lambda: advice_to_keep_shared_cases(data, [prob, label], "data"),
         predictions.is_complete_row,
     )
 

@@ -42,8 +42,8 @@ from salstats.stats.engine.paired_tests import (
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column
-from salstats.stats.engine.shared_cases import bounds_call, warn_and_mark_incomplete_pairs
-from salstats.stats.engine.weighting import Weighting, apply_weights
+from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
+from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
 
 _BY = ("metric", "task")
 
@@ -155,7 +155,7 @@ def comparison_frame(
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
     codes, columns = code_scores(scores, by, _BY, excluded="method")
     check_one_metric(codes, columns)
-    codes, units, weights = apply_weights(
+    codes, units, weights = rows_with_positive_weight(
         codes, resolve_unit(codes, unit), hypothesis.weights, comparison.average
     )
     scores = codes.frame
@@ -174,7 +174,7 @@ def comparison_frame(
     table = reported.columns(units.name)
     table |= n_absent_column(keys, paired_target.absent, scores)
     table |= inference_to(scores, units.codes, keys)
-    table |= weights.columns(is_average(keys, comparison.average))
+    table |= weights.weights_column(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
     table |= _df_statistic_and_p_value_columns(tested, estimates)
@@ -191,7 +191,7 @@ def comparison_frame(
     frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    remedy = bounds_call(comparison.reference)
+    remedy = advice_to_bound_missing_scores(comparison.reference)
     frame = warn_and_mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
     return _with_adjusted_p_values(frame, hypothesis.adjust, tested, order)
 

@@ -44,8 +44,12 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import human_label_column, keys_of_absent_findings, n_absent_column
-from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
+from salstats.stats.engine.score_reasons import (
+    keys_of_absent_findings,
+    n_absent_column,
+    only_human_label_column,
+)
+from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 from salstats.stats.engine.wide_tables import correlation_table
 
 #: Number of units below which a variance between them is not estimated.
@@ -350,7 +354,7 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= human_label_column(data)
+    special_columns |= only_human_label_column(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
@@ -371,8 +375,8 @@ def correlate(
     }
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
-    result = add_shared_case_counts(
-        result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
+    result = add_n_shared_and_cautions(
+        result, codes, groups, lambda: advice_to_keep_shared_cases(data, (x, y), "data"), complete
     )
     return adjust_unless_none(result, adjust)
 

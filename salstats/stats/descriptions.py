@@ -11,7 +11,7 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, check_names_of_groups, code
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import is_absent, metric_option_columns, n_absent_column
-from salstats.stats.engine.shared_cases import add_shared_case_counts, paired_call
+from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_compare_in_pairs
 
 #: Number of values at which the density of a group is computed.
 _N_DENSITY_VALUES = 101
@@ -108,7 +108,7 @@ def describe(
     scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
     check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)
-    return add_shared_case_counts(frame, coded, columns, lambda: paired_call(scores))
+    return add_n_shared_and_cautions(frame, coded, columns, lambda: advice_to_compare_in_pairs(scores))
 
 
 class BoxValues(NamedTuple):

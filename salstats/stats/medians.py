@@ -28,12 +28,12 @@ from salstats.stats.engine.grouping import (
 from salstats.stats.engine.inference import Options, check_options, moments_and_n_defined
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
-    Shares,
+    SharesAtOrBelow,
     difference_limits,
     quantile_limits,
     quantile_replicates,
-    quantile_shares,
     sample_quantile,
+    shares_at_or_below_scores,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import (
@@ -43,11 +43,11 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import human_label_column
+from salstats.stats.engine.score_reasons import only_human_label_column
 from salstats.stats.engine.shared_cases import (
-    add_shared_case_counts,
-    flow_call,
-    paired_call,
+    add_n_shared_and_cautions,
+    advice_to_compare_in_pairs,
+    advice_to_count_left_out_cases,
     warn_and_mark_incomplete_pairs,
 )
 
@@ -148,9 +148,11 @@ def medians(
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
     table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
-    special = {"quantile": float(quantile)} | options.columns() | human_label_column(scores)
+    special = {"quantile": float(quantile)} | options.columns() | only_human_label_column(scores)
     frame = estimates_frame(grouped_rows.keys, table, special)
-    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
+    return add_n_shared_and_cautions(
+        frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "median_difference")
+    )
 
 
 def median_difference(
@@ -286,11 +288,13 @@ def median_difference(
         "verdict": side_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
         **options.columns(),
-        **human_label_column(scores),
+        **only_human_label_column(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = keys_of_one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
-    frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
+    frame = warn_and_mark_incomplete_pairs(
+        frame, one_sided, scores, advice_to_count_left_out_cases(reference)
+    )
     return adjust_unless_none(frame, adjust)
 
 
@@ -463,9 +467,9 @@ def _inverted_limits(
     beyond_scores = np.zeros(len(groups), dtype=bool)
     for row in np.flatnonzero(n_units > 1).tolist():
         group = groups[row]
-        sides_shares: list[Shares] = []
+        sides_shares: list[SharesAtOrBelow] = []
         for scores in group.sides:
-            shares = quantile_shares(scores, group.units, n_all_units, quantile, group.score_range)
+            shares = shares_at_or_below_scores(scores, group.units, n_all_units, quantile, group.score_range)
             side_low, side_high = quantile_limits(shares, 1 - level)
             if side_low < scores.min() or side_high > scores.max():
                 beyond_scores[row] = True

@@ -18,7 +18,7 @@ from salstats.stats.engine.rank_schemes import make_signed_rank_test
 from salstats.stats.engine.rankings import check_directions_name_metrics, direction_of, ranking_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.engine.shared_cases import bounds_call, warn_and_mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
 
 #: Procedures that control the family-wise error rate under any dependence of the tests.
 FAMILYWISE = ("holm", "bonferroni")
@@ -298,4 +298,6 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     keys = paired_target.target.keys.reset_index(drop=True)
     tests = keys.join(pd.DataFrame(rows))
     tests = tests.assign(n_pairs=paired_target.n_pairs, unit=units.name, test="wilcoxon")
-    return warn_and_mark_incomplete_pairs(tests, paired_target.one_sided, codes.frame, bounds_call(ALL))
+    return warn_and_mark_incomplete_pairs(
+        tests, paired_target.one_sided, codes.frame, advice_to_bound_missing_scores(ALL)
+    )

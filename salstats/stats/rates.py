@@ -31,9 +31,9 @@ from salstats.stats.engine.inference import InferredEstimates, check_options, in
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
-    add_shared_case_counts,
-    flow_call,
-    paired_call,
+    add_n_shared_and_cautions,
+    advice_to_compare_in_pairs,
+    advice_to_count_left_out_cases,
     warn_and_mark_incomplete_pairs,
 )
 
@@ -172,7 +172,9 @@ def pooled_rates(
     # of its groups, so that a case counts once for each of its tasks.
     table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
     frame = _rates_frame(estimates, grouped_rows, table, {})
-    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
+    return add_n_shared_and_cautions(
+        frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "pooled_difference")
+    )
 
 
 def pooled_difference(
@@ -273,7 +275,9 @@ def pooled_difference(
         "verdict": side_verdicts(estimates.estimate, excludes_zero & has_width),
     }
     frame = _rates_frame(estimates, grouped_rows, table, special)
-    return warn_and_mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
+    return warn_and_mark_incomplete_pairs(
+        frame, pairs.one_sided, pairs.method_rows, advice_to_count_left_out_cases(reference)
+    )
 
 
 def _rates_frame(

@@ -23,13 +23,13 @@ from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
 from salstats.stats.engine.score_reasons import is_absent, metric_option_columns, n_absent_column
 from salstats.stats.engine.shared_cases import (
-    add_shared_case_counts,
-    cases_of_rows,
-    paired_call,
-    shared_rows_call,
+    add_n_shared_and_cautions,
+    advice_to_compare_in_pairs,
+    advice_to_keep_shared_cases,
+    case_counts_by_block,
     warn_of_different_cases,
 )
-from salstats.stats.engine.weighting import Weighting, apply_weights
+from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
 
 
 def summarize(
@@ -208,14 +208,14 @@ def summarize(
                 Setting("interval", interval), " is for one proportion, not for an average of several"
             )
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
-    codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
+    codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
     grouped_rows = group_rows_for_means(codes, columns, units, each_unit=case_weights.each_unit)
     estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
     table |= inference_to(scores, grouped_rows.units.codes, keys)
-    table |= case_weights.columns(is_average(keys, average))
+    table |= case_weights.weights_column(is_average(keys, average))
     table |= n_absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
@@ -223,7 +223,9 @@ def summarize(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     averaged = case_weights.averaged_row_mask(scores)
-    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
+    return add_n_shared_and_cautions(
+        frame, codes, columns, lambda: advice_to_compare_in_pairs(scores), averaged=averaged
+    )
 
 
 def bootstrap(
@@ -287,10 +289,12 @@ def bootstrap(
         "mean", interval="normal", level=0.95, n_replicates=n_replicates, rng=rng, draws=draws
     )
     codes, columns = code_scores(scores, by, DEFAULT_BY)
-    codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
+    codes, units, case_weights = rows_with_positive_weight(codes, resolve_unit(codes, unit), weights, average)
     grouped_rows = group_rows_for_means(codes, columns, units, each_unit=case_weights.each_unit)
     target = mean_target(grouped_rows, average, overall, case_weights)
-    warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
+    warn_of_different_cases(
+        case_counts_by_block(target.keys, codes, columns), lambda: advice_to_compare_in_pairs(codes.frame)
+    )
     replicates = replicate(target.cells, target.estimand, options).estimates
     group_order = display_order(target.keys)
     rows = np.repeat(group_order, options.n_replicates)
@@ -383,7 +387,9 @@ def mean_curves(
         keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
     )
     frame = carry_cautions(frame, curves)
-    return add_shared_case_counts(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
+    return add_n_shared_and_cautions(
+        frame, codes, groups, lambda: advice_to_keep_shared_cases(curves, ["prob"], "curves")
+    )
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

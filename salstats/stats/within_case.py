@@ -14,7 +14,7 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.inference import check_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
-from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
+from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 
 #: Names of a mean over trainings in the columns `seed` and `model`.
 MEANS = ("mean", "ensemble")
@@ -199,7 +199,7 @@ def within_case_sd(
     special: dict[str, Any] = {"over": over, **_n_repeats_mean_and_icc_columns(series, groups, len(keys))}
     special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
     frame = estimates_frame(keys, table, special)
-    return add_shared_case_counts(frame, codes, columns, lambda: shared_rows_call(scores))
+    return add_n_shared_and_cautions(frame, codes, columns, lambda: advice_to_keep_shared_cases(scores))
 
 
 def warn_of_means(values: Iterable[object], over: str) -> None:

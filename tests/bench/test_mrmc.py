@@ -4,7 +4,7 @@ import numpy as np
 from mrmc_readings import readings
 from timing import fastest
 
-from salstats.stats.engine.roc import placements
+from salstats.stats.engine.roc import shares_of_correctly_ordered_pairs
 from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions
 from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
 
@@ -19,7 +19,10 @@ def test_the_jackknife_of_areas_is_faster_than_leaving_out_each_case():
     own = readings(scores, positive)
 
     def areas(left):
-        return [placements(c, positive[left])[positive[left]].mean() for c in scores[left].T]
+        return [
+            shares_of_correctly_ordered_pairs(c, positive[left])[positive[left]].mean()
+            for c in scores[left].T
+        ]
 
     def loop():
         without = np.array([areas(np.arange(300) != case) for case in range(300)])

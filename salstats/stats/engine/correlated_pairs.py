@@ -17,7 +17,10 @@ from salstats.stats.engine.influences import (
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
 from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.robust_correlation import robust_correlation_with_test, share_at_median_text
+from salstats.stats.engine.robust_correlation import (
+    robust_correlation_with_test,
+    share_at_median_if_no_spread,
+)
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")
@@ -115,7 +118,7 @@ class CorrelatedPairs:
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
                 return f"{name} is constant within each unit"
             if self.test in ROBUST:
-                equal_share = share_at_median_text(values, self.test)
+                equal_share = share_at_median_if_no_spread(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal"
         if self.covariate_names:

@@ -19,7 +19,7 @@ _BLOCK = 1 << 21
 _ROUNDING = 1e-12
 
 
-class Shares(NamedTuple):
+class SharesAtOrBelow(NamedTuple):
     """Shares of scores at or below each value that the quantile may have, with their variances.
 
     Of the scores equal to a value as many are counted as bring the share nearest to the probability.
@@ -64,9 +64,9 @@ def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -
     return np.asarray((ordered[lower] + ordered[upper]) / 2)
 
 
-def quantile_shares(
+def shares_at_or_below_scores(
     scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
-) -> Shares:
+) -> SharesAtOrBelow:
     """Compute the share of scores at or below each distinct score, with its CR2 variance.
 
     `units` (n_scores,) are codes below `n_units`, of which two at least have a score; `ends` are the lowest
@@ -89,7 +89,9 @@ def quantile_shares(
     variance = np.empty(len(values))
     quantile_residual = np.zeros(n_with_scores)
     df_of_spread = np.inf
-    for start, below, equal in _counts_below_and_equal(value_codes, unit_codes, len(values), n_with_scores):
+    for start, below, equal in _blocks_of_counts_below_and_equal(
+        value_codes, unit_codes, len(values), n_with_scores
+    ):
         stop = start + len(below)
         # The share of the scores equal to a value that takes the number counted nearest to n q.
         n_from_ties = n_scores * quantile - below.sum(axis=1)
@@ -107,7 +109,7 @@ def quantile_shares(
     satterthwaite = float(cr2(sizes[:, None], sizes[:, None], np.ones((1, 1))).df[0])
     residual = np.zeros(n_units)
     residual[has_scores] = quantile_residual
-    return Shares(
+    return SharesAtOrBelow(
         quantile=quantile,
         values=np.array([ends[0], *values, ends[1]]),
         share=np.concatenate([[0.0], share, [1.0]]),
@@ -118,7 +120,7 @@ def quantile_shares(
     )
 
 
-def _counts_below_and_equal(
+def _blocks_of_counts_below_and_equal(
     value_codes: np.ndarray, unit_codes: np.ndarray, n_values: int, n_units: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield each unit's numbers of scores below and equal to each value, for blocks of ascending values.
@@ -139,7 +141,7 @@ def _counts_below_and_equal(
         below_block = below[-1] + equal[-1]
 
 
-def p_values_as_quantile(shares: Shares) -> np.ndarray:
+def p_values_as_quantile(shares: SharesAtOrBelow) -> np.ndarray:
     """Compute the P value of each value as the quantile, by the test that Wilson's interval inverts.
 
     t = |p - q| sqrt(m / (q (1 - q))), with the share p, the probability q and the effective number of
@@ -154,7 +156,7 @@ def p_values_as_quantile(shares: Shares) -> np.ndarray:
     return np.asarray(2 * special.stdtr(shares.df, -t))
 
 
-def quantile_limits(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantile_limits(shares: SharesAtOrBelow, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and the highest value that a test at `alpha` accepts as the quantile.
 
     These are the limits of level 1 - alpha, in the shape of `alpha`; NaN where no value is accepted.
@@ -176,7 +178,7 @@ def quantile_limits(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarr
 
 
 def difference_limits(
-    first: Shares, second: Shares, estimates: tuple[float, float], level: float
+    first: SharesAtOrBelow, second: SharesAtOrBelow, estimates: tuple[float, float], level: float
 ) -> DifferenceLimits:
     """Compute limits of the difference of two quantiles from the limits of each (MOVER).
 

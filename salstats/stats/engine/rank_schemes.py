@@ -20,7 +20,7 @@ from salstats.stats.engine.result_warnings import ROUNDING
 WeightsToValues = Callable[[np.ndarray], np.ndarray]
 
 
-class MeanTable(NamedTuple):
+class ObservationMeans(NamedTuple):
     """Mean scores of the methods of one group on each observation."""
 
     #: (n_observations, n_methods): Mean scores, NaN where a method has none.
@@ -47,7 +47,7 @@ class GroupScores(NamedTuple):
     #: Significance level of tests.
     alpha: float
 
-    def mean_table(self) -> MeanTable:
+    def means_by_observation(self) -> ObservationMeans:
         """Return the mean score of each method on each observation."""
         _, first_rows, rows = np.unique(self.observations, return_index=True, return_inverse=True)
         shape = (len(first_rows), self.n_methods)
@@ -55,7 +55,7 @@ class GroupScores(NamedTuple):
         n_cells = shape[0] * shape[1]
         sums = np.bincount(cells, weights=self.scores, minlength=n_cells)
         counts = np.bincount(cells, minlength=n_cells)
-        return MeanTable(quiet_ratio(sums, counts).reshape(shape), self.units[first_rows])
+        return ObservationMeans(quiet_ratio(sums, counts).reshape(shape), self.units[first_rows])
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np
     return ranks
 
 
-def ranks_within(group: GroupScores, ties: str) -> np.ndarray:
+def row_ranks_within_observations(group: GroupScores, ties: str) -> np.ndarray:
     """Rank methods on each observation by their mean scores; return each row's rank, shape (n_rows,)."""
-    means = group.mean_table().means
+    means = group.means_by_observation().means
     ranks = ranks_of(means, np.full(group.n_methods, group.sign), ties)
     observation_rows = np.unique(group.observations, return_inverse=True)[1]
     return np.asarray(ranks[observation_rows, group.methods])
@@ -130,7 +130,7 @@ def make_win_shares(group: GroupScores) -> WeightsToValues:
 
     The tests are one-sided signed-rank tests of the units' means.
     """
-    scores, observation_units = group.mean_table()
+    scores, observation_units = group.means_by_observation()
     units, unit_rows = np.unique(observation_units, return_inverse=True)
     counts = np.bincount(unit_rows)[:, None]
     sums = np.stack([np.bincount(unit_rows, column) for column in group.sign * scores.T], axis=1)

@@ -30,11 +30,11 @@ from salstats.stats.engine.rank_schemes import (
     GroupScores,
     Scheme,
     ranks_of,
-    ranks_within,
+    row_ranks_within_observations,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS
-from salstats.stats.engine.shared_cases import add_shared_case_counts, warn_and_mark_left_out_cases
+from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, warn_and_mark_left_out_cases
 
 #: Default grouping columns of rankings: those of them that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -114,7 +114,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_groups(scores, ranking_options.by, ranking_options.last_group)
-    scheme = _ranking_scheme(ranking_options)
+    scheme = _checked_ranking_scheme(ranking_options)
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
@@ -145,7 +145,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     if scheme.of_ranks:
         values = values.copy()
         for group in group_scores:
-            values[group.rows] = ranks_within(group, ranking_options.ties)
+            values[group.rows] = row_ranks_within_observations(group, ranking_options.ties)
         group_scores = [group._replace(scores=values[group.rows]) for group in group_scores]
     if scheme.kernel is None:
         ranked_target = target
@@ -162,7 +162,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         marked = warn_and_mark_left_out_cases(keys, codes, columns, remedy)
     else:
         remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
-        marked = add_shared_case_counts(keys, codes, columns, lambda: remedy)
+        marked = add_n_shared_and_cautions(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
     _warn_of_few_units(n_units, group_codes, group_keys, units.name)
     return Rankings(
@@ -182,7 +182,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     )
 
 
-def _ranking_scheme(ranking_options: RankingOptions) -> Scheme:
+def _checked_ranking_scheme(ranking_options: RankingOptions) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     check_choice(ranking_options.pairs, PAIRS, "pairs")
     check_choice(ranking_options.ties, TIES, "ties")

@@ -109,7 +109,8 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
     first_rows_of_cases = first_rows(cases)
     grouping = _find_grouping(codes, cases, first_rows_of_cases)
     if grouping is not None:
-        _warn_of_unit_source(frame, grouping.units, grouping.column, first_rows_of_cases)
+        _warn_of_column_naming_units(frame, grouping.units, grouping.column, first_rows_of_cases)
+        _warn_of_ids_shared_by_sites(frame, grouping.units, grouping.column, first_rows_of_cases)
         return grouping.units
     if "case" in frame.columns:
         _propose_patients(frame, cases, first_rows_of_cases)
@@ -299,35 +300,43 @@ def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
 
 
-def _warn_of_unit_source(
+def _warn_of_column_naming_units(
     frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
 ) -> None:
-    """Warn which column names the units, unless it is `patient`, and which sites may share their ids."""
+    """Warn which column names the units, unless it is `patient` and names all of them."""
+    if column == "patient" and not units.n_alone:
+        return
     codes = units.codes[first_rows_of_cases]
     has_siblings = np.bincount(codes)[codes] > 1
-    if column != "patient" or units.n_alone:
-        source = f"column {column!r}"
-        if not column:
-            first_sibling = first_rows_of_cases[has_siblings][0]
-            source = f"the names of the cases, such as {frame['case'].iloc[first_sibling]!r}"
-        rows = "rows"
-        remedy = Message(Setting("unit"), " names another")
-        if "case" in frame.columns:
-            rows = "cases"
-            remedy = Message(Setting("unit", "case"), " takes cases for independent")
-        unknown = ""
-        if units.n_alone:
-            unknown = f"; the {units.n_alone} {rows} without one are units of their own"
-            if units.n_alone == 1:
-                unknown = f"; the only one of the {rows} without one is a unit of its own"
-        n_groups = len(np.unique(codes[has_siblings]))
-        warn(
-            f"units are told by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
-            f"{unknown}",
-            hint=remedy,
-            option="unit",
-            column=column or "case",
-        )
+    source = f"column {column!r}"
+    if not column:
+        first_sibling = first_rows_of_cases[has_siblings][0]
+        source = f"the names of the cases, such as {frame['case'].iloc[first_sibling]!r}"
+    rows = "rows"
+    remedy = Message(Setting("unit"), " names another")
+    if "case" in frame.columns:
+        rows = "cases"
+        remedy = Message(Setting("unit", "case"), " takes cases for independent")
+    unknown = ""
+    if units.n_alone:
+        unknown = f"; the {units.n_alone} {rows} without one are units of their own"
+        if units.n_alone == 1:
+            unknown = f"; the only one of the {rows} without one is a unit of its own"
+    n_groups = len(np.unique(codes[has_siblings]))
+    warn(
+        f"units are told by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
+        f"{unknown}",
+        hint=remedy,
+        option="unit",
+        column=column or "case",
+    )
+
+
+def _warn_of_ids_shared_by_sites(
+    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
+) -> None:
+    """Warn of sites that may each number their patients from 1, so that units of several have one id."""
+    codes = units.codes[first_rows_of_cases]
     for site in _site_columns(frame, column, first_rows_of_cases):
         sites_per_unit = frame[site].iloc[first_rows_of_cases].groupby(codes).nunique()
         n_shared = int((sites_per_unit > 1).sum())

@@ -9,7 +9,7 @@ from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_
 _BEND_SHARE = 0.2
 
 
-def share_at_median_text(values: np.ndarray, test: str) -> str:
+def share_at_median_if_no_spread(values: np.ndarray, test: str) -> str:
     """Return the share of values equal to the median, "half" or "four fifths", that leaves no spread.
 
     It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
@@ -34,7 +34,7 @@ def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if share_at_median_text(x, test) or share_at_median_text(y, test):
+    if share_at_median_if_no_spread(x, test) or share_at_median_if_no_spread(y, test):
         return np.nan
     if test == "percbend":
         return float(percbend(x, y, beta=_BEND_SHARE)[0])

@@ -65,10 +65,10 @@ def roc_area(
     n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
         return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_least=0)
-    placement = placements(scores, positive)
+    placement = shares_of_correctly_ordered_pairs(scores, positive)
     reference_area = np.nan
     if reference is not None:
-        reference_placement = placements(reference, positive)
+        reference_placement = shares_of_correctly_ordered_pairs(reference, positive)
         reference_area = float(reference_placement[positive].mean())
         placement = placement - reference_placement
     area = float(placement[positive].mean())
@@ -106,7 +106,7 @@ def roc_area(
     return RocArea(area, variance, df, n_positive, n_negative, n_least, reference_area)
 
 
-def placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     """Compute placement values, shape (n_rows,); ties count one half.
 
     That of a positive is the share of negatives below it, that of a negative the share of positives above it.
@@ -147,7 +147,7 @@ def _bias_reduced_variance_and_df(
     return float(robust.variance[0]), float(robust.df[0])
 
 
-def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:
+def exact_p_value_of_separation(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:
     """Compute the exact two-sided Mann-Whitney P value of complete separation, 2 / C(n, n_positive).
 
     Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,

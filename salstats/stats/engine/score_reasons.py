@@ -92,10 +92,10 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
     rows : DataFrame
         Grouping columns of the rows to be counted.
     data : DataFrame
-        The data of the estimates, see `blocks_by_separating_columns`.
+        The data of the estimates, see `estimate_masks_by_separating_columns`.
     """
     counts = np.zeros(len(keys), dtype=np.int64)
-    for estimates, columns in blocks_by_separating_columns(keys, list(rows.columns), data):
+    for estimates, columns in estimate_masks_by_separating_columns(keys, list(rows.columns), data):
         combined = pd.concat([rows[columns], keys.loc[estimates, columns]], ignore_index=True)
         combined = combined.astype("object")
         codes: np.ndarray = np.zeros(len(combined), dtype=np.int64)
@@ -108,7 +108,7 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
     return counts
 
 
-def blocks_by_separating_columns(
+def estimate_masks_by_separating_columns(
     keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
 ) -> Iterator[tuple[np.ndarray, list[str]]]:
     """Yield blocks of estimates, each with the columns of `by` that separate its estimates.
@@ -195,15 +195,15 @@ def metric_option_columns(
             continue
         if "metric" in keys.columns:
             value_of_metric = {
-                metric: _value_or_several(rows[column]) for metric, rows in values.groupby("metric")
+                metric: _common_value_or_several(rows[column]) for metric, rows in values.groupby("metric")
             }
             options[column] = [value_of_metric.get(metric) for metric in keys["metric"]]
         else:
-            options[column] = [_value_or_several(values[column])] * len(keys)
+            options[column] = [_common_value_or_several(values[column])] * len(keys)
     return options
 
 
-def human_label_column(data: pd.DataFrame) -> dict[str, str]:
+def only_human_label_column(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of an estimates frame of all metrics, or nothing without one label."""
     if "human_label" not in data.columns:
         return {}
@@ -213,7 +213,7 @@ def human_label_column(data: pd.DataFrame) -> dict[str, str]:
     return {"human_label": str(labels[0])}
 
 
-def _value_or_several(values: pd.Series) -> Any:
+def _common_value_or_several(values: pd.Series) -> Any:
     """Return the value if all are equal, else "several"."""
     distinct = values.unique()
     return distinct[0] if len(distinct) == 1 else SEVERAL

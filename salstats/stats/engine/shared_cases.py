@@ -14,8 +14,8 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, ad
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.grouping import AVERAGE, group_labels, group_list
 from salstats.stats.engine.score_reasons import (
-    blocks_by_separating_columns,
     counts_of_rows,
+    estimate_masks_by_separating_columns,
     has_absent_finding,
 )
 
@@ -24,7 +24,7 @@ _MAX_MISSING_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class SharedCases:
+class CaseCountsOfMethods:
     """Numbers of cases of methods and of their groups; arrays have the shape (n_methods_of_groups,)."""
 
     #: The scores, and their grouping columns, `method` among them.
@@ -57,11 +57,11 @@ class SharedCases:
 
 
 @dataclass(frozen=True)
-class RowsWithCases:
+class RowsWithCaseCounts:
     """Rows of an estimates frame with the same grouping columns, and the cases of their methods."""
 
     rows: np.ndarray
-    cases: SharedCases
+    cases: CaseCountsOfMethods
     #: The rows are averages over groups.
     is_average: bool
 
@@ -76,9 +76,9 @@ def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> np.ndarr
     return are_many
 
 
-def shared_cases(
+def case_counts_of_methods(
     codes: ColumnCodes, by: Sequence[str], defined: np.ndarray, absent: np.ndarray | None = None
-) -> SharedCases:
+) -> CaseCountsOfMethods:
     """Count the cases that methods have, and those that all methods of a group have.
 
     Parameters
@@ -127,7 +127,7 @@ def shared_cases(
     counted_pairs = is_counted[case_of_pair]
     series_of_pair = group_of_case[case_of_pair] * methods.n_codes + method_of_pair
     n_cases = np.bincount(series_of_pair[counted_pairs], minlength=n_groups * methods.n_codes)
-    return SharedCases(
+    return CaseCountsOfMethods(
         frame=codes.frame,
         by=by,
         rows=first,
@@ -137,7 +137,7 @@ def shared_cases(
     )
 
 
-def add_shared_case_counts(
+def add_n_shared_and_cautions(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
@@ -158,7 +158,8 @@ def add_shared_case_counts(
     by : sequence of str
         Grouping columns.
     remedy : function
-        Writes the call that compares methods on the same cases, for the warning, as `paired_call` does.
+        Writes the call that compares methods on the same cases, for the warning, as
+        `advice_to_compare_in_pairs` does.
     defined : ndarray of bool, optional
         Rows that enter an estimate; by default those with a score.
     averaged : ndarray of bool, optional
@@ -170,7 +171,7 @@ def add_shared_case_counts(
         The same frame if all methods have the same cases. Else with a column `n_shared`. Only where methods
         lack many cases (see `has_many_missing`), their rows have a caution, and there is a warning.
     """
-    blocks = cases_of_rows(estimates, codes, by, defined, averaged)
+    blocks = case_counts_by_block(estimates, codes, by, defined, averaged)
     if not any((block.cases.n_missing_cases > 0).any() for block in blocks):
         return estimates
     warn_of_different_cases(blocks, remedy)
@@ -191,10 +192,10 @@ def add_shared_case_counts(
     return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
 
 
-def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[], Message]) -> None:
+def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callable[[], Message]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
-        texts = [text for text in missing_case_texts(block.cases) if text]
+        texts = [text for text in texts_of_cases_methods_lack(block.cases) if text]
         if texts and not block.is_average:
             warn(
                 "methods have scores of different cases: ",
@@ -205,17 +206,17 @@ def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[]
             return
 
 
-def cases_of_rows(
+def case_counts_by_block(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
-) -> list[RowsWithCases]:
+) -> list[RowsWithCaseCounts]:
     """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 
     The list is empty if there is only one method, or no column `case`. Parameters are those of
-    `add_shared_case_counts`.
+    `add_n_shared_and_cautions`.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
@@ -225,7 +226,7 @@ def cases_of_rows(
         defined = frame["score"].notna().to_numpy()
         absent = has_absent_finding(frame)
     blocks = []
-    for rows, columns in blocks_by_separating_columns(estimates, by, frame):
+    for rows, columns in estimate_masks_by_separating_columns(estimates, by, frame):
         if "method" not in columns:
             continue
         pooled = [column for column in by if column not in columns]
@@ -234,8 +235,8 @@ def cases_of_rows(
         has_weight = defined
         if is_average and averaged is not None:
             has_weight = defined & averaged
-        cases = shared_cases(codes, columns, has_weight, absent)
-        blocks.append(RowsWithCases(rows, cases, is_average))
+        cases = case_counts_of_methods(codes, columns, has_weight, absent)
+        blocks.append(RowsWithCaseCounts(rows, cases, is_average))
     return blocks
 
 
@@ -256,8 +257,8 @@ def warn_and_mark_left_out_cases(
         Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
-    cases = shared_cases(codes, by, frame["score"].notna().to_numpy(), has_absent_finding(frame))
-    texts = [text for text in missing_case_texts(cases) if text]
+    cases = case_counts_of_methods(codes, by, frame["score"].notna().to_numpy(), has_absent_finding(frame))
+    texts = [text for text in texts_of_cases_methods_lack(cases) if text]
     if not texts:
         return estimates
     warn(
@@ -272,7 +273,7 @@ def warn_and_mark_left_out_cases(
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def missing_case_texts(cases: SharedCases) -> list[Message]:
+def texts_of_cases_methods_lack(cases: CaseCountsOfMethods) -> list[Message]:
     """Write the number of cases that each method lacks, an empty message for those that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)
@@ -284,8 +285,10 @@ def missing_case_texts(cases: SharedCases) -> list[Message]:
     return texts
 
 
-def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> Message:
-    """Write the call that compares methods with the human, or another method, on the cases that both have."""
+def advice_to_compare_in_pairs(
+    frame: pd.DataFrame, function: str = "difference", data: str = "scores"
+) -> Message:
+    """Advise the call that compares methods with the human, or another method, on the cases of both."""
     reference = "human"
     if "human" not in frame["method"].unique():
         reference = frame["method"].astype(TEXT).value_counts().index[0]
@@ -293,10 +296,10 @@ def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "
     return Message(call, " compares two on the cases that both have")
 
 
-def shared_rows_call(
+def advice_to_keep_shared_cases(
     frame: pd.DataFrame, values: Sequence[str] = ("score",), data: str = "scores"
 ) -> Message:
-    """Write the expression that keeps the rows of cases of which all methods have values.
+    """Advise the expression that keeps the rows of cases of which all methods have values.
 
     `values` are columns, or metrics, whose values are scores.
     """
@@ -317,15 +320,15 @@ def shared_rows_call(
     )
 
 
-def bounds_call(reference: str) -> Message:
-    """Write the call that computes bounds of a comparison for all cases, those left out among them."""
+def advice_to_bound_missing_scores(reference: str) -> Message:
+    """Advise the call that computes bounds of a comparison for all cases, those left out among them."""
     compared = f"difference(scores, reference={reference!r})"
     call = Call("missing_bounds", (compared, "scores=scores"))
     return Message(call, " bounds what the others could change")
 
 
-def flow_call(reference: str) -> Message:
-    """Write the call that counts the cases left out, by reason."""
+def advice_to_count_left_out_cases(reference: str) -> Message:
+    """Advise the call that counts the cases left out, by reason."""
     options = {} if reference == ALL else {"reference": reference}
     return Message(Call("case_flow", ("scores",), options), " says how many are left out and why")
 

@@ -51,7 +51,7 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     is_opposed = is_opposed[is_nonzero]
     if not is_opposed.any():
         # Only the data and the opposite pattern are as far from 0.
-        return 2 * ties * _power_of_half(len(sizes))
+        return 2 * ties * _positive_power_of_half(len(sizes))
     multiples = sizes / sizes.min()
     whole_multiples = np.rint(multiples)
     are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
@@ -79,7 +79,7 @@ def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: np.ndarray, ties:
     n_larger = int((~can_be_opposed).sum())
     share_of_patterns = shares[:-1].sum() + ties * shares[-1]
     # A unit larger than the opposed sum must have the sign of the statistic.
-    return float(2 * share_of_patterns * _power_of_half(n_larger))
+    return float(2 * share_of_patterns * _positive_power_of_half(n_larger))
 
 
 def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
@@ -109,6 +109,6 @@ def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
     return float(2 * upper_tail)
 
 
-def _power_of_half(exponent: int) -> float:
+def _positive_power_of_half(exponent: int) -> float:
     """Return 0.5 to a power, at least the smallest positive number."""
     return max(0.5**exponent, np.finfo(np.float64).tiny)

@@ -34,7 +34,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     """
     slopes = estimand.gradient(cells.means())
     n_units = cells.count_sample_units()
-    per_sum, per_count = _scaled_influence_weights(cells, slopes, n_units)
+    per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
@@ -96,7 +96,9 @@ def bias_corrected_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray
     return np.where(slopes != 0, slopes * factor, 0.0)
 
 
-def _scaled_influence_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> InfluenceWeights:
+def _bias_corrected_influence_weights(
+    cells: Cells, slopes: np.ndarray, n_units: np.ndarray
+) -> InfluenceWeights:
     """Return the weights of `influence_weights`, for derivatives scaled by `bias_corrected_slopes`."""
     scaled = bias_corrected_slopes(slopes, n_units)
     return influence_weights(scaled, cells.means(), cells.counts.sum(axis=0))
@@ -144,7 +146,7 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
     influences = []
     for membership in (estimand.method_weights, estimand.reference_weights):
         slopes = Estimand("mean", membership).gradient(cells.means())
-        per_sum, per_count = _scaled_influence_weights(cells, slopes, n_units)
+        per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     # (n_units, n_rows, 2): influences of the units on the two means
     influence = np.stack(influences, axis=2)

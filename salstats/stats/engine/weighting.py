@@ -33,7 +33,7 @@ class Weights:
     #: The column of the weights of rows, or the one that is averaged over.
     column: str = ""
 
-    def columns(self, averaged: np.ndarray) -> dict[str, Any]:
+    def weights_column(self, averaged: np.ndarray) -> dict[str, Any]:
         """Make the column `weights` of an estimates frame, if any row or unit is weighted.
 
         `averaged` (n_estimates,) is True for the rows that are averages.
@@ -70,7 +70,7 @@ class WeightedScores(NamedTuple):
     weights: Weights
 
 
-def apply_weights(
+def rows_with_positive_weight(
     codes: ColumnCodes, units: Units, weights: Weighting, average: str | None
 ) -> WeightedScores:
     """Leave out the rows of scores with a weight of 0; return the others, their units, and their weights.

@@ -143,7 +143,9 @@ def flip(
             if denominator_influence.any():
                 denominator_sum = flips @ denominator_influence
             flipped_statistics.append(numerator_sum - theta * denominator_sum + statistic * leverage_sum)
-            low, high, is_always = _theta_sets(contrast, numerator_sum, denominator_sum, leverage_sum, size)
+            low, high, is_always = _theta_sets_of_flips(
+                contrast, numerator_sum, denominator_sum, leverage_sum, size
+            )
             n_always += is_always.sum(axis=0)
             lows.append(low)
             highs.append(high)
@@ -184,7 +186,7 @@ class _ThetaSets(NamedTuple):
     is_always: np.ndarray
 
 
-def _theta_sets(
+def _theta_sets_of_flips(
     contrast: Contrast,
     numerator_sum: np.ndarray,
     denominator_sum: np.ndarray,

@@ -23,8 +23,13 @@ from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.grouping import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import has_absent_finding, human_label_column, is_absent
-from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
+from salstats.stats.engine.score_reasons import has_absent_finding, is_absent, only_human_label_column
+from salstats.stats.engine.shared_cases import (
+    advice_to_compare_in_pairs,
+    advice_to_keep_shared_cases,
+    case_counts_of_methods,
+    texts_of_cases_methods_lack,
+)
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
     DesignMatrix,
@@ -144,7 +149,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         ),
         inference_notes=inference_notes,
         weights=weights,
-        human_label=human_label_column(data).get("human_label"),
+        human_label=only_human_label_column(data).get("human_label"),
     )
 
 
@@ -414,9 +419,9 @@ def _with_n_cases_shared_by_methods(
     compares_methods = is_term or "method" in by
     if not has_columns or not compares_methods or "case" in formula.columns:
         return list(models)
-    remedy: MessagePart = shared_rows_call(data, formula.response.columns, "data")
+    remedy: MessagePart = advice_to_keep_shared_cases(data, formula.response.columns, "data")
     if is_term and set(SCORES_COLUMNS) <= set(data.columns):
-        remedy = paired_call(data, data="data")
+        remedy = advice_to_compare_in_pairs(data, data="data")
         if models[0].family.is_linear:
             remedy = Message(remedy, ", and (1|case) in the formula mostly within cases")
 
@@ -431,11 +436,11 @@ def _with_n_cases_shared_by_methods(
         rows = np.concatenate([groups[position] for position in positions])
         used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
-        cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
+        cases = case_counts_of_methods(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
         if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype(TEXT)
-        missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
+        missing_by_method = dict(zip(methods, texts_of_cases_methods_lack(cases), strict=True))
         for position in positions:
             model = models[position]
             texts = list(missing_by_method.values())

@@ -11,7 +11,7 @@ from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.comparisons import MISSING_SIDE, complete_and_one_sided_pairs
 from salstats.stats.engine.score_reasons import ABSENT, absent_pair_mask
-from salstats.stats.engine.shared_cases import flow_call, warn_and_mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import advice_to_count_left_out_cases, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.wide_tables import metric_columns, metrics_among
 from salstats.stats.models.formulas import Formula
 
@@ -158,7 +158,9 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     comparisons = pd.DataFrame({"method": paired["method"].unique()})
     n_pairs = comparisons["method"].map(paired.loc[complete, "method"].value_counts())
     comparisons["n_pairs"] = n_pairs.fillna(0).astype(np.int64)
-    warn_and_mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
+    warn_and_mark_incomplete_pairs(
+        comparisons, one_sided, paired, remedy=advice_to_count_left_out_cases(reference)
+    )
 
 
 def by_columns_or_method(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.engine.roc import placements
+from salstats.stats.engine.roc import shares_of_correctly_ordered_pairs
 
 #: Largest number of comparisons in a block, which keeps an array at a few MB.
 _BLOCK = 1 << 19
@@ -46,7 +46,9 @@ class ReaderReadings:
         """
         placement_values = np.zeros_like(self.scores)
         for cell, read in enumerate(self.is_read.T):
-            placement_values[read, cell] = placements(self.scores[read, cell], self.positive[read])
+            placement_values[read, cell] = shares_of_correctly_ordered_pairs(
+                self.scores[read, cell], self.positive[read]
+            )
         return placement_values
 
     def unit_by_cell_sums(self, values: np.ndarray) -> np.ndarray:

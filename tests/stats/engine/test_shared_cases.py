@@ -13,7 +13,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, rows_by_caution
-from salstats.stats.engine.shared_cases import shared_cases
+from salstats.stats.engine.shared_cases import case_counts_of_methods
 
 #: How much the method scores below the human on every case.
 GAP = -0.05
@@ -101,7 +101,9 @@ PAIRED = {
 
 def test_cases_of_methods_are_counted():
     scores = easier_half(method_scores()).reset_index(drop=True)
-    found = shared_cases(ColumnCodes(scores), ["metric", "method"], scores["score"].notna().to_numpy())
+    found = case_counts_of_methods(
+        ColumnCodes(scores), ["metric", "method"], scores["score"].notna().to_numpy()
+    )
     assert found.keys["method"].tolist() == ["gradcam", "human"]
     assert found.n_cases.tolist() == [N_EASY, N_CASES]
     assert found.n_shared.tolist() == [N_EASY] * 2
