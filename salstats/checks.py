@@ -30,7 +30,7 @@ def quoted(names: Iterable[object]) -> str:
     return ", ".join(texts)
 
 
-def and_n_more(names: Sequence[object]) -> str:
+def count_after_first_text(names: Sequence[object]) -> str:
     """Write how many more names there are than the first: " (and 2 more)"; "" where there is one."""
     if len(names) < 2:
         return ""

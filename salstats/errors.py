@@ -60,7 +60,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Level:
+class ColumnValue:
     """A value of a column that a message names, such as metric iou; a report writes its label."""
 
     column: str
@@ -92,9 +92,9 @@ class Spelling:
         """Write advice to evaluate an expression, with the expression."""
         return expression.python
 
-    def level(self, level: Level) -> str:
+    def column_value(self, column_value: ColumnValue) -> str:
         """Write a value of a column: `metric iou`."""
-        return f"{level.column} {level.value}"
+        return f"{column_value.column} {column_value.value}"
 
     def column(self, column: ColumnName) -> str:
         """Write a column: its name."""
@@ -102,7 +102,7 @@ class Spelling:
 
 
 #: Part of a message that holds no other parts.
-SimplePart = str | Setting | Call | Expression | Level | ColumnName
+SimplePart = str | Setting | Call | Expression | ColumnValue | ColumnName
 #: Options as `name='value'`, and calls of functions, as in Python.
 PYTHON = Spelling()
 
@@ -112,7 +112,7 @@ class Message:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, Level, ColumnName or Message
+    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName or Message
         Parts that follow each other without a blank between them.
 
     Examples
@@ -163,8 +163,8 @@ class Message:
                     texts.append(spelling.call(part))
                 case Expression():
                     texts.append(spelling.expression(part))
-                case Level():
-                    texts.append(spelling.level(part))
+                case ColumnValue():
+                    texts.append(spelling.column_value(part))
                 case ColumnName():
                     texts.append(spelling.column(part))
                 case _:
@@ -218,7 +218,7 @@ class SalstatsError(_WithFacts, ValueError):
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, Level, ColumnName or Message
+    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName or Message
         The problem, in parts that follow each other without a blank between them.
     hint : str, Setting, Call, Expression or Message
         What would do; it follows the problem after a semicolon.
@@ -336,7 +336,7 @@ def warn(*parts: MessagePart | Warning, **fields: Any) -> None:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, Level, ColumnName, Message or Warning
+    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName, Message or Warning
         The message in parts, or one warning that is made already.
     **fields
         Keyword arguments of `SalstatsWarning`.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.coded_text import TEXT, codes_and_values, is_coded
+from salstats.coded_text import TEXT, codes_and_values, is_dictionary_coded
 from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
@@ -69,7 +69,7 @@ ID_NAME = re.compile(
 )
 
 
-def names_of_dotted_columns(columns: Iterable[str]) -> dict[str, str]:
+def undotted_names_by_column(columns: Iterable[str]) -> dict[str, str]:
     """Return the names of the columns of estimates that have R's dots, `{"conf.low": "conf_low"}`.
 
     A column whose name is there without dots too is left out, as are all in a table without estimates.
@@ -82,11 +82,11 @@ def names_of_dotted_columns(columns: Iterable[str]) -> dict[str, str]:
     }
 
 
-def seed_name(text: str) -> str:
+def seed_without_decimal_zero(text: str) -> str:
     """Return the name of a seed: "3" for "3.0" too, as tables write 3 that have seeds beside empty cells.
 
-    >>> seed_name("3.0"), seed_name("03"), seed_name("3.5"), seed_name("a")
-    ('3', '03', '3.5', 'a')
+    >>> [seed_without_decimal_zero(text) for text in ("3.0", "03", "3.5", "a")]
+    ['3', '03', '3.5', 'a']
     """
     whole_number = _WHOLE_FLOAT.fullmatch(text)
     return text if whole_number is None else whole_number[1]
@@ -121,7 +121,7 @@ class ColumnCodes:
             return self._columns[name]
         column = self.frame[name]
         codes: np.ndarray
-        if is_coded(column) or isinstance(column.dtype, pd.StringDtype):
+        if is_dictionary_coded(column) or isinstance(column.dtype, pd.StringDtype):
             codes_32, values = codes_and_values(column)
             codes = codes_32.astype(np.int64)
             # the empty text sorts before every other
@@ -255,12 +255,12 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
 
 def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     """Return a frame that `check_scores` accepts with the codes of its columns; warn of doubtful scores."""
-    coded = valid_scores(scores, name)
+    coded = coded_scores_without_warnings(scores, name)
     warn_of_doubtful_scores(coded, name=name)
     return coded
 
 
-def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
+def coded_scores_without_warnings(scores: object, name: str = "scores") -> ColumnCodes:
     """Return a frame as `coded_scores` does, without a warning: for scores that were derived from others."""
     frame = check_frame(scores, name)
     for column in SCORES_COLUMNS:

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 
 import salstats as ss
-from salstats.coded_text import TEXT, coded_text, codes_and_values, plain_text, sorted_dictionary
+from salstats.coded_text import TEXT, codes_and_values, dictionary_coded_text, plain_text, sorted_dictionary
 
 CODED = pa.dictionary(pa.int32(), pa.string())
 INDEX_TYPES = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -24,7 +24,7 @@ def test_codes_of_every_type_are_brought_into_order(name):
 @pytest.mark.parametrize("cells", [["b", None, "a", "b"], ["", "b", None, "a", "b", ""], [], [None], [""]])
 def test_an_empty_cell_is_missing_and_all_others_are_as_before(cells):
     text = pd.Series(cells, dtype=TEXT, name="task")
-    coded = coded_text(text)
+    coded = dictionary_coded_text(text)
     pd.testing.assert_series_equal(plain_text(coded), text.mask(text.eq("")))
     codes, values = codes_and_values(coded)
     expected, distinct = pd.factorize(text.mask(text.eq("")), sort=True)

@@ -9,8 +9,8 @@ from salstats.errors import (
     Call,
     ColumnError,
     ColumnName,
+    ColumnValue,
     InputFileError,
-    Level,
     Message,
     SalstatsWarning,
     Setting,
@@ -22,18 +22,18 @@ from salstats.errors import (
 
 
 class Upper(Spelling):
-    """Write settings and levels in capitals."""
+    """Write settings and values of columns in capitals."""
 
     def setting(self, setting):
         return super().setting(setting).upper()
 
-    def level(self, level):
-        return super().level(level).upper()
+    def column_value(self, column_value):
+        return super().column_value(column_value).upper()
 
 
 def test_a_message_is_spelled_where_it_is_shown():
     message = Message(
-        "pass ", Setting("by", ["task"]), " for ", Level("metric", "iou"), " of ", ColumnName("age")
+        "pass ", Setting("by", ["task"]), " for ", ColumnValue("metric", "iou"), " of ", ColumnName("age")
     )
     assert str(message) == "pass by=['task'] for metric iou of age"
     assert message.spelled(Upper()) == "pass BY=['TASK'] for METRIC IOU of age"

@@ -57,7 +57,7 @@ def run(arguments: list[str]) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            code = execute(arguments, flags)
+            code = execute_raising_errors(arguments, flags)
         except BaseException as error:
             code_of_error = _report_error(error, flags)
             if code_of_error is None:
@@ -73,7 +73,7 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def execute(arguments: list[str], flags: dict[str, str] | None = None) -> int:
+def execute_raising_errors(arguments: list[str], flags: dict[str, str] | None = None) -> int:
     """Run one command, whose errors are raised, and return its exit code.
 
     `flags` is filled with the flag of each parameter of the command.
@@ -221,7 +221,7 @@ def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Ty
         help=_SUMMARY, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
-    app.callback(invoke_without_command=True)(_top)
+    app.callback(invoke_without_command=True)(_show_version_or_help)
     order = list(GROUPS)
     commands = {command.name: command for command in (*COMMANDS, *_STANDALONE)}
     for command in sorted(commands.values(), key=lambda c: order.index(c.group)):
@@ -297,7 +297,7 @@ def _placeholder() -> None:
     """Stand for a command that does not run."""
 
 
-def _top(
+def _show_version_or_help(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:

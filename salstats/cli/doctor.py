@@ -45,10 +45,10 @@ def doctor() -> None:
 
     print(f"salstats {salstats.__version__}, Python {platform.python_version()}, {platform.platform()}")
     for heading, lines in (
-        ("Installed", _installed()),
-        ("Optional", _optional()),
-        ("This machine", _machine()),
-        ("Embedded data", _data()),
+        ("Installed", _package_lines()),
+        ("Optional", _optional_part_lines()),
+        ("This machine", _core_and_memory_lines()),
+        ("Embedded data", _embedded_data_lines()),
     ):
         print(f"\n{heading}")
         for name, text in lines:
@@ -83,7 +83,7 @@ def _version_or_problem(requirement: "Requirement") -> str:
     return f"{version}, but needs {requirement.specifier}"
 
 
-def _installed() -> Iterator[tuple[str, str]]:
+def _package_lines() -> Iterator[tuple[str, str]]:
     """Yield the folder of the package, the Python that runs, and the required packages."""
     import salstats
 
@@ -99,7 +99,7 @@ def _installed() -> Iterator[tuple[str, str]]:
         yield name, version
 
 
-def _optional() -> Iterator[tuple[str, str]]:
+def _optional_part_lines() -> Iterator[tuple[str, str]]:
     """Yield the optional parts, each with its version or how to install it."""
     from salstats.errors import SalstatsError
 
@@ -131,7 +131,7 @@ def _optional() -> Iterator[tuple[str, str]]:
     yield "font of figures", face
 
 
-def _machine() -> Iterator[tuple[str, str]]:
+def _core_and_memory_lines() -> Iterator[tuple[str, str]]:
     """Yield the cores and the memory that this process may use."""
     from salstats.memory_limit import LIMIT, limit
 
@@ -147,7 +147,7 @@ def _machine() -> Iterator[tuple[str, str]]:
     yield "memory for another file", f"{file_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
 
 
-def _data() -> Iterator[tuple[str, str]]:
+def _embedded_data_lines() -> Iterator[tuple[str, str]]:
     """Yield the folder of the embedded data, and which files are missing or have another checksum."""
     from salstats.files.input_files import data_folder
 

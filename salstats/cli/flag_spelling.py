@@ -56,9 +56,9 @@ class FlagSpelling(Spelling):
                 spelling = FlagSpelling(flags)
                 options = [spelling.setting(Setting(name, value)) for name, value in call.options.items()]
                 return " ".join(["salstats", command.name, "FILE", *options])
-        return self._function_without_command(call.function)
+        return self._flag_or_display_command(call.function)
 
-    def _function_without_command(self, function: str) -> str:
+    def _flag_or_display_command(self, function: str) -> str:
         """Write the option, or the kind of table or figure, for a function that no command is named after."""
         flag = self.flags.get(_OPTIONS_FOR_FUNCTIONS.get(function, ""))
         if flag is not None:

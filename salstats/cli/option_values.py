@@ -91,7 +91,7 @@ def named_paths(values: Sequence[str], flag: str, example: str) -> str | dict[st
     return named
 
 
-def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
+def labels_and_colours(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
     """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
     named: dict[str, str | dict[str, str]] = {}
     colours: dict[str, str] = {}
@@ -220,7 +220,7 @@ def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, 
     return options
 
 
-def joined_files(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
+def paths_or_paths_by_covariate(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
     """Read files to join, or covariates and their files with a task per column."""
     files: list[str | dict[str, str]] = []
     for text in split(values) or []:

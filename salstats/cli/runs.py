@@ -53,7 +53,7 @@ def run_describe_patients(run: CommandRun, source: Source) -> None:
     run.deliver(run.function(source.read(run), split(covariates), **run.options))
 
 
-def run_with_missing_bounds(run: CommandRun, source: Source) -> None:
+def run_estimate_with_optional_bounds(run: CommandRun, source: Source) -> None:
     """Estimate, and with `--bounds` add the bounds of undefined scores."""
     adds_bounds = run.options.pop("bounds")
     limit_texts = run.options.pop("limits", None)
@@ -81,7 +81,7 @@ def _with_missing_bounds(
     return ss.missing_bounds(frame, limits=limits)
 
 
-def run_significance_map(run: CommandRun, source: Source) -> None:
+def run_pairwise_tests_of_methods(run: CommandRun, source: Source) -> None:
     """Test every two methods; limits of ranks can be written, too."""
     [limits_file] = _pop_further_files(run, "limits")
     frame = run.call(source.read(run))

@@ -18,14 +18,14 @@ from salstats.cli.option_help import CHOICES
 from salstats.cli.option_values import (
     column_or_weights,
     comma_separated_assignments,
-    joined_files,
-    labels,
+    labels_and_colours,
     margin_or_margins_by_metric,
     metric_options,
     named_paths,
     number,
     number_or_text,
     numbers,
+    paths_or_paths_by_covariate,
     repeated_assignments,
     score_columns,
     spacing,
@@ -53,7 +53,7 @@ class _Form:
         if self.parse in (
             comma_separated_assignments,
             repeated_assignments,
-            labels,
+            labels_and_colours,
             score_columns,
             metric_options,
             named_paths,
@@ -69,11 +69,11 @@ _FORMS: dict[str, _Form] = {
     "scale": _Form(value_or_values_by_metric, "0.01 or iou=0.01"),
     "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(column_or_weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
-    "join": _Form(joined_files, "features.csv or elongation=FILE"),
+    "join": _Form(paths_or_paths_by_covariate, "features.csv or elongation=FILE"),
     "maps": _Form(named_paths, "gradcam:densenet=DIR"),
     "masks": _Form(named_paths, "gradcam=PATH"),
     "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
-    "labels": _Form(labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
+    "labels": _Form(labels_and_colours, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": _Form(repeated_assignments, "my_score=smaller"),
     "only": _Form(repeated_assignments, "dataset=NIH"),
     "threshold": _Form(value_or_values_by_method, "gradcam=0.4"),
@@ -111,7 +111,7 @@ class OptionText:
     choices: tuple[str, ...] = ()
     panel: str | None = None
 
-    def help_text(self) -> str:
+    def sentence_with_choices(self) -> str:
         """Return the sentence followed by the choices."""
         if not self.choices:
             return self.sentence
@@ -309,7 +309,7 @@ def _value_reader(parameter: inspect.Parameter, flag: str) -> _ValueReader:
     types = _types_in_union(parameter.annotation)
     if bool in types:
         return _ValueReader(bool | None if type(None) in types else bool)  # a switch
-    if name in _FORMS and _has_form(name, types):
+    if name in _FORMS and _takes_text_of_form(name, types):
         form = _FORMS[name]
         return _ValueReader(
             str | None if name in _SINGLE_TEXT else list[str] | None,
@@ -346,7 +346,7 @@ def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], fla
     return _ValueReader(value_type, partial(number, flag=flag, number_type=numeric))
 
 
-def _has_form(name: str, types: Sequence[Any]) -> bool:
+def _takes_text_of_form(name: str, types: Sequence[Any]) -> bool:
     """Return whether a parameter that bears a name of `_FORMS` takes text of that form."""
     if name == "columns" and not any(get_origin(value_type) is Mapping for value_type in types):
         # columns of a table, not a mapping from columns to scores
@@ -362,7 +362,7 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
     value_type = reader.value_type
     settings = _typer_settings(value_type) | dict(reader.settings)
     takes_list = value_type == list[str] | None
-    help_text = option_text.help_text()
+    help_text = option_text.sentence_with_choices()
     if reader.example:
         help_text = f"{help_text} Example: {reader.example}."
     if takes_list and isinstance(default, tuple) and default and has_default:
@@ -444,14 +444,14 @@ def documentation(function: Callable[..., Any]) -> dict[str, Documentation]:
         text = " ".join((parameter.description or "").split()).replace("`", "")
         sentence = f"{text.partition('. ')[0].rstrip('.')}."
         for name in parameter.arg_name.split(", "):
-            documented[name] = Documentation(sentence, _choices(parameter.type_name or ""))
+            documented[name] = Documentation(sentence, _choices_in_braces(parameter.type_name or ""))
     return documented
 
 
-def _choices(type_name: str) -> tuple[str, ...]:
+def _choices_in_braces(type_text: str) -> tuple[str, ...]:
     """List the choices that a parameter's type gives in braces, as in `{"mean", "median"}`."""
-    if not type_name.startswith("{"):
+    if not type_text.startswith("{"):
         return ()
-    listed = type_name[1:].partition("}")[0]
+    listed = type_text[1:].partition("}")[0]
     values = ast.literal_eval(f"[{listed}]")
     return tuple(str(value) for value in values if value is not None)

@@ -13,7 +13,7 @@ from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, names_of_dotted_columns
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, undotted_names_by_column
 from salstats.stats.adjust import check_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
@@ -274,7 +274,7 @@ def read_estimates(
     """
     rows = check_frame(frame, name).reset_index(drop=True)
     check_columns(rows, needed, name, source)
-    dotted_names = names_of_dotted_columns(rows.columns)
+    dotted_names = undotted_names_by_column(rows.columns)
     if dotted_names:
         dotted, own_name = next(iter(dotted_names.items()))
         raise ColumnError(

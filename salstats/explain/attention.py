@@ -63,7 +63,7 @@ def run_attention_rollout(request: Request) -> RawAttributions:
                 option="modules",
             )
         weights = [record.weights for record in records]
-        rollouts.append(rollout(weights, discard=discard, residual=residual))
+        rollouts.append(attention_rollout_matrices(weights, discard=discard, residual=residual))
     # (b, tokens, tokens): rows attend to columns
     joint = torch.cat(rollouts)
     n_patches = joint.shape[1] - n_prefix
@@ -75,7 +75,7 @@ def run_attention_rollout(request: Request) -> RawAttributions:
     return to_patches.reshape(-1, 1, n_rows, n_columns)
 
 
-def rollout(
+def attention_rollout_matrices(
     layer_attentions: Sequence[torch.Tensor], *, discard: float = 0.0, residual: float = 0.5
 ) -> torch.Tensor:
     """Multiply the attention of layers, each (b, tokens, tokens), from the first to the last; float64.

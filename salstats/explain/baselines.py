@@ -37,7 +37,7 @@ class Baseline(NamedTuple):
     sigma: float = SIGMA
 
     @property
-    def has_values_by_image(self) -> bool:
+    def has_array_for_each_image(self) -> bool:
         """Return whether each image has its own values, which are not made from its pixels."""
         return self.values is not None and len(self.values) > 1
 
@@ -60,7 +60,7 @@ class Baseline(NamedTuple):
         if self.name == "blur":
             return _blurred(images, self.kernel, self.sigma)
         assert self.values is not None
-        values = self.values[indices] if self.has_values_by_image else self.values
+        values = self.values[indices] if self.has_array_for_each_image else self.values
         return values.to(images).expand_as(images)
 
 

@@ -174,13 +174,13 @@ def run_eigencam(request: Request) -> RawAttributions:
         with np.errstate(all="ignore"):
             components = first_component(grids)
         if orientation == "activation":
-            components = _turned_to_activation(components, grids)
+            components = _components_signed_by_activation(components, grids)
         for indices, component in zip(activations.groups, components, strict=True):
             maps[name][indices] = component
     return _join_maps(activations, maps, request)
 
 
-def _turned_to_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
+def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
     """Return components (b, m, k), those with another sign that are low where the mean activation is high.
 
     The sign of a principal component is arbitrary. `grids` are the activations, (b, channels, m, k).
@@ -275,7 +275,7 @@ def _ablationcam_weights(
             n_images = 1
         outputs.append(outputs_of_copies(n_images))
         if takes_one_image is None:
-            takes_one_image = _one_image_gives_same_outputs(outputs_of_copies, outputs[0], unchanged)
+            takes_one_image = _single_copy_suffices(outputs_of_copies, outputs[0], unchanged)
     targets = request.targets[activations.groups[distinct_image]].cpu()
     target_output = unchanged[targets, None].float()
     without_channel = torch.cat(outputs)[:, targets].T.float()
@@ -295,7 +295,7 @@ def _outputs_with_layer_output(
         return _model_outputs(request, image.repeat(n_images, 1, 1, 1), len(layer_output)).cpu()
 
 
-def _one_image_gives_same_outputs(
+def _single_copy_suffices(
     outputs_of_copies: Callable[[int], torch.Tensor], expected: torch.Tensor, unchanged: torch.Tensor
 ) -> bool:
     """Return True if one copy of an image gives the outputs that a copy for each ablated channel gives.

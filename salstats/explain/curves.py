@@ -89,12 +89,12 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     is_first = np.zeros(len(codes), bool)
     is_first[starts] = True
     is_complete = (fraction[starts] == 0) & (fraction[ends] == 1)
-    _check_fractions(is_complete, "go from 0 to 1", first_points, keys)
+    _check_fractions_meet_requirement(is_complete, "go from 0 to 1", first_points, keys)
     # the trapezoid between each point and the point before it
     widths = np.diff(fraction, prepend=0)
     heights = (prob + np.roll(prob, 1)) / 2
     is_increasing = np.logical_and.reduceat(is_first | (widths > 0), starts)
-    _check_fractions(is_increasing, "have each fraction once", first_points, keys)
+    _check_fractions_meet_requirement(is_increasing, "have each fraction once", first_points, keys)
     # a curve's first point has no trapezoid: the point before it is another curve's
     trapezoids = np.where(is_first, 0, widths * heights)
     areas = np.add.reduceat(trapezoids, starts)
@@ -132,7 +132,7 @@ def _options_text(options: Mapping[Any, Any]) -> str:
     return ", ".join(texts)
 
 
-def _check_fractions(
+def _check_fractions_meet_requirement(
     is_correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
 ) -> None:
     """Raise SalstatsError for the first curve whose fractions are not correct."""

@@ -30,7 +30,7 @@ from salstats.explain.pixel_steps import (
     OrderedImage,
     PixelSteps,
     changed_pixel_counts,
-    raise_nan,
+    raise_for_nan_from_model,
     target_probabilities,
 )
 from salstats.jobs import counting, with_bar
@@ -246,7 +246,7 @@ class _CurveOptions(NamedTuple):
     progress: bool
 
     @property
-    def bar_label(self) -> str:
+    def progress_bar_label(self) -> str:
         """Return the label of the progress bar."""
         return self.metric.capitalize()
 
@@ -329,7 +329,7 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
     frames = []
     with (
         evaluating(module, options.device),
-        counting(len(folder_maps), options.bar_label, progress=options.progress) as advance,
+        counting(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
     ):
         for case_maps in folder_maps.cases():
             frames.append(_curves(module, case_maps, options))
@@ -383,7 +383,7 @@ def _curves(
             """
             probs = target_probabilities(outputs, output_indices[image_indices], probability)
             for row in np.flatnonzero(np.isnan(probs)):
-                raise_nan(keys.text(image_indices[row]), sizes[step_numbers[row]])
+                raise_for_nan_from_model(keys.text(image_indices[row]), sizes[step_numbers[row]])
             return probs
 
         def ordered_images_and_sizes() -> Iterator[tuple[OrderedImage, np.ndarray]]:
@@ -414,7 +414,7 @@ def _curves(
         batches = with_bar(
             pixel_steps.step_output_batches(ordered_images_and_sizes()),
             len(maps) * n_inner_steps,
-            options.bar_label,
+            options.progress_bar_label,
             progress=progress,
         )
         for outputs in batches:

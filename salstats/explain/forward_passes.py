@@ -167,7 +167,7 @@ def recognised_output_function(outputs: torch.Tensor) -> str | None:
     return None
 
 
-def warn_of_saturating_outputs(model: nn.Module, outputs: torch.Tensor) -> None:
+def warn_of_final_sigmoid_or_softmax(model: nn.Module, outputs: torch.Tensor) -> None:
     """Warn, once for each model, of outputs that a sigmoid or softmax made, whose gradients may vanish.
 
     `outputs` come from a pass with gradients, in which they remember the function that made them.
@@ -246,7 +246,7 @@ class Passes:
         """
         if self.device.type != "cpu":
             return self.forward(images)
-        keep_freed_memory()
+        make_glibc_keep_freed_memory()
         size = n_images_per_pass(self.batch_size, images, self.device)
         n_pixels = min(size, len(images)) * images[0, 0].numel()
         n_weights = sum(parameter.numel() for parameter in self.model.parameters())
@@ -388,7 +388,7 @@ def check_device(device: str | torch.device) -> torch.device:
 
 
 @cache
-def keep_freed_memory() -> None:
+def make_glibc_keep_freed_memory() -> None:
     """Make glibc keep freed blocks of up to 32 MB for the process: it keeps sizes that it has seen freed.
 
     Nothing is written into this block, so that it takes no memory. Elsewhere this has no effect.

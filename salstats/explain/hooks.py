@@ -44,7 +44,7 @@ def modules_hooked(
 
     def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
         """Return the replacement of a module's output, or None; torch calls it after the module."""
-        return tracker.call_hook(name, output)
+        return tracker.replacement_by_hook(name, output)
 
     handles = [module.register_forward_hook(partial(module_hook, name)) for name, module in modules.items()]
     try:
@@ -69,7 +69,7 @@ class _OutputTracker(TorchFunctionMode):
         # before the first module there is no output: an object that no function is called on
         self._last_output: Any = self
 
-    def call_hook(self, name: str, output: Any) -> Any:
+    def replacement_by_hook(self, name: str, output: Any) -> Any:
         """Call the hook on an output, and keep the output with which the network goes on.
 
         Returns what the hook returned: the replacement of the output, or None.
@@ -84,13 +84,13 @@ class _OutputTracker(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of torch; a tensor that it makes of the last output goes through the hook."""
         output = func(*args, **(kwargs or {}))
-        if not isinstance(output, torch.Tensor) or not self._takes_last_output(args):
+        if not isinstance(output, torch.Tensor) or not self._arguments_include_last_output(args):
             return output
         function_name = getattr(func, "__name__", "function").strip("_")
-        self.call_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
+        self.replacement_by_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
         return self._last_output
 
-    def _takes_last_output(self, args: Iterable[Any]) -> bool:
+    def _arguments_include_last_output(self, args: Iterable[Any]) -> bool:
         """Return whether the last output is among the arguments of a function, or in a list of them."""
         for argument in args:
             values = argument if isinstance(argument, list | tuple) else (argument,)

@@ -98,10 +98,10 @@ def find_layer(model: nn.Module, images: Any) -> str:
         image = check_images(images)[:1].to(device=device, dtype=dtype_of(model), copy=True)
         with torch.no_grad():
             _, layer_outputs = record_layers(model, image)
-        return last_stage(model, layer_outputs)
+        return last_convolutional_stage_name(model, layer_outputs)
 
 
-def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
+def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
     """Return the name of the last convolutional stage, from a pass in which every layer was recorded.
 
     SalstatsError where `find_layer` raises it.

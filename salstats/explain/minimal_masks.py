@@ -21,7 +21,7 @@ from salstats.explain.pixel_steps import (
     OrderedImage,
     PixelSteps,
     changed_pixel_counts,
-    raise_nan,
+    raise_for_nan_from_model,
     target_probabilities,
 )
 
@@ -189,7 +189,7 @@ def minimal_mask(
             `n_pixels` are the numbers of pixels shown.
             """
             for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
-                raise_nan(keys.text(image_indices[row]), n_pixels[row])
+                raise_for_nan_from_model(keys.text(image_indices[row]), n_pixels[row])
             if probability == "sigmoid":
                 return target_probabilities(outputs, output_indices[image_indices], "sigmoid") >= cutoff
             return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image_indices])

@@ -87,7 +87,7 @@ class _Step(NamedTuple):
 
 
 class _Pass(TorchFunctionMode):
-    """A context in which each function of torch is called through `step`."""
+    """A context in which each function of torch is called through `result_of_step`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class _Pass(TorchFunctionMode):
         self.unknown: dict[str, None] = {}
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function of torch through `step`, unless it only rearranges numbers or takes no tensor.
+        """Call a function of torch through `result_of_step`, unless it only rearranges or takes no tensor.
 
         A function that overwrites its first argument is called on a copy, and the result written into it.
         """
@@ -109,17 +109,17 @@ class _Pass(TorchFunctionMode):
         named_in_place = called_name.endswith("_") and not called_name.endswith("__")
         overwrites = options.get("inplace", False) or named_in_place
         if not overwrites or name in _LINEAR:
-            return self.step(_Step(name, func, args, options))
+            return self.result_of_step(_Step(name, func, args, options))
 
         def func_of_copy(first: torch.Tensor, *further_args: Any, **func_options: Any) -> Any:
             """Call the function with a copy of its first argument."""
             return func(first.clone(), *further_args, **func_options)
 
         # a rule needs the argument after the call: the function gets a copy, the result is written afterwards
-        result = self.step(_Step(name, func_of_copy, args, options))
+        result = self.result_of_step(_Step(name, func_of_copy, args, options))
         return args[0].copy_(result)
 
-    def step(self, step: _Step) -> Any:
+    def result_of_step(self, step: _Step) -> Any:
         """Return the result of a function; record its name if it has no rule and depends on the image."""
         result = step.result()
         results = (result,)
@@ -151,7 +151,7 @@ class Rescale(_Pass):
         #: True while the baselines pass, False while the images do.
         self.records_baselines = True
 
-    def step(self, step: _Step) -> Any:
+    def result_of_step(self, step: _Step) -> Any:
         """Return the result of a function; record its arguments for the baselines, or use them."""
         if step.name in _COMPOSED:
             with self:
@@ -160,7 +160,7 @@ class Rescale(_Pass):
             with self:
                 return step.args[0] * step.args[1].reciprocal()
         if step.name not in _RULES:
-            return super().step(step)
+            return super().result_of_step(step)
         if self.records_baselines:
             # copies: later steps may change the tensors in place
             self.references.append(tuple(tensor.clone() for tensor in step.tensors))
@@ -189,9 +189,9 @@ class Relevance(_Pass):
         #: Relevance of each image that went to biases, once the gradient is taken.
         self.of_biases = torch.zeros(n_images, dtype=torch.float64)
 
-    def step(self, step: _Step) -> Any:
+    def result_of_step(self, step: _Step) -> Any:
         """Return the result of a function, whose gradient passes relevance back."""
-        result = super().step(step)
+        result = super().result_of_step(step)
         if not isinstance(result, torch.Tensor) or not result.requires_grad:
             return result
         if step.name in _ELEMENTWISE:
@@ -203,7 +203,7 @@ class Relevance(_Pass):
         self._check_rule(step)
         with torch.no_grad():
             # the result for an image of zeros is the function's bias
-            zero_args = [self._zeros_if_from_image(argument) for argument in step.args]
+            zero_args = [self._zeros_if_depends_on_image(argument) for argument in step.args]
             biases = step.result(*zero_args)
             sign = torch.where(result < 0, -1.0, 1.0).to(result)
             share = result / (result + self.epsilon * sign)
@@ -241,7 +241,7 @@ class Relevance(_Pass):
             )
 
     @staticmethod
-    def _zeros_if_from_image(argument: Any) -> Any:
+    def _zeros_if_depends_on_image(argument: Any) -> Any:
         """Return zeros for one image if an argument is made from the images, else the argument itself."""
         if _depends_on_image((argument,)):
             return torch.zeros_like(argument[:1])

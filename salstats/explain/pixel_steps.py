@@ -80,7 +80,7 @@ class PixelSteps(Passes):
 
         Equal images share a pass, unless each image has a baseline of its own.
         """
-        if self.baseline.has_values_by_image:
+        if self.baseline.has_array_for_each_image:
             groups = [[index] for index in range(len(self.images))]
         else:
             groups = groups_of_equal_images(self.images)
@@ -147,10 +147,10 @@ def target_probabilities(outputs: torch.Tensor, targets: np.ndarray, probability
     return np.asarray(probs[row, torch.from_numpy(targets)].numpy())
 
 
-def raise_nan(name: str, n_pixels: int) -> NoReturn:
+def raise_for_nan_from_model(name: str, n_changed_pixels: int) -> NoReturn:
     """Raise ValueRangeError for an image with changed pixels for which the model gave NaN."""
     raise ValueRangeError(
-        f"{name}: the model gave NaN with {n_pixels} pixels changed",
+        f"{name}: the model gave NaN with {n_changed_pixels} pixels changed",
         hint=Message(
             "a model that is right on every image, another ",
             Setting("baseline"),

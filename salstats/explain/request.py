@@ -39,7 +39,8 @@ class Request(Passes):
     Attributes
     ----------
     images : Tensor, shape (b, channels, height, width)
-        On the device, of the model's type of number; on any device where only `distinct_images` is used.
+        On the device, of the model's type of number; on any device where only
+        `distinct_images_with_baselines` is used.
     targets : Tensor of int64, shape (b,)
         On the device.
     seeds : tuple of int
@@ -85,13 +86,13 @@ class Request(Passes):
         numbers, and returns a map for each target; its passes serve all targets.
         """
         maps = torch.empty((len(self.images), 1, *self.images.shape[2:]), dtype=torch.float64)
-        for indices, image, baseline in self.distinct_images():
+        for indices, image, baseline in self.distinct_images_with_baselines():
             targets = self.targets[indices].cpu()
             target_maps = image_maps(image, baseline, targets, self.generator(indices[0]))
             maps[indices, 0] = target_maps.double()
         return maps
 
-    def distinct_images(self) -> Iterator[DistinctImage]:
+    def distinct_images_with_baselines(self) -> Iterator[DistinctImage]:
         """Yield the distinct images with their baselines."""
         for indices in self.equal_groups():
             image = self.images[indices[:1]].to(device=self.device, dtype=dtype_of(self.model))

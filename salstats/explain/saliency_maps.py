@@ -14,17 +14,17 @@ from salstats.explain.forward_passes import (
     BATCH_SIZE,
     dtype_of,
     evaluating,
-    keep_freed_memory,
+    make_glibc_keep_freed_memory,
     n_images_per_pass,
     ran_out_of_memory,
-    warn_of_saturating_outputs,
+    warn_of_final_sigmoid_or_softmax,
 )
 from salstats.explain.input_checks import check_images, check_targets, groups_of_equal_images
 from salstats.explain.layers import (
     Layer,
     VitGrid,
     check_reached_once,
-    last_stage,
+    last_convolutional_stage_name,
     named_layers,
     record_layers,
 )
@@ -212,7 +212,7 @@ def explain(
     # also where the caller has switched gradients off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
         if torch_device.type == "cpu":
-            keep_freed_memory()
+            make_glibc_keep_freed_memory()
         number_type = dtype_of(model)
         first_image = stack[:1].to(device=torch_device, dtype=number_type, copy=True)
         layers, n_outputs = _layers_and_n_outputs(model, first_image, record, layer, reshape)
@@ -297,7 +297,7 @@ def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
     scripted = isinstance(model, torch.jit.ScriptModule)
-    if record.hooks and (scripted or _is_exported(model)):
+    if record.hooks and (scripted or _is_graph_without_module_calls(model)):
         model_type = "TorchScript" if scripted else "exported"
         choices = without_hooks()
         raise SalstatsError(
@@ -310,7 +310,7 @@ def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
     return model
 
 
-def _is_exported(model: Any) -> bool:
+def _is_graph_without_module_calls(model: Any) -> bool:
     """Return True if a model is a graph of operations that calls no modules."""
     if not isinstance(model, torch.fx.GraphModule):
         return False
@@ -378,9 +378,9 @@ def _layers_and_n_outputs(
             rows=[0],
         )
     if record.kind in (CAM, GRADIENT):
-        warn_of_saturating_outputs(model, outputs)
+        warn_of_final_sigmoid_or_softmax(model, outputs)
     if search:
-        layers = named_layers(model, last_stage(model, layer_outputs))
+        layers = named_layers(model, last_convolutional_stage_name(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))
     return check_reached_once(layer_outputs, layers, reshape, shape), outputs.shape[1]
 

@@ -17,7 +17,7 @@ from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRang
 from salstats.files.input_files import read_json
 from salstats.files.outputs import replacing
 from salstats.files.paths import check_plain
-from salstats.frames import seed_name
+from salstats.frames import seed_without_decimal_zero
 from salstats.study import HUMAN, Series
 
 #: The table that makes a folder one of maps.
@@ -83,7 +83,7 @@ def checked_key(key: MapKey) -> MapKey:
     for name, value in zip(MapKey._fields, key, strict=False):
         texts[name] = None if value is None else str(value)
     if texts["seed"] is not None:
-        texts["seed"] = seed_name(texts["seed"])
+        texts["seed"] = seed_without_decimal_zero(texts["seed"])
     for name in ("case", "task", "method"):
         checked_name(texts[name], name)
     for name in ("model", "seed"):

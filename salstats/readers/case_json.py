@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import and_n_more, invisibility_text
+from salstats.checks import count_after_first_text, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.polygons import vertices_of
@@ -210,4 +210,4 @@ def _shape(size: Any, location: str, name: str) -> tuple[int, int]:
 def _warn(locations: list[str], problem: str) -> None:
     """Warn once, with the first location and the number of the others."""
     if locations:
-        warn(f"{locations[0]}{and_n_more(locations)}: {problem}")
+        warn(f"{locations[0]}{count_after_first_text(locations)}: {problem}")

@@ -8,7 +8,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from salstats.checks import and_n_more, quoted
+from salstats.checks import count_after_first_text, quoted
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_folder
@@ -139,7 +139,8 @@ def files_below(folder: Path) -> list[Path]:
         files += [parent / name for name in names if not name.startswith(".")]
     if linked:
         warn(
-            f"{min(linked)}{and_n_more(linked)}: a link to another folder, which was not searched",
+            f"{min(linked)}{count_after_first_text(linked)}: a link to another folder, which was not "
+            "searched",
             path=min(linked),
         )
     return sorted(files)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_n_more
+from salstats.checks import count_after_first_text
 from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, area
@@ -160,8 +160,8 @@ def read_mrxai2025(
         )
     if contradicted:
         warn(
-            f"{predictions}: case {contradicted[0]!r}{and_n_more(contradicted)} has a label that its mask "
-            "contradicts",
+            f"{predictions}: case {contradicted[0]!r}{count_after_first_text(contradicted)} has a label that "
+            "its mask contradicts",
             hint="the label of the table counts as label, the mask as truth",
             column="label",
             path=str(predictions),
@@ -177,7 +177,7 @@ def _warn_of_missing_probabilities(
     without = [case for case in cases if case not in with_probability]
     if without:
         warn(
-            f"{file}: case {without[0]!r}{and_n_more(without)} of the study has no probability",
+            f"{file}: case {without[0]!r}{count_after_first_text(without)} of the study has no probability",
             column="prob",
             path=str(file),
         )
@@ -217,7 +217,7 @@ def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Pa
     )
     if unpaired:
         file = files[unpaired[0]]
-        raise InputFileError(f"{file}{and_n_more(unpaired)}: the {problem} beside it", path=file)
+        raise InputFileError(f"{file}{count_after_first_text(unpaired)}: the {problem} beside it", path=file)
 
 
 def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:

@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import and_n_more
+from salstats.checks import count_after_first_text
 from salstats.errors import InputFileError, SalstatsError, Setting, warn
 from salstats.files.paths import check_folder
-from salstats.frames import seed_name
+from salstats.frames import seed_without_decimal_zero
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, read_rle
@@ -36,7 +36,7 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
     excluded = sorted({*contents, *possible} - {*images, *folders})
     if excluded:
         warn(
-            f"{excluded[0]}{and_n_more(excluded)}: left out",
+            f"{excluded[0]}{count_after_first_text(excluded)}: left out",
             hint=f"images are {layout}, and links to folders are not searched",
             path=excluded[0],
         )
@@ -81,7 +81,8 @@ def check_cases_and_warn_of_unknown(
     unknown = sorted({*names} - {*cases})
     if unknown:
         warn(
-            f"{source}: case {unknown[0]!r}{and_n_more(unknown)} has no image in {folder} and is left out",
+            f"{source}: case {unknown[0]!r}{count_after_first_text(unknown)} has no image in {folder} "
+            "and is left out",
             column="case",
             value=unknown,
             path=str(source),
@@ -169,6 +170,6 @@ def parsed_series(name: str, option: str) -> Series:
             hint="name the method",
         )
     if len(fields) == 3:
-        fields[2] = seed_name(fields[2])
+        fields[2] = seed_without_decimal_zero(fields[2])
     # method, model and seed are the first fields of a series
     return Series(*fields)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_n_more, check_choice, check_generator
+from salstats.checks import check_choice, check_generator, count_after_first_text
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
@@ -366,7 +366,7 @@ def _annotations(
         )
     if unknown:
         warn(
-            f"{unknown[0]}{and_n_more(unknown)}: no image of this name in {folder / IMAGES}",
+            f"{unknown[0]}{count_after_first_text(unknown)}: no image of this name in {folder / IMAGES}",
             hint="left out",
             column=IMAGE,
             value=unknown,
@@ -424,8 +424,8 @@ def _warn_of_annotations(
         )
     if cases_cut_off:
         warn(
-            f"case {cases_cut_off[0]!r}{and_n_more(cases_cut_off)}: boxes reach beyond their image and are "
-            "cut off",
+            f"case {cases_cut_off[0]!r}{count_after_first_text(cases_cut_off)}: boxes reach beyond their "
+            "image and are cut off",
             value=cases_cut_off,
             path=folder,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import and_n_more, check_choice
+from salstats.checks import check_choice, count_after_first_text
 from salstats.coded_text import make_text_plain
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
@@ -18,8 +18,8 @@ from salstats.frames import (
     ColumnCodes,
     check_cases_have_one_patient,
     named_row,
-    names_of_dotted_columns,
     repeat_hint,
+    undotted_names_by_column,
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
@@ -242,7 +242,7 @@ def read_data(
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
     table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
-    table = table.renamed(names_of_dotted_columns(table.columns))
+    table = table.renamed(undotted_names_by_column(table.columns))
     data = table.typed(layout.case)
     if "case" in data.columns:
         # other tables, such as those of `case_flow`, have rows of no method or metric
@@ -302,7 +302,8 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     first_row = f"row {first_origin['row']}"
     if first_origin["file"] != second_origin["file"]:
         first_row = f"{first_origin['file']}, {first_row}"
-    second_row = f"{second_origin['file']}, row {second_origin['row']}{and_n_more(range(len(repeated_rows)))}"
+    other_repeats = count_after_first_text(range(len(repeated_rows)))
+    second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
     raise ColumnError(

@@ -12,9 +12,9 @@ import pandas as pd
 from salstats.checks import LARGEST, did_you_mean, invisibility_text, quoted
 from salstats.coded_text import (
     TEXT,
-    coded_text,
-    frame_from_arrow,
-    is_coded,
+    dictionary_coded_text,
+    frame_with_sorted_dictionaries,
+    is_dictionary_coded,
     make_text_plain,
     plain_text,
     sorted_distinct_values,
@@ -22,7 +22,7 @@ from salstats.coded_text import (
 from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened
 from salstats.files.paths import check_plain
-from salstats.frames import IDENTIFIER_COLUMNS, seed_name
+from salstats.frames import IDENTIFIER_COLUMNS, seed_without_decimal_zero
 from salstats.memory_limit import check_size
 from salstats.readers.cells import (
     EXACT,
@@ -178,9 +178,9 @@ class FileTable:
         """Return a column of names, cell by cell as it stands, "" where one is missing or of blanks only.
 
         The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, but that the seed
-        "7.0" is "7" (see `frames.seed_name`). Raises ColumnError for a date of a workbook (a spreadsheet
-        turns an id such as 1-2 into one), for a number too large to be exact (or written like 1.2E+16, with
-        its digits lost), for blanks around a name and for invisible characters.
+        "7.0" is "7" (see `frames.seed_without_decimal_zero`). Raises ColumnError for a date of a workbook (a
+        spreadsheet turns an id such as 1-2 into one), for a number too large to be exact (or written like
+        1.2E+16, with its digits lost), for blanks around a name and for invisible characters.
         """
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
@@ -198,20 +198,20 @@ class FileTable:
         self._check_names(column, names, doubtful)
         names = names.astype(TEXT)
         if column == "seed":
-            names = names.replace({name: seed_name(name) for name in names.unique()})
+            names = names.replace({name: seed_without_decimal_zero(name) for name in names.unique()})
         return names
 
     def coded(self, column: str) -> pd.Series:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return coded_text(_whole_numbers_as_text(cells))
-        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_coded(cells)):
+            return dictionary_coded_text(_whole_numbers_as_text(cells))
+        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_dictionary_coded(cells)):
             cells = self.text(column)
-        names = coded_text(cells)
+        names = dictionary_coded_text(cells)
         if _doubtful_names(sorted_distinct_values(names)):
             # cells of blanks only are missing
-            names = coded_text(self.text(column))
+            names = dictionary_coded_text(self.text(column))
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
@@ -587,7 +587,7 @@ def read_coded(
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
         cells, first_row = read_text(file, data, options, options.sep or default_separator)
-        frame = frame_from_arrow(cells)
+        frame = frame_with_sorted_dictionaries(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
         pa.default_memory_pool().release_unused()

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_choice, check_level, quoted
-from salstats.errors import Level, Message, Setting, ValueRangeError, warn
+from salstats.errors import ColumnValue, Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
@@ -455,7 +455,7 @@ def _correlate_within_strata(
     for i in np.flatnonzero(~correlations.is_usable):
         value = strata.iloc[pairs_of_strata[i][0]]
         reason = f" ({correlations.reasons[i]})"
-        problems.undefined.append(Message(label, ", ", Level(str(strata.name), value), reason))
+        problems.undefined.append(Message(label, ", ", ColumnValue(str(strata.name), value), reason))
     used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.is_usable)]
     # the empty array gives an array where no stratum is used
     used_pairs = np.concatenate([pairs[:0], *used_strata])

@@ -13,7 +13,7 @@ from command_line import LONG, ROW, contents, salstats, study
 from tests_support import error_line, quick, raises
 
 import salstats as ss
-from salstats.cli.app import execute, run
+from salstats.cli.app import execute_raising_errors, run
 from salstats.errors import ColumnError, FormulaError, InputFileError, SalstatsError, ValueRangeError
 
 # help
@@ -193,7 +193,7 @@ def test_a_bad_file_is_one_line_exit_2_and_no_file(capsys, folder, kind, out):
     assert run(arguments) == 2
     assert "bad.csv" in error_line(capsys)
     with raises(error, path="bad.csv", **fields):
-        execute(arguments)
+        execute_raising_errors(arguments)
     assert contents(folder) == before
 
 
@@ -217,7 +217,7 @@ def test_bad_arguments_are_one_line_exit_2_and_no_file(capsys, folder, command):
     else:
         error, fields = expected
         with raises(error, **fields):
-            execute(arguments)
+            execute_raising_errors(arguments)
     assert contents(folder) == before
 
 

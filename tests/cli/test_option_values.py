@@ -27,7 +27,7 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.named_paths, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
         (values.named_paths, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
         (
-            values.labels,
+            values.labels_and_colours,
             ["gradcam=Grad-CAM", "colours:gradcam=#004488"],
             {"gradcam": "Grad-CAM", "colours": {"gradcam": "#004488"}},
         ),
@@ -50,7 +50,7 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
             {"iou": ("human", "iou", "r1"), "hit": (None, "hit"), "cam": "gradcam"},
         ),
         (values.metric_options, ["pdc.alpha=0", "pdc.form=mean"], {"pdc": {"alpha": 0.0, "form": "mean"}}),
-        (values.joined_files, ["a.csv,elongation=b.csv"], ["a.csv", {"elongation": "b.csv"}]),
+        (values.paths_or_paths_by_covariate, ["a.csv,elongation=b.csv"], ["a.csv", {"elongation": "b.csv"}]),
         (partial(values.number, number_type=int), "7", 7),
         (partial(values.numbers, number_type=float), ["1,2.5"], [1.0, 2.5]),
     ],
@@ -78,7 +78,7 @@ def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
     [
         (values.repeated_assignments, ["gradcam"]),
         (values.repeated_assignments, ["a=1", "a=2"]),
-        (values.labels, ["a=b,c=d"]),
+        (values.labels_and_colours, ["a=b,c=d"]),
         (values.comma_separated_assignments, ["a=b;c=d"]),
         (values.score_columns, ["a=b:c:d:e"]),
         (values.score_columns, ["a=b:"]),

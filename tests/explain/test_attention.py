@@ -8,7 +8,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
-from salstats.explain.attention import rollout  # noqa: E402
+from salstats.explain.attention import attention_rollout_matrices  # noqa: E402
 
 nn, functional = torch.nn, torch.nn.functional
 
@@ -101,7 +101,7 @@ def test_by_hand_two_layers_of_two_tokens():
     second = torch.tensor([[[0.0, 1.0], [0.5, 0.5]]])
     # half of each and half of the identity: [[.75, .25], [0, 1]], then [[.5, .5], [.25, .75]] times it
     expected = torch.tensor([[[0.375, 0.625], [0.1875, 0.8125]]]).double()
-    assert torch.equal(rollout([first, second]), expected)
+    assert torch.equal(attention_rollout_matrices([first, second]), expected)
 
 
 @pytest.mark.parametrize("heads", ["mean", "max", "min"])
@@ -137,7 +137,7 @@ def test_the_smallest_attention_is_left_out_but_for_the_first_token():
     # a third of nine are .05, .05 and .1, of which one is not of the first column
     left = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.05, 0.9, 0.0]])
     mixed = (left + np.eye(3)) / (left + np.eye(3)).sum(axis=1, keepdims=True)
-    found = rollout([torch.as_tensor(layer)[None]], discard=0.34)
+    found = attention_rollout_matrices([torch.as_tensor(layer)[None]], discard=0.34)
     assert np.allclose(found[0], mixed, atol=SINGLE)
 
 

@@ -32,9 +32,9 @@ def test_a_baseline_fills_every_pixel_of_its_image(baseline, expected):
 
 def test_baselines_of_each_image_are_chosen_by_its_index():
     baseline = check_baseline(IMAGES, tuple(IMAGES.shape))
-    assert baseline.has_values_by_image
+    assert baseline.has_array_for_each_image
     assert torch.equal(baseline.for_images(IMAGES[1:], [1]), IMAGES[1:])
-    assert not check_baseline(IMAGES[0], tuple(IMAGES.shape)).has_values_by_image
+    assert not check_baseline(IMAGES[0], tuple(IMAGES.shape)).has_array_for_each_image
 
 
 def test_the_blur_spreads_a_pixel_over_its_kernel_and_adds_up_to_it():

@@ -14,7 +14,7 @@ from salstats.coded_text import TEXT
 from salstats.display.text.format import STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting
-from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, valid_scores
+from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, coded_scores_without_warnings
 from salstats.stats.adjust import check_procedure
 from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
 from salstats.stats.engine.intervals import choose_interval
@@ -129,7 +129,7 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
         The scores cannot be reported on, or a setting does not fit them.
     """
     # warnings of doubtful scores are given once, with those of the analyses
-    scores = _selected_rows(valid_scores(scores).frame, settings.only or {})
+    scores = _selected_rows(coded_scores_without_warnings(scores).frame, settings.only or {})
     _check_scores_can_be_reported(scores)
     if settings.margin is not None:
         margin_bounds(settings.margin, scores["metric"].unique())

@@ -21,7 +21,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.inline import inline_row_texts
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnName, Expression, Level, Spelling
+from salstats.errors import ColumnName, ColumnValue, Expression, Spelling
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
@@ -175,9 +175,10 @@ class LabelSpelling(Spelling):
         """Write advice in words."""
         return expression.words
 
-    def level(self, level: Level) -> str:
+    def column_value(self, column_value: ColumnValue) -> str:
         """Write a value of a column: `metric IoU`."""
-        return f"{level.column} {self._wording.labels.value(level.column, str(level.value))}"
+        label = self._wording.labels.value(column_value.column, str(column_value.value))
+        return f"{column_value.column} {label}"
 
     def column(self, column: ColumnName) -> str:
         """Write a column as inside a sentence: `relative size`."""

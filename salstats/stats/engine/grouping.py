@@ -12,7 +12,7 @@ import pandas as pd
 
 from salstats.checks import check_by, quoted
 from salstats.coded_text import TEXT
-from salstats.errors import ColumnError, Level, Message, MessagePart, SalstatsWarning, Setting, warn
+from salstats.errors import ColumnError, ColumnValue, Message, MessagePart, SalstatsWarning, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.resampling_units import Units
 
@@ -478,7 +478,7 @@ def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
         return [Message("all rows")] * len(groups)
     columns = []
     for name in keys.columns:
-        columns.append([Level(str(name), value) for value in keys[name].array.take(groups)])
+        columns.append([ColumnValue(str(name), value) for value in keys[name].array.take(groups)])
     return [Message.joined(levels, ", ") for levels in zip(*columns, strict=True)]
 
 

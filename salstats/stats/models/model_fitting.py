@@ -12,7 +12,15 @@ import pandas as pd
 
 from salstats.checks import check_frame
 from salstats.coded_text import TEXT
-from salstats.errors import ColumnError, Level, Message, MessagePart, SalstatsError, Setting, ValueRangeError
+from salstats.errors import (
+    ColumnError,
+    ColumnValue,
+    Message,
+    MessagePart,
+    SalstatsError,
+    Setting,
+    ValueRangeError,
+)
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
@@ -108,7 +116,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         formula_models = []
         for group, rows in enumerate(groups):
             key = tuple(keys.iloc[group])
-            levels = [Level(column, value) for column, value in zip(by, key, strict=True)]
+            levels = [ColumnValue(column, value) for column, value in zip(by, key, strict=True)]
             label = Message.joined([parsed.text, *levels], ", ")
             model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_count, check_level, quoted
-from salstats.errors import Call, ColumnError, ColumnName, Level, Message, Setting, ValueRangeError
+from salstats.errors import Call, ColumnError, ColumnName, ColumnValue, Message, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
@@ -217,7 +217,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
         if is_unknown.any():
             points = np.where(is_unknown[:, None], np.nan, points)
             values = display_values(model, column, np.unique(codes[column][is_unknown]))
-            levels = Message.joined([Level(column, value) for value in values], ", ")
+            levels = Message.joined([ColumnValue(column, value) for value in values], ", ")
             notes.add(
                 "no means (NaN) at levels that do not occur",
                 Message(model.label, ": ", levels),

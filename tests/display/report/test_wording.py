@@ -15,7 +15,7 @@ from salstats.display.report.wording import (
     label_in_sentence,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnName, Level, Message, Setting
+from salstats.errors import ColumnName, ColumnValue, Message, Setting
 from salstats.metrics.registry import METRICS
 
 WORDS = Wording(SETTINGS, Labels())
@@ -96,8 +96,9 @@ def test_messages_have_the_labels_of_the_report():
     labels = Labels({"gradcam": "Our CAM", "area_ratio": "Finding size"})
     spelling = LabelSpelling(Wording(SETTINGS, labels))
     message = Message(
-        Level("metric", "iou"), ", ", Level("method", "gradcam"), ", ", Level("reference", "human"),
-        ": ", ColumnName("area_ratio"), ", ", ColumnName("elongation"), "; pass ", Setting("unit", "case"),
+        ColumnValue("metric", "iou"), ", ", ColumnValue("method", "gradcam"), ", ",
+        ColumnValue("reference", "human"), ": ",
+        ColumnName("area_ratio"), ", ", ColumnName("elongation"), "; pass ", Setting("unit", "case"),
     )  # fmt: skip
     assert message.spelled(spelling) == (
         "metric IoU, method Our CAM, reference Human benchmark: Finding size, elongation; pass unit='case'"

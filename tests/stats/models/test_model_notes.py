@@ -5,7 +5,7 @@ import warnings
 from tests_support import warns
 
 import salstats as ss
-from salstats.errors import ColumnName, Level, Message, Setting
+from salstats.errors import ColumnName, ColumnValue, Message, Setting
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.models.model_notes import Notes, column_or_text
 
@@ -24,7 +24,7 @@ def test_columns_and_groups_of_models_are_parts_that_a_report_labels(drawn_table
         ss.fit(rows.assign(double=2 * rows["prob"]), "iou ~ prob + double", by="task")
     parts = caught[0].message.message.parts
     assert parts.count(ColumnName("double")) == 5
-    tasks = [part.value for part in parts if isinstance(part, Level)]
+    tasks = [part.value for part in parts if isinstance(part, ColumnValue)]
     assert len(set(tasks)) == 5
     assert set(tasks) <= set(rows["task"])
     assert column_or_text("log(prob)", ["prob"]) == "log(prob)"
