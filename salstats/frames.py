@@ -148,7 +148,7 @@ class ColumnCodes:
         self._columns[name] = CodedColumn(codes, pd.Index(values), n_codes, missing, blank)
         return self._columns[name]
 
-    def names(self) -> list[Names]:
+    def identifier_names(self) -> list[Names]:
         """Return the names in every column of identifiers that the frame has."""
         if self._names is None:
             columns = [column for column in IDENTIFIER_COLUMNS if column in self.frame.columns]
@@ -288,7 +288,7 @@ def coded_scores_without_warnings(scores: object, name: str = "scores") -> Colum
     _check_no_name_is_empty_text(coded, name)
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
-        first, second = first_repeat(codes)
+        first, second = earlier_row_and_first_repeat(codes)
         observation = named_row(frame, keys, first)
         raise ColumnError(
             f"rows {first} and {second} of {name} are the same observation ({observation})",
@@ -341,7 +341,7 @@ def checked_table_codes(table: pd.DataFrame, columns: Sequence[str], name: str =
 
 def _check_names(coded: ColumnCodes, name: str) -> None:
     """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
-    for names in coded.names():
+    for names in coded.identifier_names():
         check_names(names, name)
 
 
@@ -363,7 +363,7 @@ def _check_no_name_is_empty_text(coded: ColumnCodes, name: str) -> None:
 
 def _warn_of_names(coded: ColumnCodes, row_name: RowName, name: str) -> None:
     """Warn of names in columns of identifiers that are nearly other names."""
-    for names in coded.names():
+    for names in coded.identifier_names():
         warn_of_near_names(names, row_name, name)
 
 
@@ -374,7 +374,7 @@ def check_cases_have_one_patient(
     if "patient" not in frame.columns or "case" not in frame.columns:
         return
     codes = codes or ColumnCodes(frame)
-    cases = codes.combined(case_key(frame))
+    cases = codes.combined(dataset_and_case_columns(frame))
     patients = codes.column("patient")
     # in most frames the rows of a case follow each other and have one patient
     follows_same_case = cases[1:] == cases[:-1]
@@ -457,12 +457,12 @@ def _two_column_case_hint(column: str) -> Message:
     return Message(f"where case ids repeat over {column!r}, read with ", Setting("case", [column, "case"]))
 
 
-def case_key(frame: pd.DataFrame) -> list[str]:
+def dataset_and_case_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns that identify a case: `case`, with `dataset` where there is one."""
     return [c for c in ("dataset", "case") if c in frame.columns]
 
 
-def first_repeat(codes: np.ndarray) -> tuple[int, int]:
+def earlier_row_and_first_repeat(codes: np.ndarray) -> tuple[int, int]:
     """Return two rows with one code: the first row that repeats an earlier one, after the earlier row."""
     is_repeat = pd.Series(codes).duplicated().to_numpy()
     second = int(np.flatnonzero(is_repeat)[0])

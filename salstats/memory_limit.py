@@ -146,7 +146,7 @@ def _free_bytes_in_group(folder: Path) -> float:
     return math.inf
 
 
-def too_large_text(n_bytes: float, file_bytes: float = 0) -> str:
+def problem_text_if_too_large(n_bytes: float, file_bytes: float = 0) -> str:
     """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
     limit_bytes = limit(file_bytes)
     if n_bytes <= limit_bytes:
@@ -163,6 +163,6 @@ def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
 
     `subject` begins the message: a file, or a file and its part.
     """
-    reason = too_large_text(n_bytes, file_bytes)
+    reason = problem_text_if_too_large(n_bytes, file_bytes)
     if reason:
         raise InputFileError(f"{subject} {reason}", option=LIMIT)

@@ -176,7 +176,7 @@ class Names:
     codes: np.ndarray
 
     @cached_property
-    def texts(self) -> list[str]:
+    def text_names(self) -> list[str]:
         """Names that are text; numbers have no hidden characters."""
         if pd.api.types.is_numeric_dtype(self.values):
             return []
@@ -187,7 +187,7 @@ class Names:
         """The bytes of all names, one after the other."""
         if isinstance(self.values.dtype, pd.StringDtype):
             return bytes_of_text(self.values)
-        return np.frombuffer("|".join(self.texts).encode("utf-8", "replace"), dtype=np.uint8)
+        return np.frombuffer("|".join(self.text_names).encode("utf-8", "replace"), dtype=np.uint8)
 
     @cached_property
     def byte_occurs(self) -> np.ndarray:
@@ -237,7 +237,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
     # most columns need no check of each name
     if n_visible == names.byte_occurs.sum():
         return
-    for name in names.texts:
+    for name in names.text_names:
         if not invisibility_text(name):
             continue
         row = names.first_row(name)
@@ -259,7 +259,7 @@ def _check_numbers_are_no_text(names: Names, frame: str) -> None:
     """Raise ColumnError where a number of a column is text in other rows, as 1 and "1"."""
     if names.values.dtype != object:
         return
-    texts = set(names.texts)
+    texts = set(names.text_names)
     for value in names.values:
         if not isinstance(value, int | float | np.number):
             continue
@@ -281,7 +281,7 @@ def _check_numbers_are_no_text(names: Names, frame: str) -> None:
 def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -> None:
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
-    if column in _COLUMNS_TO_COMPARE and len(names.texts) <= _LARGEST_COMPARISON:
+    if column in _COLUMNS_TO_COMPARE and len(names.text_names) <= _LARGEST_COMPARISON:
         pairs = _probable_misspellings(names.n_rows())
     elif _some_differ_in_capitals_only(names):
         pairs = _pairs_differing_in_capitals(names.n_rows())
@@ -322,7 +322,7 @@ def _some_differ_in_capitals_only(names: Names) -> bool:
     has_non_ascii = occurs[_DELETE:].any()
     if not has_non_ascii and not (capitals & small_letters).any():
         return False
-    return len({text.casefold() for text in names.texts}) < len(names.texts)
+    return len({text.casefold() for text in names.text_names}) < len(names.text_names)
 
 
 def _probable_misspellings(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:

@@ -96,11 +96,11 @@ class Truth:
     @classmethod
     def of(cls, mask: Rle, n_instances: int | None = None) -> "Truth":
         """Make the truth of a mask that is in memory."""
-        return cls(partial(in_memory, mask), n_instances)
+        return cls(partial(returned_unchanged, mask), n_instances)
 
 
-def in_memory(value: T) -> T:
-    """Return the value: the `read` of a record that is in memory is `partial(in_memory, value)`."""
+def returned_unchanged(value: T) -> T:
+    """Return the value: the `read` of a record that is in memory is `partial(returned_unchanged, value)`."""
     return value
 
 

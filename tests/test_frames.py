@@ -11,14 +11,14 @@ import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.frames import (
     ColumnCodes,
-    case_key,
     check_cases_have_one_patient,
     check_scores,
     checked_table_codes,
     combined_codes,
+    dataset_and_case_columns,
     distinct_codes,
+    earlier_row_and_first_repeat,
     estimates_frame,
-    first_repeat,
     first_rows,
     insert_column,
     integer_column,
@@ -184,8 +184,8 @@ def test_rows_are_found_by_their_codes():
     codes = np.array([2, 0, 2, 1, 0])
     assert first_rows(codes).tolist() == [1, 3, 0]
     assert first_rows(np.array([3, 1, 3])).tolist() == [1, 0]
-    assert first_repeat(codes) == (0, 2)
-    assert first_repeat(np.array([4, 1, 2, 1])) == (1, 3)
+    assert earlier_row_and_first_repeat(codes) == (0, 2)
+    assert earlier_row_and_first_repeat(np.array([4, 1, 2, 1])) == (1, 3)
 
 
 def test_a_case_belongs_to_one_patient_in_any_order_of_rows():
@@ -201,8 +201,8 @@ def test_a_case_belongs_to_one_patient_in_any_order_of_rows():
 
 def test_a_case_is_known_by_its_data_set_where_there_is_one():
     frame = pd.DataFrame({"case": ["a"], "dataset": ["x"], "method": ["cam"]})
-    assert case_key(frame) == ["dataset", "case"]
-    assert case_key(frame[["case"]]) == ["case"]
+    assert dataset_and_case_columns(frame) == ["dataset", "case"]
+    assert dataset_and_case_columns(frame[["case"]]) == ["case"]
     assert named_row(frame.assign(dataset=None), ["dataset", "case", "method"], 0) == "case a, method cam"
 
 

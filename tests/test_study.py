@@ -19,7 +19,7 @@ from salstats.study import (
     Study,
     Truth,
     check_gaze,
-    in_memory,
+    returned_unchanged,
     selected_names,
     shape_of,
 )
@@ -120,7 +120,7 @@ def test_masks_of_several_sizes_are_an_error_that_names_the_case():
     predictions = []
     for reader, width in (("R1", 2), ("R2", 3)):
         mask = encode(np.ones((2, width), bool))
-        read = partial(in_memory, Content(mask=mask))
+        read = partial(returned_unchanged, Content(mask=mask))
         predictions.append(Prediction("t", Series("human", reader=reader), read, "here"))
     series = tuple(p.series for p in predictions)
     study = Study((Case("a", None, predictions=tuple(predictions)),), ("t",), series)

@@ -24,7 +24,7 @@ from salstats.explain.methods import check_method
 from salstats.explain.networks import Member, Network, check_output, network_outputs
 from salstats.explain.saliency_maps import explain
 from salstats.images.map_steps import resize
-from salstats.images.mixing import mix_classes
+from salstats.images.mixing import mixed_map_of_classes
 
 #: Ways to scale the map of each network before the mean is taken.
 SCALES = ("none", "max", "range")
@@ -58,7 +58,7 @@ class EnsembleMaps:
         Parameters
         ----------
         rule, threshold
-            As for `salstats.images.mixing.mix_classes`.
+            As for `salstats.images.mixing.mixed_map_of_classes`.
         no_finding : int, optional
             Index in `tasks` of the one whose map is taken if no task reaches its threshold; by default
             the map is 0 then.
@@ -70,11 +70,13 @@ class EnsembleMaps:
         Raises
         ------
         ValueRangeError
-            As for `mix_classes`.
+            As for `mixed_map_of_classes`.
         """
         mixed_maps = []
         for maps, probs in zip(self.maps, self.probs, strict=True):
-            mixed_map = mix_classes(maps, probs, rule=rule, threshold=threshold, no_finding=no_finding)
+            mixed_map = mixed_map_of_classes(
+                maps, probs, rule=rule, threshold=threshold, no_finding=no_finding
+            )
             mixed_maps.append(mixed_map)
         return np.stack(mixed_maps)
 

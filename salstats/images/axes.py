@@ -36,12 +36,12 @@ class InterpolationAxis(NamedTuple):
         return cls(low, high, remainder / denominator, n_samples)
 
     @property
-    def first_pixels(self) -> np.ndarray:
+    def first_pixel_after_each_sample(self) -> np.ndarray:
         """First pixel at or after each sample, 0 for the first sample; last the number of pixels."""
         return np.searchsorted(self.low, np.arange(self.n_samples + 1))
 
     @property
-    def totals(self) -> np.ndarray:
+    def sample_weight_sums(self) -> np.ndarray:
         """The weight of each sample in the sum over all pixels."""
         low_weights = np.bincount(self.low, 1 - self.fraction, minlength=self.n_samples)
         high_weights = np.bincount(self.high, self.fraction, minlength=self.n_samples)

@@ -9,7 +9,7 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.axes import InterpolationAxis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
-from salstats.memory_limit import PIXEL, too_large_text
+from salstats.memory_limit import PIXEL, problem_text_if_too_large
 
 
 class Box(NamedTuple):
@@ -86,7 +86,7 @@ class CenterBias:
         margin_after = ((image_sizes - lower_right) * scale).max(axis=0)
         frame_size = np.ceil(margin_after + self._margin + self._average_size)
         height, width = (int(side) for side in frame_size)
-        memory_problem = too_large_text(height * width * PIXEL)
+        memory_problem = problem_text_if_too_large(height * width * PIXEL)
         if memory_problem:
             smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(
@@ -109,7 +109,7 @@ class CenterBias:
         They are densities on the case's image, of any sum, each counted as one. ValueRangeError where one is
         none, also after it is resized (which passes over pixels where it shrinks by more than a half).
         """
-        area, density_sum = self._area_and_sum_in_frame(case, densities)
+        area, density_sum = self._frame_area_and_density_sum(case, densities)
         self._sums[area] += density_sum
         self.n_maps[area] += len(densities)
 
@@ -129,7 +129,7 @@ class CenterBias:
         sums = self._sums
         n_maps = self.n_maps
         if len(without):
-            area, density_sum = self._area_and_sum_in_frame(case, without)
+            area, density_sum = self._frame_area_and_density_sum(case, without)
             if n_maps[area].min() < len(without):
                 raise ValueRangeError(
                     f"case {case}: {len(without)} maps to leave out, fewer were added",
@@ -190,7 +190,7 @@ class CenterBias:
         image[: values.shape[0], : values.shape[1]] = values
         return image
 
-    def _area_and_sum_in_frame(
+    def _frame_area_and_density_sum(
         self, case: str, densities: Sequence[np.ndarray]
     ) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the part of the frame that a case covers, and the sum of its maps there, each of sum 1."""
@@ -205,7 +205,7 @@ class CenterBias:
             except SalstatsError as error:
                 raise error.prefixed(f"case {case}: ") from None
             # the sum of the resized map, computed before it is resized
-            total = rows.totals @ checked @ cols.totals
+            total = rows.sample_weight_sums @ checked @ cols.sample_weight_sums
             if not total > 0:
                 raise ValueRangeError(
                     f"case {case}: a map vanishes at the size of the average box, {scale[0]:g} times "

@@ -121,8 +121,12 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
         block = slice(start, start + _BLOCK)
         points = fixations.points[block]
         sd = fixations.sd[block]
-        row_profiles = _profiles(height, points[:, _ROW], sd[:, _ROW], screen[block][:, _ROW_EDGES])
-        col_profiles = _profiles(width, points[:, _COL], sd[:, _COL], screen[block][:, _COL_EDGES])
+        row_profiles = _gaussian_profile_columns(
+            height, points[:, _ROW], sd[:, _ROW], screen[block][:, _ROW_EDGES]
+        )
+        col_profiles = _gaussian_profile_columns(
+            width, points[:, _COL], sd[:, _COL], screen[block][:, _COL_EDGES]
+        )
         row_profiles *= weight[block]
         if start:
             density += row_profiles @ col_profiles.T
@@ -140,7 +144,9 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     return density
 
 
-def _profiles(n_pixels: int, mean: np.ndarray, sd: np.ndarray, screen_edges: np.ndarray) -> np.ndarray:
+def _gaussian_profile_columns(
+    n_pixels: int, mean: np.ndarray, sd: np.ndarray, screen_edges: np.ndarray
+) -> np.ndarray:
     """Return each fixation's Gaussian along one axis, 0 outside the screen, shape (n_pixels, n_fixations).
 
     `screen_edges`, (n_fixations, 2), are the first pixel on screen and the first one after the screen.

@@ -2,7 +2,7 @@
 
 The study takes these steps on a segmentation of 256 x 256 pixels::
 
-    hull = from_padded_square(convex_hull(inner_regions_mask(lungs)), shape)
+    hull = from_padded_square(convex_hull(large_regions_off_border_mask(lungs)), shape)
 
 A mask is an ndarray of bool or of 0 and 1, else it raises what `masks.check_mask` does.
 
@@ -26,7 +26,7 @@ from salstats.images.masks import check_mask
 from salstats.images.run_lengths import check_shape
 
 
-def inner_regions_mask(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
+def large_regions_off_border_mask(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
     """Return the large regions of a mask that do not touch the border of the image.
 
     A network that segments lungs also marks specks, and the dark beside the body. These would widen the

@@ -66,7 +66,7 @@ def box_filter(values: np.ndarray, size: int) -> np.ndarray:
     return np.asarray(smoothed).reshape(values.shape)
 
 
-def float32_below(threshold: float) -> np.float32:
+def largest_float32_not_above(threshold: float) -> np.float32:
     """Return the largest float32 that is not above a number: the same float32 values exceed both."""
     nearest = np.float32(threshold)
     if float(nearest) <= threshold:

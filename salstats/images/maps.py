@@ -9,7 +9,7 @@ import numpy as np
 
 from salstats.checks import LARGEST, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
-from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
+from salstats.images.map_steps import box_filter, grey_levels, largest_float32_not_above, resize
 from salstats.images.masks import Rle, runs
 from salstats.images.otsu import fill_holes_and_drop_specks, jet_smoothed
 from salstats.images.peaks import maxima
@@ -76,7 +76,7 @@ class SaliencyOnImage:
         highest, highest_points = maxima(self._saliency, self.shape, every=False)
         negative_lowest, _ = maxima(-self._saliency, self.shape, every=False)
         lowest = -negative_lowest
-        if highest - lowest <= PixelValues(self._saliency).rounding:
+        if highest - lowest <= PixelValues(self._saliency).largest_rounding_difference:
             return _Extremes(lowest, highest, None)
         row, col = highest_points[0].tolist()
         return _Extremes(lowest, highest, (row, col))
@@ -102,7 +102,7 @@ class SaliencyOnImage:
         _, points = maxima(self._saliency, self.shape)
         return points
 
-    def _stretched_transposed(self, top: float) -> np.ndarray:
+    def _transposed_map_from_0_to(self, top: float) -> np.ndarray:
         """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
@@ -119,7 +119,7 @@ class SaliencyOnImage:
     @cached_property
     def _smoothed_transposed(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
-        values = self._stretched_transposed(1)
+        values = self._transposed_map_from_0_to(1)
         if self.smooth is None or self.colormap is not None:
             return values
         return box_filter(values, self.smooth)
@@ -139,7 +139,7 @@ class SaliencyOnImage:
             return np.zeros(self.shape[::-1], bool)
         if not isinstance(threshold, str):
             # the same pixels of a float32 map exceed both numbers
-            return np.asarray(self._smoothed_transposed > float32_below(threshold))
+            return np.asarray(self._smoothed_transposed > largest_float32_not_above(threshold))
         above_level = THRESHOLDS[threshold].kernel
         return fill_holes_and_drop_specks(above_level(self._transposed_grey_levels()))
 
@@ -147,7 +147,7 @@ class SaliencyOnImage:
         """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
             return grey_levels(self._smoothed_transposed)
-        grey = self._stretched_transposed(255).astype(np.uint8)
+        grey = self._transposed_map_from_0_to(255).astype(np.uint8)
         if self.smooth is None:
             return grey
         return jet_smoothed(grey, self.smooth)
@@ -189,7 +189,7 @@ class SaliencyOnImage:
                 option="thresholds",
                 value=thresholds,
             )
-        cuts = [float32_below(float(threshold)) for threshold in checked]
+        cuts = [largest_float32_not_above(float(threshold)) for threshold in checked]
         n_mask = np.zeros(len(cuts), np.int64)
         tp = np.zeros(len(cuts), np.int64)
         if not self.is_constant:

@@ -11,7 +11,7 @@ from salstats.errors import Setting, ShapeError, ValueRangeError
 MIXING_RULES = ("thresholded", "weighted", "uniform")
 
 
-def mix_classes(
+def mixed_map_of_classes(
     maps: np.ndarray,
     probs: np.ndarray,
     *,

@@ -20,7 +20,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
         return _maxima_of_samples(saliency, every=every)
     rows = InterpolationAxis.of(saliency.shape[0], shape[0])
     cols = InterpolationAxis.of(saliency.shape[1], shape[1])
-    tolerance = PixelValues(saliency).rounding
+    tolerance = PixelValues(saliency).largest_rounding_difference
     row_maxima = saliency.max(axis=1)
     highest = row_maxima.max()
     # for each row of samples an upper bound of the pixels between it and the next row
@@ -29,7 +29,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     # bounds that only rounding tells apart are equal, so that their rows are taken from top to bottom
     bounds[bounds >= highest - tolerance] = highest
     # rows of pixels between a row of samples and the next: from starts[i] up to but without starts[i + 1]
-    starts = rows.first_pixels
+    starts = rows.first_pixel_after_each_sample
     has_no_pixel = starts[:-1] == starts[1:]
     bounds[has_no_pixel] = -np.inf
     # the largest value so far
@@ -71,7 +71,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
 def _maxima_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.ndarray]:
     """Return the largest value and its points of a map whose samples are the pixels of its image."""
     largest = saliency.max()
-    is_maximum = saliency >= largest - PixelValues(saliency).rounding
+    is_maximum = saliency >= largest - PixelValues(saliency).largest_rounding_difference
     if every:
         return float(largest), np.argwhere(is_maximum)
     first_row, first_col = np.unravel_index(is_maximum.argmax(), saliency.shape)

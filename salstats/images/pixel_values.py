@@ -49,14 +49,14 @@ class PixelValues:
         return self.values.shape
 
     @property
-    def rounding(self) -> float:
+    def largest_rounding_difference(self) -> float:
         """The largest difference that rounding can make of equal values."""
         return ROUNDING * max(self.highest, -self.lowest)
 
     @property
     def is_constant(self) -> bool:
         """True where the pixels have one value only, but for rounding."""
-        return self.highest - self.lowest <= self.rounding
+        return self.highest - self.lowest <= self.largest_rounding_difference
 
     @cached_property
     def flat(self) -> np.ndarray:
@@ -74,8 +74,8 @@ class PixelValues:
         """The mean of the values."""
         return self.total / self.flat.size
 
-    def scaled_up(self) -> tuple["PixelValues", float]:
-        """Return values and a factor whose product are the values here.
+    def divided_by_tiny_spread(self) -> tuple["PixelValues", float]:
+        """Return values and a divisor whose product are the values here.
 
         Where values differ by so little that their squared deviations would be 0 in float64, the values are
         divided by their spread; else, and where all are equal, they are returned as they are, with 1.
@@ -88,7 +88,7 @@ class PixelValues:
     @cached_property
     def deviation_norm(self) -> float:
         """The norm of the deviations from the mean: the root of the sum of their squares."""
-        scaled, factor = self.scaled_up()
+        scaled, factor = self.divided_by_tiny_spread()
         if factor != 1:
             return factor * scaled.deviation_norm
         squares = 0.0
@@ -116,14 +116,15 @@ class PixelShares:
         self.total = pixels.total
         if raised or minimum:
             self.total = sum(
-                float(self.raised_values(block).sum()) for block in pixel_blocks(len(self._flat))
+                float(self.values_plus_raise_and_minimum(block).sum())
+                for block in pixel_blocks(len(self._flat))
             )
 
     def shares_at(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Return the shares of some pixels, which are flat indices in row-major order of the image."""
-        return self.raised_values(pixels) / self.total
+        return self.values_plus_raise_and_minimum(pixels) / self.total
 
-    def raised_values(self, pixels: slice | np.ndarray) -> np.ndarray:
+    def values_plus_raise_and_minimum(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Return the values of some pixels with what is added to each."""
         values = self._flat[pixels]
         if self._raised:

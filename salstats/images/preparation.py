@@ -11,7 +11,7 @@ from salstats.checks import check_choice, check_count
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
-from salstats.memory_limit import PIXEL, too_large_text
+from salstats.memory_limit import PIXEL, problem_text_if_too_large
 
 #: Ways to fit an image into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")
@@ -128,7 +128,7 @@ class Preparation:
         array = _check_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
-        memory_problem = too_large_text(resized_shape[0] * resized_shape[1] * PIXEL)
+        memory_problem = problem_text_if_too_large(resized_shape[0] * resized_shape[1] * PIXEL)
         if memory_problem:
             raise ShapeError(
                 f"an image of {shape[0]} x {shape[1]} would be resized to {resized_shape[0]} x "
@@ -148,7 +148,7 @@ class Preparation:
         image_cols = slice(input_cols.start - left, input_cols.stop - left)
         values = (resized[image_rows, image_cols] - np.float32(low)) / np.float32(high - low)
         ready = np.full((self.channels, *self.size), self.pad_value, np.float32)
-        ready[:, input_rows, input_cols] = self._as_channels(values)
+        ready[:, input_rows, input_cols] = self._with_channels_first(values)
         if self.mean is not None:
             ready -= np.asarray(self.mean, np.float32).reshape(-1, 1, 1)
         if self.std is not None:
@@ -194,7 +194,7 @@ class Preparation:
             channels.append(np.asarray(channel.resize((width, height), pillow_filter)))
         return np.stack(channels, axis=-1)
 
-    def _as_channels(self, values: np.ndarray) -> np.ndarray:
+    def _with_channels_first(self, values: np.ndarray) -> np.ndarray:
         """Return values with their channels first, or one plane for all channels."""
         if values.ndim == 2:
             return values[None]

@@ -45,12 +45,12 @@ def grey_from_0_to_1(image: np.ndarray) -> np.ndarray:
     return rescale(grey)
 
 
-def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
+def outlines(mask: np.ndarray, smallest_detail: float = 1.0) -> list[np.ndarray]:
     """Return outlines of a mask, those of holes too, as closed lines of points (row, col).
 
     They run through the middles of the outermost pixels, pixel (0, 0) from 0 to 1; the last point is the
-    first again. A single pixel is outlined at its edges. Details smaller than a printed pixel, `pixel` of the
-    mask, may be lost.
+    first again. A single pixel is outlined at its edges. Details smaller than `smallest_detail`
+    pixels, such as the size of a printed pixel, may be lost.
     """
     pixels = np.ascontiguousarray(mask, dtype=np.uint8)
     contours, _ = cv2.findContours(pixels, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
@@ -61,7 +61,7 @@ def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
             corners = np.array([(0, 0), (0, 1), (1, 1), (1, 0), (0, 0)], dtype=np.float64)
             lines.append(corners + np.array([row, col]))
             continue
-        simplified = cv2.approxPolyDP(contour, _TOLERANCE * pixel, True)
+        simplified = cv2.approxPolyDP(contour, _TOLERANCE * smallest_detail, True)
         points = simplified[:, 0, ::-1].astype(np.float64) + 0.5
         lines.append(np.vstack([points, points[:1]]))
     return lines

@@ -7,7 +7,7 @@ import numpy as np
 from pycocotools import mask as coco
 
 from salstats.errors import ValueRangeError
-from salstats.memory_limit import PIXEL, too_large_text
+from salstats.memory_limit import PIXEL, problem_text_if_too_large
 
 #: pycocotools keeps positions in 32 bits.
 MAX_PIXELS = 2**31 - 1
@@ -51,7 +51,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     elif height * width > MAX_PIXELS:
         problem = f"is too large; a mask holds {MAX_PIXELS} pixels at most"
     else:
-        problem = too_large_text(height * width * PIXEL)
+        problem = problem_text_if_too_large(height * width * PIXEL)
     if problem:
         raise ValueRangeError(
             f"{name} {shortened(height)} x {shortened(width)} {problem}", option=name, value=(height, width)

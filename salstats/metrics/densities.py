@@ -75,7 +75,7 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
     if saliency.is_constant:
         return np.full(len(densities), np.nan)
     # values that hardly differ are scaled up, as their squared deviations would be 0 in float64
-    saliency, _ = saliency.scaled_up()
+    saliency, _ = saliency.divided_by_tiny_spread()
     products = np.zeros(len(densities))
     squares = 0.0
     for block in pixel_blocks(saliency.flat.size, PRODUCT_BLOCK):

@@ -142,8 +142,8 @@ def surface_distances(
         return SurfaceDistances(np.zeros(0), np.zeros(0), diagonal)
     # outside of the box is background, as outside of the image: the outlines do not change
     box_shape = (box[0].stop - box[0].start, box[1].stop - box[1].start)
-    mask_points = _compared_pixel_indices(predicted[box], points)
-    truth_points = _compared_pixel_indices(reference[box], points)
+    mask_points = _flat_indices_of_compared_pixels(predicted[box], points)
+    truth_points = _flat_indices_of_compared_pixels(reference[box], points)
     return SurfaceDistances(
         to_truth=nearest_distances(mask_points, truth_points, box_shape, steps),
         to_mask=nearest_distances(truth_points, mask_points, box_shape, steps),
@@ -172,7 +172,7 @@ def _check_spacing(spacing: object) -> tuple[float, float]:
     return float(row), float(col)
 
 
-def _compared_pixel_indices(mask: np.ndarray, points: str) -> np.ndarray:
+def _flat_indices_of_compared_pixels(mask: np.ndarray, points: str) -> np.ndarray:
     """Return the flat indices of the pixels that are compared, in row-major order."""
     if points == "boundary":
         mask = boundary(mask, neighbours=4)

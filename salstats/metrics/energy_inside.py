@@ -72,7 +72,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     rows = InterpolationAxis.of(positive.shape[0], height)
     cols = InterpolationAxis.of(positive.shape[1], width)
     # the resized map's sum over all pixels, as a sum of the map's samples with their weights
-    total = float(rows.totals @ positive @ cols.totals)
+    total = float(rows.sample_weight_sums @ positive @ cols.sample_weight_sums)
     # 0 where the map is nowhere positive, or only at samples that no pixel of a smaller image uses
     if not total > 0:
         return float("nan")
@@ -95,7 +95,7 @@ class _Segments(NamedTuple):
     bottom: np.ndarray
 
 
-def _segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Segments:
+def _vertical_segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Segments:
     """Cut runs of pixels, counted down the columns of an image of some height, into vertical segments.
 
     `starts` are the first pixels of the runs, `ends` the pixels after the last.
@@ -125,7 +125,7 @@ def _sum_inside(
     (1 - p_i) s[low_i] + p_i s[high_i], for the samples s of the map in this column. The sum from row 0 to
     a row is linear in s, and the sum over a segment is the difference of two such sums.
     """
-    segments = _segments(starts, ends, height=len(rows.low))
+    segments = _vertical_segments(starts, ends, height=len(rows.low))
     # samples down the columns of the image that the truth touches, from the first that it needs to the last
     first_sample = int(rows.low[segments.top.min()])
     last_sample = int(rows.high[segments.bottom.max() - 1])
@@ -139,7 +139,7 @@ def _sum_inside(
     samples += (1 - high_share) * map_columns[cols.low[touched_cols]]
 
     # for each sample the sum over the n pixels between it and the next: (n - sum p) s[low] + (sum p) s[high]
-    first_pixel = rows.first_pixels
+    first_pixel = rows.first_pixel_after_each_sample
     n_pixels = np.diff(first_pixel)[used_samples]
     sum_of_shares = np.bincount(rows.low, rows.fraction, minlength=rows.n_samples)[used_samples]
     pixel_sums = (n_pixels - sum_of_shares) * samples

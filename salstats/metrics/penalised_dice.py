@@ -105,7 +105,7 @@ def pdc(
         if undefined == "worst":
             return 0.0
         return float("nan")
-    areas = _areas(predicted[box], reference[box], separate=components == "mean")
+    areas = _mask_areas_and_overlap(predicted[box], reference[box], separate=components == "mean")
     n_truth = np.count_nonzero(reference)
     truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
@@ -140,7 +140,7 @@ class _Areas(NamedTuple):
     n_overlap: np.ndarray
 
 
-def _areas(mask: np.ndarray, truth: np.ndarray, *, separate: bool) -> _Areas:
+def _mask_areas_and_overlap(mask: np.ndarray, truth: np.ndarray, *, separate: bool) -> _Areas:
     """Return the separate areas of a mask (8 neighbours), or the mask as one area."""
     if not separate:
         return _Areas(

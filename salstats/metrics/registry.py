@@ -20,11 +20,11 @@ def _collected() -> dict[str, Metric]:
     for module in sorted(pkgutil.iter_modules(salstats.metrics.__path__), key=lambda module: module.name):
         file = import_module(f"salstats.metrics.{module.name}")
         metrics += [value for value in vars(file).values() if isinstance(value, Metric)]
-    metrics.sort(key=_order_of_first_need)
+    metrics.sort(key=_first_need_position)
     return {metric.name: metric for metric in metrics}
 
 
-def _order_of_first_need(metric: Metric) -> int:
+def _first_need_position(metric: Metric) -> int:
     """Return the place of a metric's first need in `NEEDS`; a metric without needs comes last."""
     order = list(NEEDS)
     return min((order.index(need) for need in metric.needs), default=len(order))

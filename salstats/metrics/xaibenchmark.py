@@ -65,7 +65,7 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
     >>> xaibenchmark.iou(np.array([[0.1, 0.9, 0.0]]), np.array([[0, 1, 0]]))
     0.5
     """
-    marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
+    marked, positive = _map_and_truth_masks(saliency, truth, THRESHOLD)
     return _ratio_or_nan(np.count_nonzero(marked & positive), np.count_nonzero(marked | positive))
 
 
@@ -74,7 +74,7 @@ def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
 
     Takes and raises what `iou` does; NaN where the map is positive nowhere.
     """
-    marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
+    marked, positive = _map_and_truth_masks(saliency, truth, THRESHOLD)
     return _ratio_or_nan(np.count_nonzero(marked & positive), np.count_nonzero(marked))
 
 
@@ -84,7 +84,7 @@ def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
     Takes and raises what `iou` does; 0 where cutting leaves nothing of the truth. A map of 0.5 everywhere
     has recall 0 beside a precision that counts all of it.
     """
-    marked, positive = _marked_and_positive(saliency, truth, RECALL_THRESHOLD)
+    marked, positive = _map_and_truth_masks(saliency, truth, RECALL_THRESHOLD)
     n_positive = int(np.count_nonzero(positive))
     return float(np.count_nonzero(marked & positive) / max(n_positive, 1))
 
@@ -116,7 +116,7 @@ def resized_to_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return resize(saliency, (truth.shape[0], truth.shape[1]))
 
 
-def has_zero_sum(truth: np.ndarray) -> bool:
+def has_pixel_sum_of_zero(truth: np.ndarray) -> bool:
     """Return True if a truth adds up to 0, as -1 and 1 do: `xaibenchmark` leaves its image out."""
     return bool(np.asarray(truth).sum() == 0)
 
@@ -140,7 +140,7 @@ def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, 
     return values, reference
 
 
-def _marked_and_positive(
+def _map_and_truth_masks(
     saliency: np.ndarray, truth: np.ndarray, threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels where a map exceeds a threshold, and where the truth, cut to whole, is not 0."""

@@ -29,7 +29,17 @@ from salstats.readers.map_files import (
 )
 from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
 from salstats.readers.score_layouts import check_pattern, find_patients
-from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth, in_memory, selected_names
+from salstats.study import (
+    HUMAN,
+    Case,
+    Content,
+    Prediction,
+    Series,
+    Study,
+    Truth,
+    returned_unchanged,
+    selected_names,
+)
 
 #: Endings of images.
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
@@ -536,6 +546,6 @@ def _predictions_of_people(
             )
             series = Series(HUMAN, reader=reader)
             source = f"people, case {case}"
-            read = partial(in_memory, content)
+            read = partial(returned_unchanged, content)
             predictions.append(Prediction(task, series, read, source, has_saliency=False))
     return predictions

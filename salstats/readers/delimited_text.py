@@ -8,7 +8,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.memory_limit import CELL, check_size, too_large_text
+from salstats.memory_limit import CELL, check_size, problem_text_if_too_large
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import TextTable, cells_of_any_length, read_regular_text
 
@@ -48,7 +48,7 @@ def _check_memory(
 ) -> None:
     """Raise where a file takes too much memory, given the bytes of memory for each of its bytes and cells."""
     # no file has more cells than bytes, and counting them takes time
-    if not too_large_text(len(data) * (memory_per_byte + memory_per_cell), len(data)):
+    if not problem_text_if_too_large(len(data) * (memory_per_byte + memory_per_cell), len(data)):
         return
     text = bytes(data)
     cell_ends = {sep.encode(errors="replace"), b"\n", b"\r"}

@@ -27,7 +27,7 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.prediction_files import Sources
-from salstats.study import Case, Recording, Study, in_memory
+from salstats.study import Case, Recording, Study, returned_unchanged
 
 
 def read_gaze(
@@ -60,16 +60,16 @@ def read_gaze(
         Folders of masks of the image's size, scored as maps of 0 and 1.
     class_maps : path or dict, optional
         Folders of .npz files with the arrays `maps` (classes, height, width), `probs` (classes,) and, if
-        wished, `classes` (their names). Each makes a series for every rule of `mixing`, see `mix_classes`.
-        The class of no finding is the one called so; the first, where there are no names. With names of
-        which none is "no finding", an image without a class above the threshold has no thresholded map:
-        it is constant.
+        wished, `classes` (their names). Each makes a series for every rule of `mixing`, see
+        `mixed_map_of_classes`. The class of no finding is the one called so; the first, where there are no
+        names. With names of which none is "no finding", an image without a class above the threshold has no
+        thresholded map: it is constant.
     lungs : path, optional
         A folder of masks of the lungs, whose convex hull becomes the method `convex`. A square mask of
         another size than the image is taken as one of the image padded to a square.
     clean_lungs : bool
         Whether small regions and what touches the border are taken out of the lungs before
-        the hull, as the study does with the masks of its network; see `inner_regions_mask`.
+        the hull, as the study does with the masks of its network; see `large_regions_off_border_mask`.
     mixing : str or sequence of str
         Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method of its own
         in scores, called `gradcam_weighted`.
@@ -316,7 +316,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     return replace(
         recording,
         # fixations are small, so they are kept and no file is read twice
-        read=partial(in_memory, fixations),
+        read=partial(returned_unchanged, fixations),
         excluded=reason_excluded(fixations, row.shape),
         box=box,
         box_excluded=no_box,

@@ -13,10 +13,10 @@ import numpy as np
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
-from salstats.images.hulls import convex_hull, from_padded_square, inner_regions_mask
+from salstats.images.hulls import convex_hull, from_padded_square, large_regions_off_border_mask
 from salstats.images.map_steps import may_cover_whole_image, resize_in_float64
 from salstats.images.maps import is_finite
-from salstats.images.mixing import MIXING_RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mixed_map_of_classes
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
@@ -289,7 +289,7 @@ def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.
     """
     mask = _read_mask_as_map(file, shape, may_be_square=True) > 0
     if clean:
-        mask = inner_regions_mask(mask)
+        mask = large_regions_off_border_mask(mask)
     hull = convex_hull(mask)
     if hull.shape != shape:
         hull = from_padded_square(hull, shape)
@@ -331,7 +331,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     if maps.dtype.kind == "f" and not np.isfinite(maps).all():
         return np.full(maps.shape[1:], np.nan)
     try:
-        mixed = mix_classes(maps, probs, rule=rule, no_finding=no_finding)
+        mixed = mixed_map_of_classes(maps, probs, rule=rule, no_finding=no_finding)
     except SalstatsError as error:
         raise InputFileError(f"{file}: ", error.message, path=file) from error
     if padded:

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
-from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
+from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, earlier_row_and_first_repeat
 from salstats.readers.cells import EXACT, PathLike, TableOptions
 from salstats.readers.score_layouts import ScoreLayout, combine_case, missing_case_error
 from salstats.readers.tables import FileTable, read_table
@@ -108,7 +108,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     features_codes = codes[: len(features_keys)]
     scores_codes = codes[len(features_keys) :]
     if np.bincount(features_codes).max(initial=0) > 1:
-        first, second = first_repeat(features_codes)
+        first, second = earlier_row_and_first_repeat(features_codes)
         case = ", ".join(f"{c} {features_keys[c].iloc[first]}" for c in on)
         hint = ""
         if "task" not in on:

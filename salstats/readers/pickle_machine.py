@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from salstats.errors import InputFileError
-from salstats.memory_limit import INSTRUCTION, limit, too_large_text
+from salstats.memory_limit import INSTRUCTION, limit, problem_text_if_too_large
 
 
 class UnsafePickleError(InputFileError):
@@ -104,7 +104,7 @@ class _Instructions:
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1
         if self.count > self.limit:
-            reason = too_large_text(self.count * INSTRUCTION)
+            reason = problem_text_if_too_large(self.count * INSTRUCTION)
             raise UnsafePickleError(f"refused to go on: what it makes {reason}")
         if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():

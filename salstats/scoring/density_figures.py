@@ -149,7 +149,7 @@ def plot_densities(
         + p9.scale_fill_gradientn(DEFAULT_STYLE.scale_colours(), limits=(0, scale_end))
         + p9.guides(fill=colour_bar(f"Share per pixel{unit}", 60))
         + _line_layers(_panel_points(lines or {}, list(maps), n_rows))
-        + _point_layers(_panel_points(_pixel_centres(points or {}), list(maps), n_rows))
+        + _point_layers(_panel_points(_points_from_image_corner(points or {}), list(maps), n_rows))
         + p9.facet_wrap("picture", ncol=n_panel_cols, labeller=p9.labeller(picture=titles.__getitem__))
         + p9.coord_fixed(xlim=(0, n_cols), ylim=(0, n_rows), expand=False)
         + p9.labs(x="", y="", caption=note)
@@ -160,7 +160,7 @@ def plot_densities(
     )
 
 
-def _pixel_centres(points: Mapping[str, np.ndarray]) -> dict[str, list[np.ndarray]]:
+def _points_from_image_corner(points: Mapping[str, np.ndarray]) -> dict[str, list[np.ndarray]]:
     """Return points by panel, counted from the upper left corner of pixel (0, 0) instead of its centre."""
     return {panel: [panel_points + 0.5] for panel, panel_points in points.items()}
 

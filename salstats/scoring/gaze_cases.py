@@ -121,7 +121,9 @@ class ImageBias(NamedTuple):
     reason: str | None = None
 
 
-def bias_on(case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeRule) -> ImageBias:
+def center_bias_on_image(
+    case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeRule
+) -> ImageBias:
     """Return the centre bias on an image: that of all images, or of the others, as the rule says."""
     if case.box is None:
         return ImageBias(reason=NO_BOX)
@@ -231,8 +233,10 @@ class GazeComparison:
         self.truths = GazeTruths(case, rule)
         self.bias = ImageBias()
         if any(is_shuffled(name) for name in rule.metrics):
-            self.bias = bias_on(case, self.truths, bias, rule)
-        self._draws_by_is_shuffled = _draws_by_is_shuffled(self.truths, self.bias.density, rule, rng)
+            self.bias = center_bias_on_image(case, self.truths, bias, rule)
+        self._pixel_draws_by_is_shuffled = _pixel_draws_by_is_shuffled(
+            self.truths, self.bias.density, rule, rng
+        )
         # a map is compared with all densities at once, a reader's density with one
         shape = self.truths.shape
         self._all_densities = Densities(self.truths.densities, shape)
@@ -299,7 +303,7 @@ class GazeComparison:
         options: dict[str, Any] = {}
         if "floor" in metric.options:
             options["floor"] = self.rule.floor
-        draws_by_truth = self._draws_by_is_shuffled.get(is_shuffled(metric.name))
+        draws_by_truth = self._pixel_draws_by_is_shuffled.get(is_shuffled(metric.name))
         if "draws" in metric.options and draws_by_truth is not None:
             options["draws"] = [draws_by_truth[truth] for truth in truths]
         assert metric.kernel is not None
@@ -314,7 +318,7 @@ def _score_or_undefined(value: float) -> Score:
     return float(value), None
 
 
-def _draws_by_is_shuffled(
+def _pixel_draws_by_is_shuffled(
     truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
 ) -> dict[bool, list[Draw]]:
     """Draw pixels from each truth as positives, and as many negatives; the draws serve all maps of an image.

@@ -19,7 +19,7 @@ from salstats.scoring.gaze_cases import (
     OTHERS,
     GazeRule,
     GazeTruths,
-    bias_on,
+    center_bias_on_image,
     drawn_pixel_indices,
     resized_if_finite,
 )
@@ -241,7 +241,7 @@ class _CaseSampler:
         self.truths = GazeTruths(case, rule)
         #: Density that the negatives of each metric are drawn from.
         self.negatives = {"auc": np.full(self.truths.shape, 1 / np.prod(self.truths.shape))}
-        bias_density = bias_on(case, self.truths, bias, rule).density
+        bias_density = center_bias_on_image(case, self.truths, bias, rule).density
         if bias_density is not None:
             self.negatives["sauc"] = bias_density
         # one generator for each draw, so that samples do not depend on which metrics are asked for

@@ -65,7 +65,7 @@ class MaskSeries:
     #: Size of each explanation relative to the drawn shape.
     scales: tuple[float, ...]
 
-    def steps(self, name: str) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+    def masks_with_step_columns(self, name: str) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
         """Yield each explanation and the columns that identify it."""
         steps = zip(self.masks, self.shifts, self.scales, strict=True)
         for step, (mask, shift, scale) in enumerate(steps, start=1):
@@ -99,7 +99,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
     """
     rows = []
     for name, simulation in series.items():
-        for mask, step_columns in simulation.steps(name):
+        for mask, step_columns in simulation.masks_with_step_columns(name):
             for measure_columns in _measures(mask, simulation.truth, hd95_rule):
                 rows.append({**step_columns, **measure_columns})
     return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), TEXT))
@@ -109,7 +109,7 @@ def count_mask_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     """Count the pixels of every truth, explanation and their overlap, by simulation and step."""
     rows = []
     for name, simulation in series.items():
-        for mask, step_columns in simulation.steps(name):
+        for mask, step_columns in simulation.masks_with_step_columns(name):
             pixels = counts(mask, simulation.truth)
             rows.append(
                 {

@@ -30,9 +30,9 @@ from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
     methods_shown,
-    only_method_or_none,
-    option_of_scores,
+    only_saliency_method_if_any,
     overlay_picture,
+    recorded_option_or_values_by_series,
     series_of,
 )
 from salstats.study import Series, Study
@@ -134,7 +134,7 @@ def plot_overlay(
     if task is None:
         task = _only_task(study)
     selected = study.select(cases=[case], tasks=[task])
-    method = method or only_method_or_none(selected)
+    method = method or only_saliency_method_if_any(selected)
     series = () if method is None else series_of(selected, method)
     rule = mask_rule(
         selected.select(methods={one_series.method for one_series in series}),
@@ -289,20 +289,20 @@ def _mask_rule_of_columns(
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
     if threshold is None:
-        threshold = option_of_scores(scored, "threshold")
+        threshold = recorded_option_or_values_by_series(scored, "threshold")
         # 0 is a threshold
         if threshold is None:
             threshold = OTSU
     if cutoff is None:
-        cutoff = option_of_scores(scored, "cutoff")
+        cutoff = recorded_option_or_values_by_series(scored, "cutoff")
     if smooth is not None:
         return mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
-    smooth = option_of_scores(scored, "smooth")
+    smooth = recorded_option_or_values_by_series(scored, "smooth")
     rule = mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
-    return _with_scored_colormap(rule, scored)
+    return _rule_with_scored_colormap(rule, scored)
 
 
-def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
+def _rule_with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
     """Return the rule with the colormap that the scored maps were smoothed with, if there is one.
 
     Such smoothing comes before Otsu only: under another threshold the rule has no filter.

@@ -81,7 +81,7 @@ def series_of(study: Study, name: str) -> tuple[Series, ...]:
     return matching
 
 
-def only_method_or_none(study: Study) -> str | None:
+def only_saliency_method_if_any(study: Study) -> str | None:
     """Return the only saliency method of a study, None if it has none; raise if it has several."""
     methods = list(dict.fromkeys(series.method for series in study.series if series.method != HUMAN))
     if len(methods) > 1:
@@ -97,7 +97,7 @@ def only_method_or_none(study: Study) -> str | None:
 def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tuple[Series, ...]]:
     """Return the series of each method to be shown, by default of all, the human benchmark last."""
     if methods is None:
-        names = _method_names(study)
+        names = _method_or_series_names(study)
     elif isinstance(methods, str):
         names = [methods]
     else:
@@ -107,7 +107,7 @@ def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tupl
     return {name: series_of(study, name) for name in names}
 
 
-def _method_names(study: Study) -> list[str]:
+def _method_or_series_names(study: Study) -> list[str]:
     """Return the names of all methods, the human benchmark's last.
 
     A saliency method with several series (models, seeds) has one name for each of them.
@@ -122,7 +122,7 @@ def _method_names(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name == HUMAN)
 
 
-def option_of_scores(scores: pd.DataFrame, option: str) -> Any:
+def recorded_option_or_values_by_series(scores: pd.DataFrame, option: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
     A value if the threshold is one for all rows, else a dict of values by (task, name of the series).
@@ -151,7 +151,9 @@ def overlay_picture(
     truth = case.truths[task].read() if task in case.truths else None
     contents = [_content(case, task, one_series) for one_series in series]
     reader_contents = _reader_contents(case, task, method, series, options.human)
-    shapes = [_content_shape(content) for content in (*contents, *reader_contents) if content is not None]
+    shapes = [
+        _image_shape_of_content(content) for content in (*contents, *reader_contents) if content is not None
+    ]
     if truth is not None:
         shapes.insert(0, truth.shape)
     shape = _common_shape(case, task, shapes)
@@ -295,7 +297,7 @@ def _content(case: Case, task: str, series: Series) -> Content | None:
     return None if prediction is None else prediction.read()
 
 
-def _content_shape(content: Content) -> tuple[int, int] | None:
+def _image_shape_of_content(content: Content) -> tuple[int, int] | None:
     """Return (height, width) of the image by its mask or its file; None if a prediction has neither."""
     if content.mask is not None:
         return content.mask.shape

@@ -160,11 +160,11 @@ def report(
     )  # fmt: skip
     examples = None
     if study is not None:
-        examples = examples_of(study_of(study), check_images(images))
+        examples = gallery_examples_of(study_of(study), check_images(images))
     return write_report(scores, folder, settings, examples=examples, jobs=jobs, progress=progress)
 
 
-def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
+def gallery_examples_of(study: Study, images: ImageSource | None = None) -> Examples:
     """Return the names of a study's maps, with the function that draws a gallery of them."""
     names = []
     for case in study:

@@ -117,7 +117,7 @@ def _scores(
     prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
 ) -> list[Score]:
     """Return the scores of one map; NaN and the reason where one is undefined."""
-    if xaibenchmark.has_zero_sum(truth):
+    if xaibenchmark.has_pixel_sum_of_zero(truth):
         return [(np.nan, ABSENT)] * len(metrics)
     if prediction is None:
         return [(np.nan, NO_MAP)] * len(metrics)

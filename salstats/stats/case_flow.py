@@ -8,7 +8,13 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.coded_text import TEXT
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, check_names_of_groups, coded_scores
+from salstats.frames import (
+    KEY_COLUMNS,
+    ColumnCodes,
+    check_names_of_groups,
+    coded_scores,
+    dataset_and_case_columns,
+)
 from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
@@ -108,7 +114,7 @@ def case_flow(
     if "method" not in columns:
         columns.append("method")
     units = resolve_unit(codes, unit)
-    counted_codes = {"n_cases": codes.combined(case_key(scores)), "n_units": units.codes}
+    counted_codes = {"n_cases": codes.combined(dataset_and_case_columns(scores)), "n_units": units.codes}
     if "task" in scores.columns and "task" not in columns:
         counted_codes["n_tasks"] = codes.column("task").codes
     expected = _expected_scores(codes, reference)
@@ -199,7 +205,7 @@ def _absent_scores(codes: ColumnCodes) -> _AbsentScores:
     """Find the cases (and tasks) of each metric that a method lacks and another method has."""
     methods = codes.column("method").codes
     task_columns = [column for column in ("task", "metric") if column in codes.frame.columns]
-    observations = codes.combined([*case_key(codes.frame), *task_columns])
+    observations = codes.combined([*dataset_and_case_columns(codes.frame), *task_columns])
     tasks = codes.combined(task_columns)
     row_of_observation = np.unique(observations, return_index=True)[1]
     sources = []

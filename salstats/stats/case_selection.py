@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_by, check_choice, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError, Setting, warn
-from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, check_scores, dataset_and_case_columns
 from salstats.metrics.registry import direction
 from salstats.stats.engine.grouping import check_one_metric, group_label, group_list, row_groups
 
@@ -171,7 +171,7 @@ def _picks_by_name(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better
     key_columns = [column for column in KEY_COLUMNS if column in rows.columns]
     texts = rows.iloc[defined].reset_index(drop=True).astype(dict.fromkeys(key_columns, TEXT))
     defined = defined[texts.sort_values(key_columns).index.to_numpy()]
-    case_columns = case_key(rows)
+    case_columns = dataset_and_case_columns(rows)
     if "task" in rows.columns:
         case_columns = [*case_columns, "task"]
     cases = list(rows.iloc[defined][case_columns].itertuples(index=False, name=None))

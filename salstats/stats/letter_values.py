@@ -16,7 +16,7 @@ from salstats.checks import (
     check_numeric,
 )
 from salstats.errors import ColumnError, SalstatsError, Setting
-from salstats.frames import case_key, checked_table_codes
+from salstats.frames import checked_table_codes, dataset_and_case_columns
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.wide_tables import values_of_observations
 
@@ -148,7 +148,7 @@ class _Observations(NamedTuple):
 
 def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> _Observations:
     """Return the covariates of each case and task; without a column `case` every row is an observation."""
-    observation_columns = case_key(frame)
+    observation_columns = dataset_and_case_columns(frame)
     if "task" in frame.columns:
         observation_columns.append("task")
     observation_columns = list(dict.fromkeys([*observation_columns, *by]))

@@ -168,11 +168,11 @@ def test_simulated_masks_with_the_library_s_polygons(monkeypatch, side):
 @pytest.mark.parametrize("kind", DRAWN)
 def test_inner_regions_with_the_library_s_border(kind, side):
     mask = DRAWN[kind](side)
-    np.testing.assert_array_equal(own_inner_regions(mask), hulls.inner_regions_mask(mask))
+    np.testing.assert_array_equal(own_inner_regions(mask), hulls.large_regions_off_border_mask(mask))
     ratio = compared(
-        f"inner_regions_mask, {kind}, {side}",
+        f"large_regions_off_border_mask, {kind}, {side}",
         lambda: own_inner_regions(mask),
-        lambda: hulls.inner_regions_mask(mask),
+        lambda: hulls.large_regions_off_border_mask(mask),
     )
     assert side > DECIDING or ratio < USED_BELOW
 

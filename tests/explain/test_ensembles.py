@@ -5,7 +5,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
-from salstats.images.mixing import mix_classes
+from salstats.images.mixing import mixed_map_of_classes
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -107,7 +107,9 @@ def test_tasks_are_mixed_by_their_probabilities(networks, images):
     made = explain_ensemble(networks, images)
     mixed = made.mixed(rule="weighted")
     for i in range(len(images)):
-        np.testing.assert_array_equal(mixed[i], mix_classes(made.maps[i], made.probs[i], rule="weighted"))
+        np.testing.assert_array_equal(
+            mixed[i], mixed_map_of_classes(made.maps[i], made.probs[i], rule="weighted")
+        )
     nothing = made.mixed(threshold=1.0)
     np.testing.assert_array_equal(nothing, 0)
     np.testing.assert_array_equal(made.mixed(threshold=1.0, no_finding=1), made.maps[:, 1])

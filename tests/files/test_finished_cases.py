@@ -11,7 +11,7 @@ from tests_support import raises
 from salstats.errors import InputFileError
 from salstats.files.finished_cases import checkpoint_folder, load_or_compute
 from salstats.images.masks import encode
-from salstats.study import Case, Content, Prediction, Series, Truth, in_memory
+from salstats.study import Case, Content, Prediction, Series, Truth, returned_unchanged
 
 MASK = encode(np.eye(4, dtype=bool))
 
@@ -25,7 +25,7 @@ def content(saliency=None, **parts):
 
 def case_of(name="a", prediction=None, **parts):
     """A case of one task with a truth and one map."""
-    read = partial(in_memory, content() if prediction is None else prediction)
+    read = partial(returned_unchanged, content() if prediction is None else prediction)
     predictions = (Prediction("Edema", Series("gradcam"), read, "a.npy"),)
     return Case(name, (4, 4), **{"truths": {"Edema": Truth.of(MASK)}, "predictions": predictions, **parts})
 
@@ -70,10 +70,10 @@ NEW_CASES = {
     "outlines": case_of(truths={"Edema": Truth.of(MASK, 2)}),
     "task of the truth": case_of(truths={"Mass": Truth.of(MASK)}),
     "series": case_of(
-        predictions=(Prediction("Edema", Series("ig"), partial(in_memory, content()), "a.npy"),)
+        predictions=(Prediction("Edema", Series("ig"), partial(returned_unchanged, content()), "a.npy"),)
     ),
     "task of the map": case_of(
-        predictions=(Prediction("Mass", Series("gradcam"), partial(in_memory, content()), "a.npy"),)
+        predictions=(Prediction("Mass", Series("gradcam"), partial(returned_unchanged, content()), "a.npy"),)
     ),
     "probability": case_of(prediction=content(prob=0.5)),
     "label of the map": case_of(prediction=content(label=0.0)),

@@ -11,7 +11,7 @@ def test_pixels_lie_among_samples_by_half_pixel_centres():
     np.testing.assert_array_equal(axis.low, [0, 0, 0, 1])
     np.testing.assert_array_equal(axis.high, [1, 1, 1, 1])
     np.testing.assert_array_equal(axis.fraction, [0, 0.25, 0.75, 0])
-    np.testing.assert_array_equal(axis.first_pixels, [0, 3, 4])
+    np.testing.assert_array_equal(axis.first_pixel_after_each_sample, [0, 3, 4])
 
 
 def test_totals_are_the_sums_of_weights_and_every_pixel_weighs_1():
@@ -19,7 +19,7 @@ def test_totals_are_the_sums_of_weights_and_every_pixel_weighs_1():
         axis = InterpolationAxis.of(n_samples, n_pixels)
         weights = axis.weights.toarray()
         np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-15)
-        np.testing.assert_allclose(weights.sum(axis=0), axis.totals, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(weights.sum(axis=0), axis.sample_weight_sums, rtol=1e-14, atol=1e-15)
 
 
 def test_a_range_of_pixels_is_the_same_part_of_the_axis():

@@ -6,7 +6,7 @@ from skimage.morphology import convex_hull_image
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.hulls import convex_hull, from_padded_square, inner_regions_mask
+from salstats.images.hulls import convex_hull, from_padded_square, large_regions_off_border_mask
 
 
 def drawn(*rows):
@@ -29,9 +29,9 @@ def lungs(shared):
 def test_the_hull_of_the_lungs_is_the_study_s(lungs):
     for case, (mask, hull, on_image) in lungs.items():
         # every mask holds specks and a region at the border, which the study removes
-        assert inner_regions_mask(mask).sum() < mask.sum()
+        assert large_regions_off_border_mask(mask).sum() < mask.sum()
         assert convex_hull(mask).sum() > hull.sum()
-        np.testing.assert_array_equal(convex_hull(inner_regions_mask(mask)), hull, err_msg=case)
+        np.testing.assert_array_equal(convex_hull(large_regions_off_border_mask(mask)), hull, err_msg=case)
         np.testing.assert_array_equal(from_padded_square(hull, on_image.shape), on_image, err_msg=case)
 
 
@@ -76,9 +76,11 @@ def test_size_counts_sides_and_the_border_counts_corners():
         "...#..",
     )
     # apart, two pixels at a corner are too small for 2 of 36
-    assert not inner_regions_mask(mask, min_share=2 / 36).any()
+    assert not large_regions_off_border_mask(mask, min_share=2 / 36).any()
     # and without a least size both stay; (5, 3) and (4, 4) touch the border
-    np.testing.assert_array_equal(np.argwhere(inner_regions_mask(mask, min_share=0)), [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(
+        np.argwhere(large_regions_off_border_mask(mask, min_share=0)), [[1, 1], [2, 2]]
+    )
 
 
 def test_a_mask_comes_back_from_its_square_by_hand():
@@ -102,7 +104,11 @@ def test_the_padding_leaves_a_band_as_wide_as_the_image():
 
 
 def test_what_cannot_be_is_named():
-    for function in (convex_hull, inner_regions_mask, lambda mask: from_padded_square(mask, (4, 4))):
+    for function in (
+        convex_hull,
+        large_regions_off_border_mask,
+        lambda mask: from_padded_square(mask, (4, 4)),
+    ):
         with raises(ValueRangeError, option="mask", value=np.dtype(float)):
             function(np.array([[0.0, 0.5]]))
     with raises(ShapeError, option="mask", value=(4, 5)):

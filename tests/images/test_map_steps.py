@@ -5,8 +5,8 @@ import pytest
 
 from salstats.images.map_steps import (
     box_filter,
-    float32_below,
     grey_levels,
+    largest_float32_not_above,
     may_cover_whole_image,
     rescale,
     resize,
@@ -55,7 +55,9 @@ def test_a_threshold_compares_as_float64():
     # 0.3 and 0.4 are more than themselves in float32, 0.7 is less
     values = np.array([[0.3, 0.4, 0.7]], np.float32)
     for threshold in (0.3, 0.4, 0.7):
-        assert np.array_equal(values > float32_below(threshold), values.astype(np.float64) > threshold)
+        assert np.array_equal(
+            values > largest_float32_not_above(threshold), values.astype(np.float64) > threshold
+        )
 
 
 def test_a_value_beyond_single_precision_becomes_infinite_without_a_warning():

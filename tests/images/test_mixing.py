@@ -3,7 +3,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.mixing import MIXING_RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mixed_map_of_classes
 
 #: Four pixels and three classes, which a hand can add up.
 MAPS = np.array([[[8, 0], [0, 0]], [[0, 4], [0, 0]], [[0, 0], [2, 6]]])
@@ -32,7 +32,7 @@ def code_of_the_study(maps, probs, rule):
     ],
 )
 def test_drawn_maps_by_hand(rule, expected):
-    np.testing.assert_allclose(mix_classes(MAPS, PROBS, rule=rule), expected, rtol=ROUNDING)
+    np.testing.assert_allclose(mixed_map_of_classes(MAPS, PROBS, rule=rule), expected, rtol=ROUNDING)
 
 
 @pytest.mark.parametrize("rule", MIXING_RULES)
@@ -41,34 +41,36 @@ def test_maps_are_those_of_the_study_s_code_but_for_a_factor(rule, least):
     rng = np.random.default_rng(6)
     for _ in range(20):
         maps, probs = rng.random((5, 6, 7)), rng.uniform(least / 2, 0.5 + least / 2, 5)
-        mixed, theirs = mix_classes(maps, probs, rule=rule), code_of_the_study(maps, probs, rule)
+        mixed, theirs = mixed_map_of_classes(maps, probs, rule=rule), code_of_the_study(maps, probs, rule)
         factor = theirs.sum() / mixed.sum()
         np.testing.assert_allclose(mixed * factor, theirs, rtol=SUMS)
         assert maps.min() <= mixed.min() <= mixed.max() <= maps.max()
 
 
 def test_the_default_is_the_threshold_of_one_half():
-    expected = mix_classes(MAPS, PROBS, rule="thresholded", threshold=0.5, no_finding=0)
-    np.testing.assert_array_equal(mix_classes(MAPS, PROBS), expected)
+    expected = mixed_map_of_classes(MAPS, PROBS, rule="thresholded", threshold=0.5, no_finding=0)
+    np.testing.assert_array_equal(mixed_map_of_classes(MAPS, PROBS), expected)
     # at the threshold is enough, just below is not
-    np.testing.assert_array_equal(mix_classes(MAPS, [0, 0.5, 0]), MAPS[1])
-    np.testing.assert_array_equal(mix_classes(MAPS, [0, np.nextafter(0.5, 0), 0]), MAPS[0])
+    np.testing.assert_array_equal(mixed_map_of_classes(MAPS, [0, 0.5, 0]), MAPS[1])
+    np.testing.assert_array_equal(mixed_map_of_classes(MAPS, [0, np.nextafter(0.5, 0), 0]), MAPS[0])
 
 
 def test_each_class_may_have_its_threshold():
-    np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=[0.1, 0.6, 0.95]), MAPS[0])
-    np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=[0.3, 0.4, 0.95]), MAPS[1])
+    np.testing.assert_array_equal(mixed_map_of_classes(MAPS, PROBS, threshold=[0.1, 0.6, 0.95]), MAPS[0])
+    np.testing.assert_array_equal(mixed_map_of_classes(MAPS, PROBS, threshold=[0.3, 0.4, 0.95]), MAPS[1])
 
 
 def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
     for index in range(3):
-        np.testing.assert_array_equal(mix_classes(MAPS, PROBS, threshold=0.95, no_finding=index), MAPS[index])
-    nothing = mix_classes(MAPS, PROBS, threshold=0.95, no_finding=None)
+        np.testing.assert_array_equal(
+            mixed_map_of_classes(MAPS, PROBS, threshold=0.95, no_finding=index), MAPS[index]
+        )
+    nothing = mixed_map_of_classes(MAPS, PROBS, threshold=0.95, no_finding=None)
     assert nothing.shape == (2, 2)
     assert (nothing == 0).all()
     # where a class is above it, no finding plays no part
     np.testing.assert_array_equal(
-        mix_classes(MAPS, PROBS, no_finding=None), mix_classes(MAPS, PROBS, no_finding=2)
+        mixed_map_of_classes(MAPS, PROBS, no_finding=None), mixed_map_of_classes(MAPS, PROBS, no_finding=2)
     )
 
 
@@ -107,4 +109,4 @@ def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
 )
 def test_maps_that_cannot_be_mixed_are_errors(maps, probs, options, kind, fields):
     with raises(kind, **fields):
-        mix_classes(maps, probs, **options)
+        mixed_map_of_classes(maps, probs, **options)

@@ -26,12 +26,12 @@ def test_every_image_has_its_score_and_every_stack_its_mean(shared, truth, metri
     expected = table[table["truth"] == truth].set_index("index")[metric]
     found = pd.Series(
         {
-            i: np.nan if xaibenchmark.has_zero_sum(t) else xaibenchmark.SCORES[metric](m, t)
+            i: np.nan if xaibenchmark.has_pixel_sum_of_zero(t) else xaibenchmark.SCORES[metric](m, t)
             for i, (m, t) in enumerate(zip(plain["maps"], truths, strict=True))
         }
     )
     np.testing.assert_allclose(found, expected[expected.index >= 0], rtol=0, atol=EXACT, equal_nan=True)
-    kept = [i for i, t in enumerate(truths) if not xaibenchmark.has_zero_sum(t)]
+    kept = [i for i, t in enumerate(truths) if not xaibenchmark.has_pixel_sum_of_zero(t)]
     assert len(kept) < len(truths)
     for number, without in STACKS.items():
         # one map that is positive nowhere makes the precision of a whole stack NaN

@@ -15,7 +15,7 @@ from gaze_files import (
 from tests_support import raises, warns
 
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.images.mixing import mix_classes
+from salstats.images.mixing import mixed_map_of_classes
 from salstats.readers.gaze import read_gaze
 from salstats.study import Series
 
@@ -229,7 +229,7 @@ class TestClassMaps:
         study = read_gaze(release, class_maps={"cam": tmp_path})
         assert [s.mixing for s in study.series] == ["thresholded", "weighted", "uniform"]
         for made in study.cases[0].predictions:
-            expected = mix_classes(self.MAPS, [0.1, 0.7, 0.4], rule=made.series.mixing)
+            expected = mixed_map_of_classes(self.MAPS, [0.1, 0.7, 0.4], rule=made.series.mixing)
             np.testing.assert_array_equal(made.read().saliency, expected)
         study = read_gaze(release, class_maps={"cam": tmp_path}, mixing="uniform")
         assert study.series == (Series("cam", mixing="uniform"),)

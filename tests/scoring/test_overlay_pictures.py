@@ -16,9 +16,9 @@ from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
     methods_shown,
-    only_method_or_none,
-    option_of_scores,
+    only_saliency_method_if_any,
     overlay_picture,
+    recorded_option_or_values_by_series,
     series_of,
 )
 from salstats.study import Case, Series, Study
@@ -186,11 +186,11 @@ class TestMethods:
             methods_shown(study, [])
 
     def test_the_only_method_is_that_of_no_person(self):
-        assert only_method_or_none(self.of(PEOPLE, GRADCAM)) == "gradcam"
-        assert only_method_or_none(self.of(*self.MODELS)) == "gradcam"
-        assert only_method_or_none(self.of(*READERS)) is None
+        assert only_saliency_method_if_any(self.of(PEOPLE, GRADCAM)) == "gradcam"
+        assert only_saliency_method_if_any(self.of(*self.MODELS)) == "gradcam"
+        assert only_saliency_method_if_any(self.of(*READERS)) is None
         with raises(SalstatsError, option="method", choices=("gradcam", "lime")):
-            only_method_or_none(self.of(GRADCAM, Series("lime")))
+            only_saliency_method_if_any(self.of(GRADCAM, Series("lime")))
 
     def test_a_series_is_found_by_its_method_or_its_full_name(self):
         study = self.of(*self.MODELS, *READERS)
@@ -214,20 +214,20 @@ class TestAsScored:
     )
 
     def test_an_option_is_that_of_task_and_series(self):
-        assert option_of_scores(self.SCORES, "threshold") == {
+        assert recorded_option_or_values_by_series(self.SCORES, "threshold") == {
             ("Edema", "cam:vgg"): 0.2,
             ("Edema", "cam"): 0.3,
         }
         smooth = {("Edema", "cam:vgg"): 9, ("Edema", "cam"): 9, ("Nodule", "cam:vgg"): 9}
-        assert option_of_scores(self.SCORES, "smooth") == smooth
+        assert recorded_option_or_values_by_series(self.SCORES, "smooth") == smooth
 
     def test_one_threshold_holds_for_all_methods(self):
-        assert option_of_scores(self.SCORES.assign(threshold="li"), "threshold") == "li"
+        assert recorded_option_or_values_by_series(self.SCORES.assign(threshold="li"), "threshold") == "li"
 
     def test_scores_without_the_option_say_nothing(self):
-        assert option_of_scores(self.SCORES, "cutoff") is None
-        assert option_of_scores(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
-        assert option_of_scores(self.SCORES.drop(columns="task"), "threshold") is None
+        assert recorded_option_or_values_by_series(self.SCORES, "cutoff") is None
+        assert recorded_option_or_values_by_series(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
+        assert recorded_option_or_values_by_series(self.SCORES.drop(columns="task"), "threshold") is None
 
 
 def test_one_of_several_series_has_to_be_named():

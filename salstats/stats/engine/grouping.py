@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import check_by, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, ColumnValue, Message, MessagePart, SalstatsWarning, Setting, warn
-from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
+from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, dataset_and_case_columns
 from salstats.stats.engine.resampling_units import Units
 
 #: Value of a grouping column in rows that average the estimates of several of its values.
@@ -335,7 +335,7 @@ def warn_uneven_rows_per_case(
     """
     frame = codes.frame
     if equal_units is not None:
-        n_cases = len(np.unique(codes.combined(case_key(frame))))
+        n_cases = len(np.unique(codes.combined(dataset_and_case_columns(frame))))
         if equal_units.n == n_cases:
             return
     repeated = [c for c in ("reader", "model", "seed") if c in frame.columns and c not in by]

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting, warn
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
+from salstats.frames import KEY_COLUMNS, ColumnCodes, dataset_and_case_columns, first_rows, text_column
 from salstats.stats.engine.patient_structure import (
     find_patient_column,
     groups_in_names,
@@ -130,7 +130,7 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
 def _cases_of_rows(codes: ColumnCodes) -> np.ndarray:
     """Return the code of each row's case, shape (n_rows,); in a frame without cases each row is one."""
     if "case" in codes.frame.columns:
-        return codes.combined(case_key(codes.frame))
+        return codes.combined(dataset_and_case_columns(codes.frame))
     return np.arange(len(codes.frame))
 
 
@@ -210,7 +210,7 @@ def possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     people_columns = [name for name in names if _names_people(name)]
     has_patient_column = any(_PATIENT.fullmatch(name) for name in people_columns)
     if unit is None and "case" in names and not has_patient_column:
-        cases = ColumnCodes(frame).combined(case_key(frame))
+        cases = ColumnCodes(frame).combined(dataset_and_case_columns(frame))
         proposed_column = find_patient_column(frame, cases)
         if proposed_column is not None:
             people_columns.append(proposed_column.name)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_numeric, quoted
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError
-from salstats.frames import ColumnCodes, case_key, first_rows, text_column
+from salstats.frames import ColumnCodes, dataset_and_case_columns, first_rows, text_column
 from salstats.stats.engine.resampling_units import Units
 
 #: Values of `weights=`: the name of a column, "unit", or weights of the values that are averaged over.
@@ -130,7 +130,7 @@ def checked_row_weights(codes: ColumnCodes, column: str, unit: str, name: str = 
         raise ValueRangeError(Setting("weights", column), f" of {name} is 0 in every row", column=column)
     if "case" not in frame.columns:
         return values
-    cases = codes.combined(case_key(frame))
+    cases = codes.combined(dataset_and_case_columns(frame))
     case_values = values[first_rows(cases)]
     differs = values != case_values[cases]
     if differs.any():

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.frames import KEY_COLUMNS, ColumnCodes, are_equal_cells, case_key
+from salstats.frames import KEY_COLUMNS, ColumnCodes, are_equal_cells, dataset_and_case_columns
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import is_absent
 from salstats.stats.engine.shared_cases import has_many_missing
@@ -131,7 +131,7 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
                 column=label,
                 rows=invalid_rows[:1].tolist(),
             )
-    image_columns = case_key(frame)
+    image_columns = dataset_and_case_columns(frame)
     case_columns = list(image_columns)
     if "task" in frame.columns and "task" not in by:
         # Tasks are taken together: each task of an image is a case of its own.

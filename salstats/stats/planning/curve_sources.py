@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
-from salstats.frames import ColumnCodes, case_key
+from salstats.frames import ColumnCodes, dataset_and_case_columns
 from salstats.stats.engine.comparisons import (
     complete_and_one_sided_pairs,
     repeat_reference_per_model_and_seed,
@@ -112,7 +112,7 @@ def curves_of_pilot(
         )
         codes = ColumnCodes(paired)
         units = resolve_unit(codes, unit).codes
-    cases = codes.combined(case_key(paired))
+    cases = codes.combined(dataset_and_case_columns(paired))
     method_scores = paired["score"].to_numpy(dtype=np.float64)
     reference_scores = paired["reference_score"].to_numpy(dtype=np.float64)
     keys, rows_of_groups = row_groups(codes, [*grouping_columns, "method"])

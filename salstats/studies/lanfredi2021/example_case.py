@@ -27,7 +27,7 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.background_images import read_grey
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
-from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, resized_if_finite
+from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, center_bias_on_image, resized_if_finite
 from salstats.scoring.gaze_sampling import spread_of_samples
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -60,7 +60,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     case = study.select(cases=[row["case"]]).cases[0]
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
     truths = GazeTruths(case, rule)
-    density = bias_on(case, truths, recordings.bias, rule).density
+    density = center_bias_on_image(case, truths, recordings.bias, rule).density
     name = row_names(pick)[0]
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     if density is not None:

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_numeric, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError, Setting, ValueRangeError, warn
-from salstats.frames import KEY_COLUMNS, case_key, check_scores
+from salstats.frames import KEY_COLUMNS, check_scores, dataset_and_case_columns
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
@@ -110,7 +110,7 @@ def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
 
 def failures_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
     """Tell of each case and tool how its explanation failed: `case, method, empty, not_given`."""
-    keys = [*case_key(compared), "method"]
+    keys = [*dataset_and_case_columns(compared), "method"]
     if "patient" in compared.columns:
         keys.insert(-1, "patient")
     is_empty = compared["reason"].isin(EMPTY_REASONS)

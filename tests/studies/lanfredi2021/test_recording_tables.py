@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from scipy import stats
 from tests_support import warns
 
-from salstats.images.mixing import mix_classes
+from salstats.images.mixing import mixed_map_of_classes
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
 
@@ -283,7 +283,10 @@ def test_class_maps_are_mixed_in_each_way_and_stand_in_the_table(mixed, release,
         folders[rule].mkdir()
         for image in gaze_files.SHAPES:
             with np.load(release / "classes" / f"{image}.npz") as held:
-                np.save(folders[rule] / f"{image}.npy", mix_classes(held["maps"], held["probs"], rule=rule))
+                np.save(
+                    folders[rule] / f"{image}.npy",
+                    mixed_map_of_classes(held["maps"], held["probs"], rule=rule),
+                )
     by_hand = score_gaze(read_gaze(release / "main", maps=folders), metrics="sncc")
     table = pd.read_csv(mixed / "frames" / "table1.csv")
     rows = table[(table["method"] == "gradcam_wag") & (table["metric"] == "sncc")]
