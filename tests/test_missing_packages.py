@@ -91,7 +91,12 @@ def test_a_command_names_the_package_that_it_lacks_and_how_to_install_it(folder,
     [
         ("pooch", "pooch", "ss.datasets.fetch_lanfredi2021('new')"),
         ("openpyxl", "openpyxl", "ss.read_scores('scores.xlsx')"),
-        ("docx", "python-docx", "ss.save_table(ss.table_estimates(pd.read_csv('means.csv')), 'means.docx')"),
+        pytest.param(
+            "docx",
+            "python-docx",
+            "ss.save_table(ss.table_estimates(pd.read_csv('means.csv')), 'means.docx')",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_call_names_the_package_that_it_lacks(folder, module, package, call):

@@ -64,6 +64,7 @@ def test_wheel_holds_package_and_data_and_nothing_else(wheel):
     assert tops == {"salstats", next(t for t in tops if t.endswith(".dist-info"))}
 
 
+@pytest.mark.slow
 def test_the_unpacked_wheel_finds_its_data(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     run = subprocess.run(

@@ -183,15 +183,24 @@ def scores(tmp_path):
     )
 
 
-def pages_with(code_of):
-    """Pages that have such code; one that makes maps needs torch."""
-    torch = {p: [pytest.mark.torch] for p in PAGES if re.search(r"import explain|`ex\.", p.read_text())}
-    return [pytest.param(p, id=name(p), marks=torch.get(p, [])) for p in PAGES if code_of(p)]
+def pages_with(code_of, marks_of_site=()):
+    """Pages that have such code, with marks for those of the site; one that makes maps needs torch."""
+    parameters = []
+    for page in PAGES:
+        if not code_of(page):
+            continue
+        marks = []
+        if "docs" in page.relative_to(ROOT).parts:
+            marks.extend(marks_of_site)
+        if re.search(r"import explain|`ex\.", page.read_text()):
+            marks.append(pytest.mark.torch)
+        parameters.append(pytest.param(page, id=name(page), marks=marks))
+    return parameters
 
 
 # findings that are rare in a made-up study, a recording that is discarded
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-@pytest.mark.parametrize("page", pages_with(blocks_of))
+@pytest.mark.parametrize("page", pages_with(blocks_of, marks_of_site=[pytest.mark.docs]))
 def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
     if any(mark.name == "torch" for mark in request.node.iter_markers()):
         pytest.importorskip("torch", reason="needs the explain extra")

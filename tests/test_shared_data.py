@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parents[1]
 NEEDS_SHARED = "tests/stats/engine/test_paired_tests.py::test_sign_flip_equals_r_on_its_signs"
 
 
-@pytest.mark.parametrize(("ci", "outcome"), [("true", "1 error"), ("", "1 skipped")])
+@pytest.mark.parametrize(
+    ("ci", "outcome"), [("true", "1 error"), pytest.param("", "1 skipped", marks=pytest.mark.slow)]
+)
 def test_missing_shared_data_are_a_skip_that_says_so_and_a_failure_under_ci(tmp_path, ci, outcome):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", NEEDS_SHARED],

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 #: Run before anything else: finders say that what the extra brings is not there.
 WITHOUT = """
 import sys
@@ -31,6 +33,7 @@ def test_the_extra_is_gone_in_these_tests(tmp_path):
     assert "No module named 'torch'" in run("import torch", tmp_path).stderr
 
 
+@pytest.mark.slow
 def test_every_public_name_loads(tmp_path):
     code = "import salstats as ss\nprint(len([getattr(ss, name) for name in ss.__all__]))"
     done = run(code, tmp_path)

@@ -55,7 +55,7 @@ def test_help_is_coloured_on_a_terminal_only(terminal, no_colour, coloured):
         ("salstats summ", ["summarize"]),
         ("salstats me", ["medians", "median-difference"]),
         pytest.param("salstats plot --a", ["--as", "--alpha", "--auroc"], marks=pytest.mark.slow),
-        ("salstats decrease scores.csv --refer", ["--reference"]),
+        pytest.param("salstats decrease scores.csv --refer", ["--reference"], marks=pytest.mark.slow),
     ],
 )
 def test_a_shell_completes_commands_and_options(typed, expected):
@@ -264,7 +264,7 @@ def test_a_process_ends_with_the_exit_code_and_one_line(folder):
     assert re.fullmatch(r"salstats: error: No such option[^\n]*\n", usage.stderr)
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("arguments", [["describe", "scores.csv"], ["--help"]])
 def test_a_reader_that_goes_away_is_no_error(folder, monkeypatch, arguments, unbuffered):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
@@ -277,6 +277,7 @@ def test_a_reader_that_goes_away_is_no_error(folder, monkeypatch, arguments, unb
     assert process.wait() == 0
 
 
+@pytest.mark.slow
 def test_a_pipe_with_a_code_page_gets_what_it_lacks_in_escapes(folder):
     (folder / "odd.csv").write_text("case,method,metric,score\na,Ö ≥ 2,iou,0.5\nb,Ö ≥ 2,iou,0.7\n", "utf-8")
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}

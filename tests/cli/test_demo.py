@@ -93,6 +93,7 @@ def test_the_printed_p_values_are_those_of_the_report(demo):
     assert (both["p_adjusted"] - both["p_adjusted_report"]).abs().max() < 0.01
 
 
+@pytest.mark.slow
 def test_all_methods_of_the_study_have_a_label_in_the_demo():
     scores = ss.datasets.load_digits_scores()
     assert set(demo_labels()["method"]) == set(scores["method"])

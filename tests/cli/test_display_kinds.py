@@ -51,8 +51,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     "command",
-    # each run has every third of them
-    [pytest.param(c, marks=() if turn % 3 == 0 else pytest.mark.slow) for turn, c in enumerate(FRAMES)],
+    # each run has every sixth of them
+    [pytest.param(c, marks=() if turn % 6 == 0 else pytest.mark.slow) for turn, c in enumerate(FRAMES)],
 )
 def test_the_file_of_a_command_is_shown_as_what_it_is(folder, capsys, command):
     table, figure = FRAMES[command]

@@ -425,7 +425,7 @@ def texts_of(frame):
 
 @pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
-    "study", [pytest.param(s, marks=() if s in ("small", "extreme") else pytest.mark.slow) for s in STUDIES]
+    "study", [pytest.param(s, marks=() if s == "small" else pytest.mark.slow) for s in STUDIES]
 )
 def test_every_number_of_captions_and_notes_is_one_of_the_frame(study):
     n_texts = 0

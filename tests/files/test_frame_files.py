@@ -98,7 +98,9 @@ def test_a_failure_midway_leaves_everything_as_it_was(tmp_path, scores, monkeypa
     assert [p.read_bytes() for p in tmp_path.iterdir()] == [b"before"] * there
 
 
-@pytest.mark.parametrize("suffix", WRITABLE_SUFFIXES)
+@pytest.mark.parametrize(
+    "suffix", [pytest.param(s, marks=() if s == ".csv" else pytest.mark.slow) for s in WRITABLE_SUFFIXES]
+)
 def test_a_full_disk_is_said_once_and_leaves_no_file(tmp_path, scores, suffix, capfd):
     file = tmp_path / f"out{suffix}"
     with full_disk(100), raises(InputFileError, path=file, match="File too large"):

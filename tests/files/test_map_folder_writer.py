@@ -296,6 +296,7 @@ class TestGoingOn:
             maps.write_masks({("a", "Edema"): truth("a", "Edema"), ("b", "Edema"): truth("a", "Edema")})
         assert [str(s) for s in read_map_folder(folder).series] == ["rise:net:3", "gradcam:net", "gradcam"]
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
     def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_not(self, folder, tmp_path):
         script = textwrap.dedent("""

@@ -86,6 +86,7 @@ def test_masks_drawn_from_outlines_are_those_of_the_release(shared, tmp_path):
     assert n_drawn == 4
 
 
+@pytest.mark.slow
 def test_a_study_of_two_thousand_maps_is_read_without_opening_one(made_up, no_map_is_read):
     study = read_chexlocalize(made_up / "inputs")
     design = json.loads((made_up / "inputs" / "study.json").read_text())

@@ -388,6 +388,7 @@ class TestBadArguments:
 
 
 class TestRuns:
+    @pytest.mark.slow
     def test_two_jobs_give_the_same_rows(self, pairs):
         metrics = ["dice", *DISTANCES, "pdc"]
         some = {name: pair for name, pair in pairs.items() if pair[0].size < 20_000}

@@ -147,6 +147,7 @@ def test_what_was_made_once_is_left_out(maps):
         map_repeatability(once, over="reader")
 
 
+@pytest.mark.slow
 def test_jobs_change_nothing_and_patients_come_along(maps):
     study = study_of_maps(maps, {"x": "p", "y": "p"})
     one, two = (map_repeatability(study, jobs=jobs) for jobs in (1, 2))

@@ -85,6 +85,7 @@ class TestGivenTheSameMasks:
         ours = table(scores, options.get("metrics", "iou"), method)
         assert difference(ours, expected(made_up, folder, theirs)) == 0
 
+    @pytest.mark.slow
     def test_people_on_the_full_slice_equal_the_scripts_on_the_cases_these_keep(self, made_up):
         theirs = expected(made_up, "eval_full", "iou_humanbenchmark")
         ours = table(ss.score(stored(made_up, "seg_otsu"), slice="full", metrics="iou"), "iou", "human")

@@ -25,6 +25,7 @@ def test_thresholds_equal_the_scripts(made_up, made_up_study):
     assert chosen.to_dict() == published.set_index("task")["threshold"].to_dict()
 
 
+@pytest.mark.slow
 def test_cutoffs_as_published_are_those_of_the_scripts(made_up, made_up_study):
     ours = ss.tune(made_up_study, what="cutoff", as_published=True)
     theirs = pd.read_csv(made_up / "expected" / "tune" / "probability_tuning_results.csv")

@@ -33,6 +33,7 @@ def digits():
     return scores[kept].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_frames_are_those_that_the_command_writes(digits, tmp_path, run):
     digits.to_csv(tmp_path / "scores.csv", index=False)
     frames = ss.reproduce("saliency_bench", scores=digits, replicates=40)
@@ -84,7 +85,7 @@ GRID = {
 
 
 #: Runs that are slow: parts of saporta2022, of which tests/studies/saporta2022/test_file_scoring.py makes the
-#: main items, and as published what tests of that study make as published from other data.
+#: main items, and as published what tests of the study make as published from other data.
 SLOW = {
     ("saporta2022", "maps of the release", "package"),
     ("saporta2022", "maps of the release", "published"),
@@ -92,6 +93,9 @@ SLOW = {
     ("saporta2022", "people of the release", "published"),
     ("saporta2022", "maps and people", "published"),
     ("lanfredi2021", "release", "published"),
+    ("lanfredi2021", "recordings", "published"),
+    ("mrxai2025", "simulations", "published"),
+    ("saliency_bench", "release", "published"),
 }
 MODES = {"package": [], "published": ["--as-published"]}
 RUNS = [

@@ -44,7 +44,7 @@ def test_every_page_of_a_figure_has_its_files(reproduce):
     assert {f"figures/{name}.pdf" for name in names} < set(listed)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_figure_that_cannot_be_drawn_costs_itself_alone(reproduce, jobs):
     undrawn = p9.ggplot(FRAME, p9.aes("nobody", "estimate")) + p9.geom_point()
     items = [StudyItem("figure_1", "Fig. 1: nobody", lambda _: replace(shown(FRAME), figure=undrawn)), GOOD]

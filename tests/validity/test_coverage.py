@@ -279,6 +279,7 @@ def test_units_drawn_from_real_scores_bring_their_rows():
     assert set(each["size"]) == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_a_cell_counts_what_each_study_says_alone():
     scenario = next(s for s in atlas.scenarios() if s.statistic == "difference")
     design = Design(12, "1-5", 0.3)

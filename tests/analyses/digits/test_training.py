@@ -35,13 +35,17 @@ def test_weights_that_are_written_and_read_give_the_same_outputs(architecture, t
     assert equal(again, network.float())
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "architecture",
+    [pytest.param(a, marks=() if a == "plain" else pytest.mark.slow) for a in ARCHITECTURES],
+)
 def test_a_seed_gives_the_same_weights_and_another_seed_others(architecture, canvases):
     first, again, other = (train(architecture, canvases, seed=seed, schedule=SHORT) for seed in (0, 0, 1))
     assert equal(first, again)
     assert not equal(first, other)
 
 
+@pytest.mark.slow
 def test_training_draws_from_no_global_generator_and_lowers_the_loss(canvases):
     state = torch.get_rng_state()
     images = torch.from_numpy(np.stack([c.image for c in canvases])[:, None] / 255.0)

@@ -64,6 +64,7 @@ def test_pdf_embeds_truetype_fonts(figure, tmp_path):
     assert b"/Type3" not in everything
 
 
+@pytest.mark.slow
 def test_eps_has_the_size_asked_for_and_truetype_fonts(figure, tmp_path):
     data = ss.save_figure(figure, tmp_path / "f.eps", width=89, height=60).read_bytes()
     assert data.startswith(b"%!PS-Adobe-3.0 EPSF-3.0")
@@ -212,7 +213,10 @@ def test_what_cannot_be_written_is_said_and_nothing_is_left(figure, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("suffix", FIGURE_SUFFIXES)
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param(s, marks=() if s in (".pdf", ".png") else pytest.mark.slow) for s in FIGURE_SUFFIXES],
+)
 def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, capfd):
     with full_disk(500), raises(InputFileError, path=tmp_path / f"f{suffix}", match="File too large"):
         ss.save_figure(figure, tmp_path / f"f{suffix}", width=40, height=40, dpi=50)
@@ -243,6 +247,7 @@ def test_a_page_that_cannot_be_drawn_leaves_none_and_a_page_has_the_width_asked_
     assert sorted(f.name for f in tmp_path.iterdir()) == ["f.png", "f.txt"]
 
 
+@pytest.mark.slow
 def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_path):
     labels = Labels({"task": {"Task 1": "First"}})
     labels.lock = threading.Lock()
@@ -255,6 +260,7 @@ def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_
     assert [f.name for f in tmp_path.iterdir()] == ["0.png"]
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_changed(
     tmp_path, monkeypatch
 ):
@@ -278,7 +284,7 @@ def test_characters_that_no_font_has_are_a_warning_that_names_them(tmp_path):
         ss.save_figure(drawing(title="a \U0001f9e0"), tmp_path / "f.png")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_drawing_warns_of_is_returned_once(tmp_path, jobs):
     with FigureJobs(jobs) as work, warnings.catch_warnings():
         warnings.simplefilter("error")

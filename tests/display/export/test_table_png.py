@@ -86,7 +86,7 @@ def test_a_picture_shows_the_table_and_little_else_and_long_notes_do_not_widen_i
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "dpi"), [(120, 300), (183, 150)])
+@pytest.mark.parametrize(("width", "dpi"), [(183, 150), pytest.param(120, 300, marks=pytest.mark.slow)])
 def test_a_picture_has_the_width_that_is_asked_for(tmp_path, width, dpi):
     find_chromium()
     file = ss.save_table(estimates(3, 2), tmp_path / "t.png", width=width, dpi=dpi)
@@ -137,6 +137,7 @@ def test_the_hint_names_the_formats_that_need_no_browser():
     assert ".png" not in table_png._OTHER_FORMATS
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_wide_table_is_no_wider_than_a_page_on_its_side_at_its_own_size(tmp_path):
     find_chromium()
@@ -145,6 +146,7 @@ def test_a_wide_table_is_no_wider_than_a_page_on_its_side_at_its_own_size(tmp_pa
     assert 183 < width <= 247 + 2 * table_png._MARGIN * 25.4 / 96
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_table_higher_than_a_page_is_several_pictures_each_with_its_head_and_labels(tmp_path):
     find_chromium()

@@ -187,7 +187,15 @@ def unequal(n_methods=9):
 
 
 @pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
-@pytest.mark.parametrize(("width", "n_methods"), [(60, 2), (89, 5), (183, 2), (183, 9)])
+@pytest.mark.parametrize(
+    ("width", "n_methods"),
+    [
+        (60, 2),
+        (183, 9),
+        pytest.param(89, 5, marks=pytest.mark.slow),
+        pytest.param(183, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_pictures_are_large_enough_and_texts_hide_nothing(width, n_methods):
     study, scores = unequal(n_methods)
     picks = pick_cases(scores, metric="iou")

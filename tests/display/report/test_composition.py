@@ -114,6 +114,7 @@ def test_the_page_has_no_nan_and_sentences_have_no_raw_names(simulated):
     assert not [s for pair in sentences for s in pair if re.search(r"gradcam|area_ratio|n_instances", s)]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes_and_a_bar_on_a_terminal_only(
     small, tmp_path, capsys, monkeypatch
 ):
@@ -179,6 +180,7 @@ def test_what_is_special_about_scores_is_said(small):
 # the command
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_report_with_every_setting(small, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small.to_csv("scores.csv", index=False)

@@ -31,6 +31,7 @@ def test_a_report_with_a_study_shows_the_worst_the_median_and_the_best_of_its_ca
     assert "Examples" in page_text(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_study_of_other_cases_is_said_not_to_be_shown(small, tmp_path):
     edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")]
     ss.report(edema, tmp_path / "out", study=small_study(["elsewhere"]), jobs=1, n_replicates=199)

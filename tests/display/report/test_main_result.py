@@ -148,6 +148,7 @@ def check_found(text, frames, column, metric):
         assert re.search(rf"\. With [^,.]+, {re.escape(metric)} (was not shown to rise|rose|fell)", text)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     drawn=st.tuples(

@@ -24,6 +24,8 @@ from salstats.display.report.page import render_page
 pytestmark = pytest.mark.browser
 
 DESKTOP, PHONE = (1280, 900), (360, 740)
+#: Screens on which the page is laid out as on narrower ones.
+WIDE_SCREENS = [pytest.param(size, marks=pytest.mark.slow) for size in [(740, 360), (1920, 1080)]]
 #: Width and height of sheets in inches, and their margins above and below in mm.
 A4, LETTER = (8.27, 11.69), (8.5, 11)
 SHEETS = [pytest.param(A4, id="A4"), pytest.param(LETTER, id="letter", marks=pytest.mark.slow)]
@@ -91,7 +93,7 @@ def endless_folder(sample_report, rows_from, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=["sample", "simulated", "long", "endless"])
+@pytest.fixture(params=[pytest.param("sample", marks=pytest.mark.slow), "simulated", "long", "endless"])
 def folder(request):
     """A made-up report with every part, a whole one with real files, and one of endless words."""
     found = request.getfixturevalue(
@@ -168,7 +170,7 @@ def test_page_is_sound(opened, folder):
             assert (folder / unquote(link)).is_file(), link
 
 
-@pytest.mark.parametrize("size", [(320, 640), (740, 360), (1024, 768), (1920, 1080)])
+@pytest.mark.parametrize("size", [(320, 640), (1024, 768), *WIDE_SCREENS])
 def test_page_never_scrolls_sideways(opened, folder, size):
     with opened(folder, size) as page:
         found = page.run(
@@ -218,7 +220,10 @@ def test_tables_and_text_are_copied(opened, folder):
             assert "text/html" in kinds
 
 
-@pytest.mark.parametrize("unfold", [False, True], ids=["folded", "unfolded"])
+@pytest.mark.parametrize(
+    "unfold",
+    [pytest.param(False, id="folded"), pytest.param(True, id="unfolded", marks=pytest.mark.slow)],
+)
 def test_print_is_plain_and_has_every_part_folded_or_not(opened, folder, unfold):
     """On paper: white whatever the screen has, no buttons, few sheets; all tables, figures and texts."""
     with opened(folder, unfold=unfold) as page:

@@ -255,7 +255,9 @@ def random_study(rng):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-@pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
+@pytest.mark.parametrize(
+    "function", [ss.difference, pytest.param(ss.percent_decrease, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("adjust", "p_value", "level"),
     [

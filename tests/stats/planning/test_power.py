@@ -147,6 +147,7 @@ def test_a_test_that_is_asked_for_decides(effect, only_method, only_reference):
     assert found["test"][0] == "mcnemar"
 
 
+@pytest.mark.slow
 def test_margins_and_widths_by_simulation_are_near_their_formulas():
     pilot = normal_pilot(mean=0.0, sd=0.1)
     for asked in ({"margin": 0.05}, {"margin": (-0.04, None), "effect": -0.01}, {"width": 0.065}):

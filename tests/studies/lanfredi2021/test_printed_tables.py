@@ -270,6 +270,7 @@ def test_scores_give_the_same_tables_from_workbooks_or_a_file(embedded, data, tm
         assert found["printed"]["equal"].all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Appendix A")
 def test_methods_called_as_score_gaze_calls_them_give_the_same_means(embedded):
     scores = ss.datasets.load_lanfredi2021(sheet=None).query("dataset != 'normal_abnormal'")
@@ -301,7 +302,7 @@ def test_one_sheet_makes_what_it_allows_and_says_what_it_lacks(embedded):
 
 
 @pytest.mark.filterwarnings("ignore:Table|Appendix")
-@pytest.mark.parametrize("column", ["dataset", "mixing"])
+@pytest.mark.parametrize("column", ["dataset", pytest.param("mixing", marks=pytest.mark.slow)])
 def test_an_empty_column_of_sheets_is_as_none(column):
     scores = ss.datasets.load_lanfredi2021(sheet="uniform")
     scores = scores.drop(columns=["dataset", "mixing"], errors="ignore")
@@ -312,6 +313,7 @@ def test_an_empty_column_of_sheets_is_as_none(column):
     same_tables(found, expected, expected)
 
 
+@pytest.mark.slow
 def test_other_scores_of_fewer_images_are_not_compared_with_print():
     scores = ss.datasets.load_lanfredi2021(sheet=None)
     cases = scores["case"].drop_duplicates().iloc[::2]

@@ -314,6 +314,7 @@ def test_every_figure_names_methods_as_the_study_prints_them(results, release, o
         assert not re.search("gradcam|am1|interobserver|convex|_", texts)
 
 
+@pytest.mark.slow
 def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):
     said = "sNCC and sAUC: corrected by the centre bias of all images."
     for folder in (made, mixed):

@@ -57,6 +57,7 @@ def test_printed_means_have_no_table_of_data_sets():
     assert data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
 
 
+@pytest.mark.slow
 def test_the_digits_have_the_papers_pictures(results, allowed):
     keys = ("table_1", "figure_1", "figure_3", "figure_4")
     items = results("saliency_bench", "--digits", "--replicates", 40, only=keys)

@@ -90,6 +90,7 @@ def release(small_study, tmp_path_factory):
     return ["--data", str(folder), "--validation", str(folder), "--tasks", "Atelectasis,Airspace Opacity"]
 
 
+@pytest.mark.slow
 def test_maps_without_people_give_what_needs_no_people(results, allowed, release):
     given = ["saporta2022", *release, "--split", "val", *FEW]
     keys = allowed(*given)
@@ -271,6 +272,7 @@ def everywhere(study):
     return ss.score(study, metrics=["iou", "hit"], slice="full")
 
 
+@pytest.mark.slow
 def test_the_true_positive_slice_of_full_scores_is_that_of_score(study, everywhere):
     cases = set(ss.features(study)["case"])
     want = ss.score(study, metrics=["iou", "hit"])

@@ -106,6 +106,7 @@ def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full, reprod
         pd.testing.assert_frame_equal(by_column[key], reproduced[key])
 
 
+@pytest.mark.slow
 def test_files_give_what_frames_give(scores, full, reproduced, results, tmp_path):
     beside = scores.drop(columns=list(FEATURES))
     features = scores[["case", "task", *FEATURES]].drop_duplicates(["case", "task"])
@@ -188,7 +189,7 @@ def test_what_is_missing_is_said_by_item_in_words_of_tables(scores, lacking, sen
     assert not any(re.match(sentence, said) for said in sentences(scores))
 
 
-@pytest.mark.parametrize("as_published", [False, True])
+@pytest.mark.parametrize("as_published", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores, as_published):
     said = sentences(scores[scores["method"] != "human"])
     assert any(s.startswith("Extended Data 4") and "full_scores='FILE'" in s for s in said)
@@ -208,7 +209,8 @@ def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores,
     assert overall["n"].tolist() == [own["score"].notna().sum()]
 
 
-@pytest.mark.parametrize("as_published", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("as_published", [False, True])
 def test_people_with_hits_alone_are_compared_by_hits(scores, as_published):
     hits_of_people = scores[(scores["method"] != "human") | (scores["metric"] == "hit")]
     keys = ("table_1", "as_published_and_clustered", "sensitivity")

@@ -41,6 +41,7 @@ def choices(whole):
         return sensitivity(whole, 40)
 
 
+@pytest.mark.slow
 def test_s1_misses_as_zero_lower_people_more_than_saliency(choices):
     means = choices.query("row == 'S1' and quantity == 'mean IoU'").copy()
     means[["method", "task"]] = means["of"].str.split(", ", expand=True)

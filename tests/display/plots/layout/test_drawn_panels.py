@@ -103,7 +103,10 @@ def test_a_figure_has_all_panels_of_its_data_at_every_width(make):
         assert_has_all_panels(figure.at(width), drawn=width == min(WIDTHS))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "width",
+    [pytest.param(w, marks=() if w in (min(WIDTHS), max(WIDTHS)) else pytest.mark.slow) for w in WIDTHS],
+)
 def test_residuals_have_all_panels_at_every_width(width):
     assert_has_all_panels(residuals().at(width), drawn=True)
     assert_has_all_panels(residuals(width), drawn=False)

@@ -67,6 +67,7 @@ def test_pages_are_even_and_divided_between_groups_of_rows():
         assert not rows[0].startswith("\u2003")
 
 
+@pytest.mark.slow
 def test_figures_of_panels_have_pages_with_the_same_axes():
     pages = ss.plot_coverage(ss.datasets.load_coverage(), width=89).pages
     assert len(pages) > 1
