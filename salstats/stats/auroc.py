@@ -259,7 +259,9 @@ def auroc(  # noqa: C901
             complete,
         )
     elif "method" in wide.groups:
-        one_sided = _keys_of_one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
+        one_sided = _one_sided_pairs_with_missing_side(
+            table[wide.groups], scores, wide.reference_scores, labels
+        )
         result = warn_and_mark_incomplete_pairs(
             result, one_sided, table, advice_to_count_left_out_cases(str(reference))
         )
@@ -385,7 +387,7 @@ def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> 
     }
 
 
-def _keys_of_one_sided_pairs(
+def _one_sided_pairs_with_missing_side(
     keys: pd.DataFrame, scores: np.ndarray, reference_scores: np.ndarray, labels: np.ndarray
 ) -> pd.DataFrame:
     """Return the keys of labelled pairs with only one of their two scores, and the side without a score.

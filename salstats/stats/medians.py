@@ -13,7 +13,7 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.comparisons import compared_rows, keys_of_one_sided_pairs, values_of_side
+from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs_with_missing_side, values_of_side
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
@@ -291,7 +291,7 @@ def median_difference(
         **only_human_label_column(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
-    one_sided = keys_of_one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
+    one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)
     frame = warn_and_mark_incomplete_pairs(
         frame, one_sided, scores, advice_to_count_left_out_cases(reference)
     )

@@ -359,7 +359,9 @@ def target_of_scores(
     return replace(
         paired_target,
         absent=_keys_with_method_and_reference(scores, comparison.by, pairs, absent),
-        one_sided=keys_of_one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
+        one_sided=one_sided_pairs_with_missing_side(
+            scores, comparison.by, pairs, method_scores, reference_scores
+        ),
     )
 
 
@@ -432,7 +434,7 @@ def target_of_pairs(
     )
 
 
-def keys_of_one_sided_pairs(
+def one_sided_pairs_with_missing_side(
     scores: pd.DataFrame,
     by: list[str],
     pairs: Pairs,

@@ -74,7 +74,7 @@ class Cells:
         """Return the mean of each cell, NaN where nothing is defined."""
         return quiet_ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
-    def count_sample_units(self) -> np.ndarray:
+    def smallest_sample_n_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return np.asarray(smallest_n_in_sample_of_cell(n_units, self.sample)[0])

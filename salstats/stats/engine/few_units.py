@@ -55,16 +55,16 @@ def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
 
     `n_rarer` (n_rows,) are the numbers of units of the rarer label.
     """
-    return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
+    return np.asarray(_expected_n_in_rarer_order(auc, n_rarer) < _FEW_MISRANKED)
 
 
 def are_both_few_misranked(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return True where the AUCs of a method and the reference are both near 0 or 1 (`are_few_misranked`)."""
-    of_method = _expected_n_misranked(auc, n_rarer)
-    of_reference = _expected_n_misranked(reference_auc, n_rarer)
+    of_method = _expected_n_in_rarer_order(auc, n_rarer)
+    of_reference = _expected_n_in_rarer_order(reference_auc, n_rarer)
     return np.asarray(np.maximum(of_method, of_reference) < _FEW_MISRANKED_BY_BOTH)
 
 
-def _expected_n_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def _expected_n_in_rarer_order(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return the units of the rarer label times the share of misranked pairs, min(AUC, 1 - AUC)."""
     return np.asarray(n_rarer * np.minimum(auc, 1 - auc))

@@ -284,7 +284,7 @@ def infer(  # noqa: C901
         outlying=masks.exceptional,
     )
     basis = _basis_with_interval_inputs(basis, cells, estimand, record, replicates)
-    smallest = np.where(membership, cells.count_sample_units()[:, None], np.inf).min(axis=0)
+    smallest = np.where(membership, cells.smallest_sample_n_units()[:, None], np.inf).min(axis=0)
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)

@@ -125,7 +125,7 @@ def make_medians(group: GroupScores) -> WeightsToValues:
     return median_scores
 
 
-def make_win_shares(group: GroupScores) -> WeightsToValues:
+def make_significant_win_shares(group: GroupScores) -> WeightsToValues:
     """Make the function that computes the share of other methods that each is significantly better than.
 
     The tests are one-sided signed-rank tests of the units' means.
@@ -228,7 +228,7 @@ RECORDS = {
             "test", "number of methods significantly worse",
             "Methods were ranked by how many others they were better than in one-sided Wilcoxon signed-rank "
             f"tests, not adjusted, {_AFTER}.",
-            kernel=make_win_shares, paired=True,
+            kernel=make_significant_win_shares, paired=True,
         ),
     )
 }  # fmt: skip

@@ -347,7 +347,7 @@ def warn_and_mark_incomplete_pairs(
     estimates : DataFrame
         Comparisons of two methods, with their grouping columns and `n_pairs`, or `n` where these are pairs.
     one_sided : DataFrame
-        Pairs with only one of their two scores, as `keys_of_one_sided_pairs` gives them.
+        Pairs with only one of their two scores, as `one_sided_pairs_with_missing_side` gives them.
     scores : DataFrame
         The scores compared.
     remedy : Message

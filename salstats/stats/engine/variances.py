@@ -33,7 +33,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     from the variance that each sample contributes and the units that samples share.
     """
     slopes = estimand.gradient(cells.means())
-    n_units = cells.count_sample_units()
+    n_units = cells.smallest_sample_n_units()
     per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
@@ -50,7 +50,7 @@ def _degrees_of_freedom(
 ) -> float:
     """Compute the degrees of freedom of the variance of one estimate.
 
-    `n_units` (n_cells,) are the sizes of the cells' samples, as `Cells.count_sample_units` gives them;
+    `n_units` (n_cells,) are the sizes of the cells' samples, as `Cells.smallest_sample_n_units` gives them;
     `row_cells` are the cells that enter the estimate; `per_sum` and `per_count` (n_cells,) are the weights of
     `influence_weights` of this estimate.
     """
@@ -142,7 +142,7 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
     """Return the two means of a ratio and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
     method, reference = estimand.row_levels(cells.means())
-    n_units = cells.count_sample_units()
+    n_units = cells.smallest_sample_n_units()
     influences = []
     for membership in (estimand.method_weights, estimand.reference_weights):
         slopes = Estimand("mean", membership).gradient(cells.means())

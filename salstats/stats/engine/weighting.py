@@ -96,38 +96,42 @@ def rows_with_positive_weight(
     return WeightedScores(codes, units, Weights(of_rows=values[rows], column=weights))
 
 
-def checked_row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores") -> np.ndarray:
+def checked_row_weights(
+    codes: ColumnCodes, column: str, unit_name: str, frame_name: str = "scores"
+) -> np.ndarray:
     """Return the weights of rows, shape (n_rows,), from a column of the frame.
 
-    They are checked to be 0 or more, equal within a case, and not all 0. `unit` and `name` are the unit's
-    and the frame's name in messages.
+    They are checked to be 0 or more, equal within a case, and not all 0. `unit_name` and `frame_name` are the
+    names of the unit and the frame in messages.
     """
     frame = codes.frame
     if not isinstance(column, str):
         raise SalstatsError(
             Setting("weights", column), " is no column, 'unit', or weights of what is averaged over"
         )
-    check_columns(frame, [column], name)
+    check_columns(frame, [column], frame_name)
     if not pd.api.types.is_numeric_dtype(frame[column]):
         raise ColumnError(
             Setting("weights", column),
             " is no column of numbers",
-            hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit}) alike"),
+            hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit_name}) alike"),
             column=column,
         )
-    values = check_numeric(frame, column, name)
+    values = check_numeric(frame, column, frame_name)
     for invalid, problem in ((np.isnan(values), "empty"), (values < 0, "negative")):
         if invalid.any():
             row = int(np.flatnonzero(invalid)[0])
             raise ColumnError(
                 Setting("weights", column),
-                f" is {problem} in row {row} of {name}",
+                f" is {problem} in row {row} of {frame_name}",
                 hint="a weight is 0 or more",
                 column=column,
                 rows=np.flatnonzero(invalid).tolist(),
             )
     if not (values > 0).any():
-        raise ValueRangeError(Setting("weights", column), f" of {name} is 0 in every row", column=column)
+        raise ValueRangeError(
+            Setting("weights", column), f" of {frame_name} is 0 in every row", column=column
+        )
     if "case" not in frame.columns:
         return values
     cases = codes.combined(dataset_and_case_columns(frame))

@@ -46,7 +46,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
         check_columns(frame, names, "data")
         return checked_table_codes(frame, names)
     scores = coded_scores(frame, "data")
-    metrics = metrics_among(frame, names)
+    metrics = checked_metrics_among(frame, names)
     if metrics and ("score" in names or "metric" in keep):
         clash: MessagePart = Setting("by", "metric")
         if "score" in names:
@@ -77,7 +77,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     return wide
 
 
-def metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
+def checked_metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
     """Return the names that are metrics of a frame; each of the others must be a column.
 
     `where` follows a name in the message of an error.

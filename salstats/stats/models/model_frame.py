@@ -12,7 +12,7 @@ from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores_without_warni
 from salstats.stats.engine.comparisons import MISSING_SIDE, complete_and_one_sided_pairs
 from salstats.stats.engine.score_reasons import ABSENT, absent_pair_mask
 from salstats.stats.engine.shared_cases import advice_to_count_left_out_cases, warn_and_mark_incomplete_pairs
-from salstats.stats.engine.wide_tables import metric_columns, metrics_among
+from salstats.stats.engine.wide_tables import checked_metrics_among, metric_columns
 from salstats.stats.models.formulas import Formula
 
 
@@ -42,7 +42,7 @@ def model_frame_key(data: pd.DataFrame, formula: Formula, reference: str | None)
 
 def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
     """Return the metrics of `data` that a formula names; FormulaError for a column that the frame drops."""
-    metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
+    metrics = checked_metrics_among(data, formula.columns, f" in {formula.text!r}")
     _check_replaced_columns(formula, metrics, reference)
     return metrics
 

@@ -129,8 +129,8 @@ def test_units_that_count_alike_have_their_mean_as_a_score():
 
 def test_a_sample_has_the_units_of_its_smallest_cell():
     paired = two_cells().followed_by(two_cells().select(np.array([1, 0])))
-    assert paired.count_sample_units().tolist() == [1, 1, 1, 1]
-    assert two_cells().count_sample_units().tolist() == [2, 1]
+    assert paired.smallest_sample_n_units().tolist() == [1, 1, 1, 1]
+    assert two_cells().smallest_sample_n_units().tolist() == [2, 1]
     assert smallest_n_in_sample_of_cell(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
 
 
