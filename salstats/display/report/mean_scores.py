@@ -16,7 +16,7 @@ from salstats.stats.missing_bounds import missing_bounds
 def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
     for metric, rows in wording.rows_by_metric(means):
-        yield from _sentences_of_metric(wording.metric(metric), rows, wording)
+        yield from _mean_and_missing_task_sentences(wording.metric(metric), rows, wording)
     yield from undefined_score_bounds_sentences(means, wording)
     yield from caveat_sentences(means, wording)
 
@@ -48,7 +48,7 @@ def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iter
         )
 
 
-def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
+def _mean_and_missing_task_sentences(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the means of one metric, and the methods that lack tasks that others have."""
     has_averages = bool(means.is_over_tasks.any())
     rows = means

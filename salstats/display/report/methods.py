@@ -69,7 +69,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     if "regression" in frames:
         slots |= _regression_slots(frames, wording)
     slots |= _settings_slots(frames, wording)
-    slots |= _outcome_slots(frames, wording)
+    slots |= _outcome_and_undefined_score_slots(frames, wording)
     slots |= _slice_and_mask_slots(scores, wording)
     slots |= _mean_slots(frames, wording)
     slots |= _fixed_readers_and_trainings_slots(frames)
@@ -129,7 +129,7 @@ def _has_bootstrap(estimates: Estimates) -> bool:
     return bool(set(estimates.distinct_values("interval")) & set(BOOTSTRAP))
 
 
-def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
+def _outcome_and_undefined_score_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on metrics and on undefined scores."""
     descriptions = frames["describe"]
     metric_texts = []

@@ -14,7 +14,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, interval_texts, read_estimates_to_show, value_table
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.placement import ColumnPlacement, choose_placement, lay_out
+from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
@@ -109,7 +109,7 @@ def table_correlation(
         constant = [key for key in keys if key not in groups_of_triangles]
     else:
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
-        table = value_table(lay_out(frame, placement, names), [value], names)
+        table = value_table(frame_row_grid(frame, placement, names), [value], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = correlated_variables_note(estimates, names)
     subject_note = paragraph(
@@ -175,7 +175,7 @@ def _triangle_table(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels
     column_variable = pd.Categorical(first_variables, variables)
     row_variable = pd.Categorical(second_variables, variables)
     placement = ColumnPlacement(rows=("y",), columns=("x",), groups=groups)
-    grid = lay_out(frame.assign(x=column_variable, y=row_variable), placement, labels)
+    grid = frame_row_grid(frame.assign(x=column_variable, y=row_variable), placement, labels)
     table = value_table(grid, [value], labels)
     positions = {}
     for position, variable in enumerate(variables):

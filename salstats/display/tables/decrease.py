@@ -30,12 +30,12 @@ from salstats.display.tables.grid import (
     value_table,
 )
 from salstats.display.tables.marks import rarer_rows
-from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
+from salstats.display.tables.placement import CellGrid, ColumnPlacement, frame_row_grid
 from salstats.display.tables.record import Table
 from salstats.display.tables.reference_rows import (
     has_one_reference_mean,
     is_reference_row,
-    with_reference_rows_first,
+    with_reference_rows_on_top,
 )
 from salstats.display.text.format import capitalized, count_text, fixed_text, joined
 from salstats.display.text.labels import Labels
@@ -152,8 +152,8 @@ def table_decrease(  # noqa: C901
     def contrast_table(placement: ColumnPlacement) -> Table:
         shown = contrasts
         if _has_reference_rows(contrasts, placement):
-            shown = with_reference_rows_first(contrasts)
-        grid = lay_out(shown.frame, placement, names)
+            shown = with_reference_rows_on_top(contrasts)
+        grid = frame_row_grid(shown.frame, placement, names)
         if sort == "size":
             grid = _with_rows_furthest_below_first(grid, shown)
         means = []

@@ -13,7 +13,7 @@ from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, decimals_of_rows, read_estimates_to_show, value_table
-from salstats.display.tables.placement import choose_placement, lay_out
+from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
     MISSING,
@@ -98,9 +98,8 @@ def table_describe(
     metric_label = ""
     if "metric" in placement.constant:
         metric_label = names.value("metric", frame["metric"].iloc[0])
-    table = value_table(
-        lay_out(frame, placement, names), _summary_values(summaries, metric_label, digits, style), names
-    )
+    values = _summary_values(summaries, metric_label, digits, style)
+    table = value_table(frame_row_grid(frame, placement, names), values, names)
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
         notes.constant_note(summaries, constant, names),

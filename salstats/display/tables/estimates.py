@@ -28,9 +28,20 @@ from salstats.display.tables.grid import (
     read_estimates_to_show,
     value_table,
 )
-from salstats.display.tables.marks import best_estimates, differing_rows, rarer_rows, stars_of
+from salstats.display.tables.marks import (
+    best_estimates,
+    estimates_differing_from_reference,
+    rarer_rows,
+    stars_of,
+)
 from salstats.display.tables.models import estimate_kind
-from salstats.display.tables.placement import CellGrid, ColumnPlacement, Columns, choose_placement, lay_out
+from salstats.display.tables.placement import (
+    CellGrid,
+    ColumnPlacement,
+    Columns,
+    choose_placement,
+    frame_row_grid,
+)
 from salstats.display.text.correlation import (
     correlated_variables_note,
     covariates_note,
@@ -185,7 +196,7 @@ def table_estimates(
     placement = choose_placement(
         means, keys, _given_rows_or_contrast_levels(means, rows, columns, groups), columns, groups
     )
-    grid = lay_out(_with_term_texts(means, names), placement, names)
+    grid = frame_row_grid(_with_term_texts(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
@@ -193,7 +204,7 @@ def table_estimates(
     underlined_rows = set[int]()
     underline_note = ""
     if tested_differences is not None:
-        differing = differing_rows(means, keys, tested_differences)
+        differing = estimates_differing_from_reference(means, keys, tested_differences)
         underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
         underline_note = notes.underlined_reference_differences_note(tested_differences, differing, names)
@@ -222,7 +233,7 @@ def table_estimates(
         correlated_variables_note(means, names),
         covariates_note(means, names),
         stratum_note(means, names),
-        _predictor_note(means, names),
+        _predictor_and_outcome_note(means, names),
         metrics_without_scores_sentence(with_undefined, names),
     )
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
@@ -417,7 +428,7 @@ def _model_note(estimates: Estimates, labels: Labels) -> str:
     return ""
 
 
-def _predictor_note(estimates: Estimates, labels: Labels) -> str:
+def _predictor_and_outcome_note(estimates: Estimates, labels: Labels) -> str:
     """Name the predictor and the outcome of areas under curves and of calibration where all share them."""
     texts = []
     for column, name in {"predictor": "Predictor", "response": "Outcome"}.items():

@@ -152,7 +152,9 @@ class DifferingEstimates(NamedTuple):
     n_untested: int
 
 
-def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> DifferingEstimates:
+def estimates_differing_from_reference(
+    estimates: Estimates, keys: Sequence[str], differences: Estimates
+) -> DifferingEstimates:
     """Return the rows that differ from the reference of differences."""
     references = differences.distinct_values("reference")
     _check_differences(estimates, keys, differences, references)

@@ -10,7 +10,7 @@ from great_tables import GT
 from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, read_estimates_to_show, value_table
-from salstats.display.tables.placement import choose_placement, lay_out
+from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
     capitalized,
@@ -95,9 +95,8 @@ def table_power(
         columns=[],
         groups=groups,
     )
-    table = value_table(
-        lay_out(curve_rows, placement, names), _unit_power_width_test_values(frame, digits, style), names
-    )
+    values = _unit_power_width_test_values(frame, digits, style)
+    table = value_table(frame_row_grid(curve_rows, placement, names), values, names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 

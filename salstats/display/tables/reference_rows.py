@@ -24,7 +24,7 @@ def has_one_reference_mean(contrasts: Estimates) -> bool:
     return bool((n_distinct <= 1).all(axis=None))
 
 
-def with_reference_rows_first(contrasts: Estimates) -> Estimates:
+def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
     """Return contrasts with a row of the reference in front, one for each group.
 
     The row has the reference as its method, its mean as the method's mean, the number of pairs, and nothing
@@ -41,7 +41,7 @@ def with_reference_rows_first(contrasts: Estimates) -> Estimates:
 
 
 def is_reference_row(contrasts: Estimates) -> np.ndarray:
-    """Return True for each row that `with_reference_rows_first` has added."""
+    """Return True for each row that `with_reference_rows_on_top` has added."""
     references = contrasts.row_values("reference")
     methods = contrasts.row_values("method")
     return np.array([method == reference for method, reference in zip(methods, references, strict=True)])

@@ -56,8 +56,9 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
         The same rows; the same object where nothing is changed.
     """
     is_ratio = estimates.is_exponentiated
-    covariates = _covariates_of_rows(estimates)
-    sizes = pd.Series(_largest_magnitudes(estimates)).groupby([covariates, _outcome_of_rows(estimates)]).max()
+    covariates = _unscaled_covariates_of_rows(estimates)
+    magnitudes = pd.Series(_largest_magnitudes_on_link_scale(estimates))
+    sizes = magnitudes.groupby([covariates, _outcome_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
@@ -80,7 +81,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     return estimates.with_columns(**changed)
 
 
-def _largest_magnitudes(estimates: Estimates) -> np.ndarray:
+def _largest_magnitudes_on_link_scale(estimates: Estimates) -> np.ndarray:
     """Return the size of the largest of each row's estimate and limits, of ratios of their logarithms.
 
     Infinite limits and rounding errors do not count; a row without any other has NaN.
@@ -106,7 +107,7 @@ def _outcome_of_rows(estimates: Estimates) -> np.ndarray:
     return np.array(outcomes, dtype=object)
 
 
-def _covariates_of_rows(estimates: Estimates) -> np.ndarray:
+def _unscaled_covariates_of_rows(estimates: Estimates) -> np.ndarray:
     """Return the names of the numbers in each row's term; "" where they are none, or are rescaled already."""
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []

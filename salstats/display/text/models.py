@@ -153,7 +153,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     return estimates.with_frame_and_new_keys(deviations[list(columns)])
 
 
-class TermNames(NamedTuple):
+class TermNamesAndReferenceNote(NamedTuple):
     """Names of terms in print.
 
     Attributes
@@ -168,7 +168,7 @@ class TermNames(NamedTuple):
     reference_note: str
 
 
-def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) -> TermNames:
+def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) -> TermNamesAndReferenceNote:
     """Return the names of terms; `model_keys` are the columns whose values identify a model."""
     names = {}
     reference_levels = []
@@ -186,7 +186,7 @@ def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) 
     note = ""
     if reference_levels:
         note = f"Reference level: {joined(reference_levels)}."
-    return TermNames(names, note)
+    return TermNamesAndReferenceNote(names, note)
 
 
 def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:

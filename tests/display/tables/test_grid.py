@@ -13,7 +13,7 @@ from salstats.display.tables.grid import (
     read_estimates_to_show,
     value_table,
 )
-from salstats.display.tables.placement import ColumnPlacement, lay_out
+from salstats.display.tables.placement import ColumnPlacement, frame_row_grid
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
 from salstats.errors import ValueRangeError
@@ -64,7 +64,7 @@ def test_small_variances_have_significant_digits():
 
 def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
     value = Value("Mean", ["0.1", "0.2", "0.3"], bold={2}, underline={1})
-    table = value_table(lay_out(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
+    table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
     assert table.cells == [["0.1", "0.2"], ["0.3", MISSING]]
     assert (table.bold, table.underline) == ({(1, 0)}, {(0, 1)})
     assert [column.heading for column in table.columns] == ["x", "y"]
@@ -74,7 +74,7 @@ def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
 def test_values_of_a_row_stand_once_before_the_others():
     count = Value("n", ["5", "5", "6"], "right")
     values = [Value("Mean", ["0.1", "0.2", "0.3"]), Value("P", ["0.01", "0.02", "0.03"])]
-    table = value_table(lay_out(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
+    table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
     assert table.cells[0] == ["5", "0.1", "0.01", "0.2", "0.02"]
     assert [column.spanners for column in table.columns] == [(), ("x",), ("x",), ("y",), ("y",)]
 
@@ -84,7 +84,7 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
         {"metric": ["iou", "iou", "hit"], "task": ["a", "Average", "Average"], "estimate": 1.0}
     )
     placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
-    table = value_table(lay_out(frame, placement, Labels()), [Value("Mean", ["1"] * 3)], Labels())
+    table = value_table(frame_row_grid(frame, placement, Labels()), [Value("Mean", ["1"] * 3)], Labels())
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
 
 

@@ -8,7 +8,13 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
-from salstats.display.tables.marks import best_estimates, better_sign, differing_rows, p_heading, stars_of
+from salstats.display.tables.marks import (
+    best_estimates,
+    better_sign,
+    estimates_differing_from_reference,
+    p_heading,
+    stars_of,
+)
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 
@@ -86,7 +92,7 @@ def differences(**columns):
 
 def test_significant_differences_are_marked_and_estimates_without_one_are_counted():
     means = read_estimates(frame([0.3, 0.4, 0.5, 0.6]))
-    result = differing_rows(means, ["metric", "method"], differences())
+    result = estimates_differing_from_reference(means, ["metric", "method"], differences())
     assert result.rows == {1}
     # m3 has no difference; m0 is the reference
     assert result.n_untested == 1
@@ -95,20 +101,20 @@ def test_significant_differences_are_marked_and_estimates_without_one_are_counte
 def test_estimates_are_found_by_whole_numbers_that_a_gap_makes_floats():
     means = read_estimates(frame([0.3, 0.4, 0.5], seed=[1.0, 1.0, np.nan]))
     compared = read_estimates(differences(seed=1).frame.iloc[:1], "differences")
-    assert differing_rows(means, ["metric", "method", "seed"], compared).rows == {1}
+    assert estimates_differing_from_reference(means, ["metric", "method", "seed"], compared).rows == {1}
 
 
 def test_differences_of_none_of_the_estimates_are_an_error():
     means = read_estimates(frame([0.3, 0.4, 0.5], task="Edema"))
     with raises(SalstatsError, option="differences"):
-        differing_rows(means, ["metric", "task", "method"], differences(task="Nodule"))
+        estimates_differing_from_reference(means, ["metric", "task", "method"], differences(task="Nodule"))
 
 
 def test_columns_that_lack_on_both_sides_are_named_with_the_side_that_has_them():
     means = read_estimates(frame([0.3, 0.5, 0.9], size=["s", "s", "l"]))
     compared = read_estimates(differences().frame.assign(task=["a", "b"]), "differences")
     with raises(ColumnError, option="estimates", column="size") as error:
-        differing_rows(means, ["metric", "method", "size"], compared)
+        estimates_differing_from_reference(means, ["metric", "method", "size"], compared)
     sentence = str(error.value)
     assert "'size' is only in the estimates" in sentence
     assert "'task' is only in the differences" in sentence
@@ -117,7 +123,7 @@ def test_columns_that_lack_on_both_sides_are_named_with_the_side_that_has_them()
 def test_two_differences_of_one_estimate_are_an_error():
     means = read_estimates(frame([0.3, 0.4]))
     with raises(SalstatsError, option="differences"):
-        differing_rows(means, ["metric", "method"], differences(method="m1"))
+        estimates_differing_from_reference(means, ["metric", "method"], differences(method="m1"))
 
 
 def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():

@@ -8,8 +8,8 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.placement import (
     choose_placement,
+    frame_row_grid,
     key_of,
-    lay_out,
     named_columns,
     ordered_group_labels,
 )
@@ -76,7 +76,7 @@ def test_a_column_without_a_place_named_twice_or_not_there_is_an_error():
 
 def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():
     frame = table(method="ab", task="xy").iloc[:3]
-    grid = lay_out(frame, placement(frame), Labels({"task": ["y", "x"]}, frame))
+    grid = frame_row_grid(frame, placement(frame), Labels({"task": ["y", "x"]}, frame))
     assert grid.row_labels == [("y",), ("x",)]
     assert grid.column_labels == [("a",), ("b",)]
     assert grid.frame_rows.tolist() == [[1, -1], [0, 2]]
@@ -87,7 +87,7 @@ def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
     frame = table(method="ab", task="xy")
     twice = pd.concat([frame, frame.iloc[[2]]], ignore_index=True)
     with raises(SalstatsError, rows=(2, 4)):
-        lay_out(twice, placement(frame), Labels())
+        frame_row_grid(twice, placement(frame), Labels())
 
 
 def test_keys_are_texts_and_missing_values_are_empty():
