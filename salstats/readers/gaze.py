@@ -175,6 +175,7 @@ def read_gaze(
         )
     rows = pd.concat(metadata, ignore_index=True)
     _check_rows_agree(rows)
+    rows = _with_case_names(rows)
     cases = _cases(root, rows)
     if phases is None:
         _warn_of_unlisted(root, set(rows["id"]))
@@ -263,11 +264,15 @@ def _check_rows_agree(rows: pd.DataFrame) -> None:
             )
 
 
-def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
-    """Make the cases without maps, in the order of phases and image paths; `rows` gets the name of each."""
+def _with_case_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the column `case`: the image, with its phase where it stands in several."""
     n_phases = rows.groupby("dicom_id")["phase"].transform("nunique")
     name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype(TEXT)
-    rows["case"] = rows["dicom_id"].mask(n_phases > 1, name_with_phase)
+    return rows.assign(case=rows["dicom_id"].mask(n_phases > 1, name_with_phase))
+
+
+def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
+    """Make the cases without maps, in the order of phases and image paths."""
     cases = []
     for phase, phase_rows in rows.groupby("phase"):
         trial = 0
