@@ -75,7 +75,7 @@ class Recordings:
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
         """The scored rows of the metrics that have a score."""
-        return _defined_metrics(self.scores_of_scored_images)
+        return _warn_and_drop_undefined_metrics(self.scores_of_scored_images)
 
     @cached_property
     def means(self) -> pd.DataFrame:
@@ -164,7 +164,7 @@ def _counted_reasons(rows: pd.DataFrame) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in n_by_reason.items())
 
 
-def _defined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
+def _warn_and_drop_undefined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of metrics that have a score, and warn of the others."""
     metrics = set(rows.loc[rows["score"].notna(), "metric"])
     is_defined = rows["metric"].isin(metrics)

@@ -103,6 +103,8 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
         unlabelled = images[images["abnormal"].isna()]
         if len(unlabelled):
             images = unlabelled
+    for rows in (images, labelled):
+        _check_each_mixing_has_one_sheet(rows)
     return GazeStudyScores(
         _blank_mixing_of_unmixed(images), _blank_mixing_of_unmixed(labelled), classification
     )
@@ -120,8 +122,8 @@ def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     return GIVEN
 
 
-def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Set the mixing of methods without one to `NONE`; raise an error where a mixing is of several sheets."""
+def _check_each_mixing_has_one_sheet(rows: pd.DataFrame) -> None:
+    """Raise an error where a mixing is of several sheets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
         names = ", ".join(rows["sheet"].unique())
@@ -130,6 +132,10 @@ def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
             hint="give those of one at a time",
             column="dataset",
         )
+
+
+def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Set the mixing of methods without one to `NONE`."""
     return rows.assign(mixing=rows["mixing"].mask(rows["method"].isin(UNMIXED), NONE))
 
 
