@@ -260,7 +260,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     from salstats.cli.commands import options
     from salstats.cli.signatures import argument, keyword_arguments
     from salstats.cli.sources import CommandRun
-    from salstats.files.paths import no_output_is_read
+    from salstats.files.paths import forbidding_outputs_as_inputs
 
     function = getattr(ss, command.function)
     path_type: Any = Path | None if command.source.is_optional else Path
@@ -274,7 +274,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
 
     def body(**typed: Any) -> None:
         options_of_call = keyword_arguments(command_options, typed)
-        with no_output_is_read():
+        with forbidding_outputs_as_inputs():
             run = CommandRun(
                 input_path_or_none=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),

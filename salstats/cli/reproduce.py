@@ -31,7 +31,7 @@ def reproduce(
     # imported late: pandas comes with these, and `--help` must not wait for that
     with spinner("Loading"):
         from salstats.cli.flag_spelling import FlagSpelling
-        from salstats.files.paths import no_output_is_read
+        from salstats.files.paths import forbidding_outputs_as_inputs
         from salstats.studies import declarations, engine
 
     if key == "list":
@@ -48,6 +48,6 @@ def reproduce(
         return
     # messages name options by these
     context.obj.update(parser.flags)
-    with no_output_is_read():
+    with forbidding_outputs_as_inputs():
         code = engine.reproduce(key, context.args, FlagSpelling(parser.flags))
     raise typer.Exit(code)

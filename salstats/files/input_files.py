@@ -75,7 +75,7 @@ def read_json(file: Path) -> Any:
         raise InputFileError(f"{file}: {error}", path=file) from error
 
 
-def is_unnamed_single_value(texts: Sequence[str]) -> bool:
+def is_one_value_without_name(texts: Sequence[str]) -> bool:
     """Return whether an option is one value or file for all, and not NAME=VALUE; files may hold a "="."""
     if len(texts) != 1:
         return False

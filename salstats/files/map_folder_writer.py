@@ -23,7 +23,7 @@ from salstats.files.map_table import (
     checked_map,
     checked_name,
     checked_patient_text,
-    csv_bytes,
+    csv_lines_of_rows,
     file_inside,
     is_whole_map_file,
     read_header_and_rows,
@@ -133,13 +133,13 @@ class MapFolder:
         _prepare_folder(self.folder)
         self._lock = lock_folder(self.folder)
         try:
-            self._open()
+            self._read_table_and_drop_overwritten()
         except BaseException:
             unlock_folder(self._lock)
             raise
         self._is_open = True
 
-    def _open(self) -> None:
+    def _read_table_and_drop_overwritten(self) -> None:
         """Read the table, drop the maps to be made anew, and remove the temporary files of killed runs."""
         table = self.folder / TABLE
         self._columns: list[str] = []
@@ -163,7 +163,7 @@ class MapFolder:
                 self._shapes.setdefault(key.case, shape)
         self._remove_temporary_files()
         stored_settings = read_settings(self.folder / SETTINGS)
-        dropped = self._maps_to_overwrite(stored_settings)
+        dropped = self._check_settings_and_list_overwritten(stored_settings)
         files = [self._map_file(key) for key in dropped]
         for key in dropped:
             del self._rows[key]
@@ -193,7 +193,7 @@ class MapFolder:
         """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
-    def _maps_to_overwrite(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
+    def _check_settings_and_list_overwritten(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
         """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []
@@ -374,7 +374,7 @@ class MapFolder:
         elif added:
             self._is_whole = False  # until the last row has its end: a disk may be full
             with naming_write_errors(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
-                stream.write(csv_bytes(self._columns, added))
+                stream.write(csv_lines_of_rows(self._columns, added))
             self._is_whole = True
 
     def _write_table(self) -> None:
@@ -387,7 +387,7 @@ class MapFolder:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing(self.folder / TABLE) as temporary:
-            temporary.write_bytes(csv_bytes(self._columns, [header, *rows]))
+            temporary.write_bytes(csv_lines_of_rows(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True
 

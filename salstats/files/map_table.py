@@ -254,8 +254,8 @@ def _without_cut_row(text: str) -> str:
     return text
 
 
-def csv_bytes(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
-    """Write rows as they stand in the file."""
+def csv_lines_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
+    """Write rows as lines of the file; the header is a row, too."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     for row in rows:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, permissions_of
-from salstats.files.paths import check_path, mark_file_to_replace
+from salstats.files.paths import check_path, forbid_reading_file_to_replace
 
 #: Folders in a temporary folder: the one that is written, and the one that it replaces.
 _WRITTEN = "made"
@@ -42,7 +42,7 @@ def check_output_folder(
             hint="name a new one in it",
             path=folder,
         )
-    _put_back_and_remove_old(folder)
+    _restore_folder_and_remove_temporaries(folder)
     if folder.exists() and not folder.is_dir():
         raise InputFileError(f"cannot write {folder}: a file of that name exists", path=folder)
     if folder.is_dir() and any(folder.iterdir()):
@@ -64,7 +64,7 @@ def check_output_folder(
                 path=folder,
             )
         for name in replaceable:
-            mark_file_to_replace(folder / name)
+            forbid_reading_file_to_replace(folder / name)
     return folder
 
 
@@ -118,7 +118,7 @@ def _copy_modes(former: Path, written: Path) -> None:
             path.chmod(permissions_of(former_path))
 
 
-def _put_back_and_remove_old(folder: Path) -> None:
+def _restore_folder_and_remove_temporaries(folder: Path) -> None:
     """Put back a folder that a killed run moved away, and remove temporary folders older than a day."""
     for temporary in folder.parent.glob(f"{glob.escape(_temporary_prefix(folder))}????????"):
         if temporary.is_symlink():

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from salstats.errors import InputFileError, Message, Setting, warn
-from salstats.files.paths import check_path, mark_file_to_replace
+from salstats.files.paths import check_path, forbid_reading_file_to_replace
 
 #: Seconds after which a temporary file is one that a killed run has left.
 A_DAY = 86_400.0
@@ -55,7 +55,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
             option="overwrite",
             path=target,
         )
-    mark_file_to_replace(target)
+    forbid_reading_file_to_replace(target)
     remove_abandoned(target.parent)
     return target
 

@@ -13,8 +13,8 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 
 @contextmanager
-def no_output_is_read() -> Iterator[None]:
-    """Let no file that `mark_file_to_replace` names be read, under any name, until the block ends."""
+def forbidding_outputs_as_inputs() -> Iterator[None]:
+    """Let no file of `forbid_reading_file_to_replace` be read, under any name, until the block ends."""
     token = _OUTPUTS.set({})
     try:
         yield
@@ -22,7 +22,7 @@ def no_output_is_read() -> Iterator[None]:
         _OUTPUTS.reset(token)
 
 
-def mark_file_to_replace(file: Path) -> None:
+def forbid_reading_file_to_replace(file: Path) -> None:
     """Record that the run of a command is to replace a file, if it exists."""
     marked = _OUTPUTS.get()
     if marked is not None and file.exists():

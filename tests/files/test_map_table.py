@@ -14,7 +14,7 @@ from salstats.files.map_table import (
     checked_map,
     checked_patient_text,
     checked_prob_text,
-    csv_bytes,
+    csv_lines_of_rows,
     file_inside,
     is_whole_map_file,
     path_of,
@@ -143,8 +143,8 @@ def test_a_path_that_can_leave_the_folder_is_an_error(tmp_path, path):
 def test_rows_are_read_as_they_were_written(table):
     row = row_of(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
     plain = row_of(KEY, (4, 5), float("nan"), float("nan"), None)
-    header = csv_bytes(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
-    names, rows = read_header_and_rows(table(header + csv_bytes(COLUMNS, [row, plain])))
+    header = csv_lines_of_rows(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
+    names, rows = read_header_and_rows(table(header + csv_lines_of_rows(COLUMNS, [row, plain])))
     assert tuple(names) == COLUMNS
     assert rows == {MapKey('a "b", c', "Edema", "ig", None, "2"): row, KEY: plain}
     assert float(row["prob"]) == 0.1 + 0.2

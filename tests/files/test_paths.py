@@ -10,8 +10,8 @@ from salstats.files.paths import (
     check_folder,
     check_path,
     check_plain,
-    mark_file_to_replace,
-    no_output_is_read,
+    forbid_reading_file_to_replace,
+    forbidding_outputs_as_inputs,
 )
 
 
@@ -36,11 +36,11 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     file = tmp_path / "out.csv"
     file.write_text("a")
     os.link(file, tmp_path / "other.csv")
-    mark_file_to_replace(file)
+    forbid_reading_file_to_replace(file)
     check_plain(file)
-    with no_output_is_read():
+    with forbidding_outputs_as_inputs():
         check_plain(file)
-        mark_file_to_replace(file)
+        forbid_reading_file_to_replace(file)
         with raises(InputFileError, path=file, hint="choose another file"):
             check_plain(tmp_path / "other.csv")
     check_plain(file)
