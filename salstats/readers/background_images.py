@@ -36,13 +36,14 @@ def check_images(images: ImageSource | None) -> ImageSource | None:
     return images
 
 
-def read_grey(
-    images: ImageSource | None, case: str, shape: tuple[int, int], printed: tuple[int, int]
+def read_grey_for_print(
+    images: ImageSource | None, case: str, mask_shape: tuple[int, int], printed_shape: tuple[int, int]
 ) -> np.ndarray | None:
-    """Read the image of a case as grey from 0 to 1, of `printed` (rows, cols).
+    """Read the image of a case as grey from 0 to 1, of `printed_shape` (rows, cols).
 
     None without `images`, or where a mapping lacks the case; a folder without its image is an error.
-    `shape` is the (height, width) of the case's masks; the image may have another size, not another form.
+    `mask_shape` is the (height, width) of the case's masks; the image may have another size, not another
+    form.
     """
     if images is None:
         return None
@@ -55,18 +56,18 @@ def read_grey(
     if isinstance(image, np.ndarray):
         grey = _grey_of_array(image, case)
     else:
-        grey = _grey_of_file(Path(image), case, printed)
-    height_ratio = shape[0] / grey.shape[0]
-    width_ratio = shape[1] / grey.shape[1]
+        grey = _grey_of_file(Path(image), case, printed_shape)
+    height_ratio = mask_shape[0] / grey.shape[0]
+    width_ratio = mask_shape[1] / grey.shape[1]
     # a side that is rounded to whole pixels may be wrong by one
     if abs(height_ratio / width_ratio - 1) > _ASPECT_TOLERANCE + 1 / min(grey.shape):
         raise ShapeError(
             f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
-            f"its masks are {shape[0]} x {shape[1]}; they must have the same form",
+            f"its masks are {mask_shape[0]} x {mask_shape[1]}; they must have the same form",
             option="images",
             value=case,
         )
-    return resize_for_print(grey, printed)
+    return resize_for_print(grey, printed_shape)
 
 
 def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:

@@ -60,7 +60,7 @@ class _Files:
     #: Path that the maps of a series were found in, for messages.
     map_folders: Mapping[Series, PathLike]
 
-    def case_files(self) -> list[CaseFile]:
+    def case_files_without_truth(self) -> list[CaseFile]:
         """List masks and points without the truth."""
         case_files = [*self.masks.values(), *self.readers.values()]
         if self.points is not None:
@@ -292,7 +292,7 @@ def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
     map_folders = _paths_by_series(paths["maps"], "maps")
     for option, path_of_series in (("masks", mask_paths), ("maps", map_folders)):
         for path in path_of_series.values():
-            _check_folders_of_tasks(Path(path), truth, option)
+            _check_any_folder_is_a_task(Path(path), truth, option)
     return _Files(
         truth=truth,
         readers=readers,
@@ -303,7 +303,7 @@ def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
     )
 
 
-def _check_folders_of_tasks(path: Path, truth: CaseFile, option: str) -> None:
+def _check_any_folder_is_a_task(path: Path, truth: CaseFile, option: str) -> None:
     """Raise where a folder has folders of which none is named as a task of the truth: they may be methods."""
     true_tasks = sorted(truth.tasks())
     if not path.is_dir() or not true_tasks:
@@ -344,7 +344,7 @@ def _read_points(path: Path, only_task: str | None) -> CaseFile:
 
 def _check_cases(files: _Files) -> None:
     """Raise where a source has no case in common with the truth."""
-    for case_file in files.case_files():
+    for case_file in files.case_files_without_truth():
         check_cases_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
     for series, folder in files.map_folders.items():
         check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
@@ -356,7 +356,7 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]], tasks: C
     Masks are those of some tasks.
     """
     truth = files.truth
-    for case_file in files.case_files():
+    for case_file in files.case_files_without_truth():
         _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
     missing_by_source: dict[str, list[str]] = {}
     for masks in files.masks.values():
@@ -430,7 +430,9 @@ def _warn_of_cases_left_out(
 def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
     """Return the tasks to read; by default those of the truth and then the others, by name."""
     true_tasks = files.truth.tasks()
-    tasks_of_source = {str(case_file.file): case_file.tasks() for case_file in files.case_files()}
+    tasks_of_source = {
+        str(case_file.file): case_file.tasks() for case_file in files.case_files_without_truth()
+    }
     for series, files_of_task in files.maps.items():
         tasks_of_source[str(files.map_folders[series])] = set(files_of_task)
     available = set(true_tasks)
@@ -462,11 +464,11 @@ def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int,
     A case of which there are only maps has no size. Warn of images of no case.
     """
     cases = set(files.truth.values)
-    for case_file in files.case_files():
+    for case_file in files.case_files_without_truth():
         cases |= set(case_file.values)
     for series in files.maps:
         cases |= files.cases_of_maps(series)
-    case_files = [files.truth, *files.case_files()]
+    case_files = [files.truth, *files.case_files_without_truth()]
     if images is not None:
         image_of_case = find_case_files(images, IMAGE_SUFFIXES)
         check_cases_in_common(image_of_case, cases, images, files.truth.file)

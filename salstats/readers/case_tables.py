@@ -41,8 +41,8 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
     problem = "is no size; it is a positive number, mm per pixel"
-    row_mm = table.numbers("row_mm", _is_no_size, problem)
-    col_mm = table.numbers("col_mm", _is_no_size, problem)
+    row_mm = table.numbers("row_mm", _is_not_finite_and_positive, problem)
+    col_mm = table.numbers("col_mm", _is_not_finite_and_positive, problem)
     sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
     return dict(zip(table.cases(), sizes, strict=True))
 
@@ -90,6 +90,6 @@ def _is_no_label(values: np.ndarray) -> np.ndarray:
     return ~np.isin(values, (0, 1)) & ~np.isnan(values)
 
 
-def _is_no_size(values: np.ndarray) -> np.ndarray:
+def _is_not_finite_and_positive(values: np.ndarray) -> np.ndarray:
     """Return which numbers are not finite and positive."""
     return ~(np.isfinite(values) & (values > 0))

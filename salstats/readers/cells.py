@@ -164,7 +164,7 @@ def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | Non
     from pyarrow import compute
 
     text = pa.array(column)
-    numbers = _numbers_if_all_cells_are(text, na)
+    numbers = _numbers_or_none_if_any_missing(text, na)
     if numbers is None:
         missing = compute.is_in(text, pa.array(list(na), text.type))
         try:
@@ -177,7 +177,7 @@ def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | Non
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
-def _numbers_if_all_cells_are(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
+def _numbers_or_none_if_any_missing(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
     """Return cells of text as a pyarrow array of floats; None where one is missing or no number."""
     import pyarrow as pa
 
@@ -226,7 +226,7 @@ def have_decimal_commas(cells: pd.Series) -> bool:
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
-def identifier_of_cell(value: Any) -> str | None:
+def identifier_or_none_if_unusable(value: Any) -> str | None:
     """Return one cell as an identifier: "" where it is empty or blank, None where it cannot be one."""
     if pd.isna(value):
         return ""
@@ -248,7 +248,7 @@ def is_date(value: object) -> bool:
 
 def _covariate_cell_text(value: object) -> str | None:
     """Return one cell of a covariate as text: a date in ISO form, 7.0 as "7", None where empty."""
-    name = identifier_of_cell(value)
+    name = identifier_or_none_if_unusable(value)
     if name is not None:
         return name or None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():

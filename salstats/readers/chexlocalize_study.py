@@ -19,7 +19,7 @@ from salstats.readers.case_json import (
     CaseFile,
     SizeInFile,
     image_sizes,
-    read_outlines,
+    read_outline_vertices,
     read_points,
     read_segmentations,
     warn_of_points,
@@ -45,9 +45,9 @@ _OTHER_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/
 #: Kind of a file -> the function that reads it.
 _READ_FUNCTIONS = {
     "truth": read_segmentations,
-    "annotations": read_outlines,
+    "annotations": read_outline_vertices,
     "human": read_segmentations,
-    "human_annotations": read_outlines,
+    "human_annotations": read_outline_vertices,
     "points": read_points,
 }
 #: Label of a finding that may be present or not.
@@ -72,14 +72,14 @@ class StudyFiles(NamedTuple):
     maps: dict[Series, dict[tuple[str, str], Path]]
 
     @property
-    def reading_files(self) -> list[CaseFile]:
+    def human_mask_files(self) -> list[CaseFile]:
         """Files of masks that people drew."""
         return list(chain.from_iterable(self.readings.values()))
 
     @property
     def prediction_files(self) -> list[CaseFile]:
         """Files of masks and points that are not the truth, those of people first."""
-        return [*self.reading_files, *self.points, *chain.from_iterable(self.masks.values())]
+        return [*self.human_mask_files, *self.points, *chain.from_iterable(self.masks.values())]
 
 
 def read_files(
@@ -210,7 +210,9 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
                 column=column,
                 path=path,
             )
-        values = table.numbers(column, _is_no_label, "is no label; labels are 0, 1, -1 (uncertain) or empty")
+        values = table.numbers(
+            column, _is_neither_label_nor_uncertain, "is no label; labels are 0, 1, -1 (uncertain) or empty"
+        )
         is_uncertain = values == _UNCERTAIN
         n_uncertain += int(is_uncertain.sum())
         values[is_uncertain] = np.nan
@@ -225,7 +227,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
     return labels
 
 
-def _is_no_label(values: np.ndarray) -> np.ndarray:
+def _is_neither_label_nor_uncertain(values: np.ndarray) -> np.ndarray:
     """Return which numbers are neither a label nor NaN."""
     return ~np.isin(values, (0, 1, _UNCERTAIN)) & ~np.isnan(values)
 
@@ -289,7 +291,7 @@ def _readers(files: StudyFiles) -> list[str | None]:
 def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple[str, ...]:
     """Return the tasks to read, or all: the release's in its order, then others by name."""
     annotated: set[str] = set()
-    for case_file in (*files.truth, *files.reading_files, *files.points):
+    for case_file in (*files.truth, *files.human_mask_files, *files.points):
         annotated.update(case_file.tasks())
     available = set(annotated)
     for case_file in files.prediction_files:

@@ -157,7 +157,7 @@ def read_coco(
     case_names = [image.case for image in images.values()]
     map_files: dict[Series, dict[tuple[str, str], Path]] = {}
     for series, path in series_sources(maps, method, "maps").items():
-        map_files[series] = _maps_of_tasks(Path(path), task_names)
+        map_files[series] = _map_by_task_and_case(Path(path), task_names)
         check_cases_and_warn_of_unknown({case for _, case in map_files[series]}, case_names, path, file)
     all_series = tuple(dict.fromkeys([*results, *map_files]))
     cases = []
@@ -193,7 +193,7 @@ def read_coco(
     return Study(tuple(cases), tuple(task_names), all_series, file.name)
 
 
-def _maps_of_tasks(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, str], Path]:
+def _map_by_task_and_case(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, str], Path]:
     """Find the maps CATEGORY/CASE of some categories: (task, case) -> file."""
     files: dict[tuple[str, str], Path] = {}
     for task in tasks:

@@ -28,7 +28,7 @@ def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
 
     A colour picture is an InputFileError where `colormap` is None, and where it is "jet" but a pixel has no
     colour of it. So is a grey picture that was made of one in the colours of jet, as far as it can be seen,
-    see `is_grey_of_jet`: two levels have one grey.
+    see `is_jet_picture_in_grey`: two levels have one grey.
     """
     if colormap is None:
         pixels = read_grey(
@@ -45,7 +45,7 @@ def read_map_picture(file: Path, colormap: str | None = None) -> np.ndarray:
         pixels = read_grey_or_rgb(file)
     if pixels.ndim == 3:
         return levels_of_jet(file, pixels)
-    if is_grey_of_jet(pixels):
+    if is_jet_picture_in_grey(pixels):
         raise InputFileError(
             f"{file}: looks like a picture in the colours of jet that was made grey, in which red is darker "
             "than yellow",
@@ -63,7 +63,7 @@ def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
     colours = np.column_stack([codes // 65536, codes // 256 % 256, codes % 256])
     distances = np.full(len(colours), np.inf)
     levels = np.zeros(len(colours), np.intp)
-    for table in _jet_tables():
+    for table in _opencv_and_matplotlib_jet_colours():
         nearest = KDTree(table).query(colours)
         table_distances = np.asarray(nearest[0])
         # the table with the smaller distances is the one that drew the picture
@@ -81,7 +81,7 @@ def levels_of_jet(file: Path, pixels: np.ndarray) -> np.ndarray:
     return np.asarray(levels[code_of_pixel].reshape(pixels.shape[:2]), np.float64)
 
 
-def is_grey_of_jet(pixels: np.ndarray) -> bool:
+def is_jet_picture_in_grey(pixels: np.ndarray) -> bool:
     """Return whether a grey picture of 8 bits has all its levels from colours of jet.
 
     Its darkest level is that of the lowest colour, a dark blue (14 or 15 of 255), it has at least 32 levels,
@@ -93,7 +93,7 @@ def is_grey_of_jet(pixels: np.ndarray) -> bool:
     # nearly every map of another kind ends here, before any colour is looked up
     if len(greys) < _FEWEST_GREYS or greys[0] not in _DARKEST_GREYS:
         return False
-    for table in _jet_tables():
+    for table in _opencv_and_matplotlib_jet_colours():
         greys_of_jet = (table.astype(np.int64) @ _GREY_WEIGHTS + 32768) // 65536
         if greys[0] == greys_of_jet.min() and np.isin(greys, greys_of_jet).all():
             return True
@@ -101,7 +101,7 @@ def is_grey_of_jet(pixels: np.ndarray) -> bool:
 
 
 @lru_cache
-def _jet_tables() -> tuple[np.ndarray, np.ndarray]:
+def _opencv_and_matplotlib_jet_colours() -> tuple[np.ndarray, np.ndarray]:
     """Return the colours of jet by level, (256, 3) red, green and blue: OpenCV's, and Matplotlib's."""
     from matplotlib import colormaps
 

@@ -91,8 +91,8 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
             hint="rename one of them",
             column=str(shared[0]),
         )
-    scores_keys = pd.DataFrame({c: _key_text(scores[c], "scores") for c in on})
-    features_keys = pd.DataFrame({c: _key_text(features[c], name) for c in on})
+    scores_keys = pd.DataFrame({c: _identifier_text(scores[c], "scores") for c in on})
+    features_keys = pd.DataFrame({c: _identifier_text(features[c], name) for c in on})
     labels = features.index.to_numpy()
     for column in on:
         empty = features_keys[column].isna() | features_keys[column].eq("")
@@ -146,7 +146,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     return pd.concat([scores, added], axis=1)
 
 
-def _key_text(column: pd.Series, frame: str) -> pd.Series:
+def _identifier_text(column: pd.Series, frame: str) -> pd.Series:
     """Return identifiers as text without an index; a whole number loses a trailing '.0'.
 
     ColumnError where floats are too large to tell whole numbers apart; `frame` is what their frame is called.

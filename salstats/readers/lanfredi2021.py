@@ -181,7 +181,7 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
             "metric": metrics,
         }
     )
-    readings = values["index_image"] if layout.has_readings else _reading_numbers(file, frame)
+    readings = values["index_image"] if layout.has_readings else _reading_number_of_each_row(file, frame)
     frame["reader"] = readings.astype(TEXT)
     for label, column in zip(LABELS, layout.label_columns, strict=False):
         frame[label] = values[column]
@@ -251,7 +251,7 @@ def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.
     return pd.DataFrame(table.finite_numbers(numbers), columns=numbers), table.text(text).astype(TEXT)
 
 
-def _reading_numbers(file: Path, keys: pd.DataFrame) -> pd.Series:
+def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:
     """Return the position of each row among those of its case, seed and metric, from 0."""
     groups = keys.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()

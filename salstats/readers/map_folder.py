@@ -305,12 +305,12 @@ def _rows_by_case(
     for masks in human_masks:
         for case in masks.values:
             rows_of_case.setdefault(case, [])
-    for case in _cases_without_mask(rows_of_case, true_masks, human_masks, root):
+    for case in _warn_and_list_cases_left_out(rows_of_case, true_masks, human_masks, root):
         del rows_of_case[case]
     return rows_of_case
 
 
-def _cases_without_mask(
+def _warn_and_list_cases_left_out(
     rows_of_case: Mapping[str, Sequence[MapRow]],
     truth: CaseFile,
     human_masks: Sequence[CaseFile],

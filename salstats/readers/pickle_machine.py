@@ -273,7 +273,7 @@ def _latin1_bytes(text: str, encoding: str = "") -> bytes:
     return text.encode("latin-1")
 
 
-def _no_bytes(*arguments: object) -> bytes:
+def _empty_bytes_refusing_arguments(*arguments: object) -> bytes:
     """Return empty bytes, which a pickle of protocol 2 makes by a call."""
     if arguments:
         raise UnsafePickleError("refused to make bytes of anything")
@@ -381,4 +381,4 @@ for _module in ("builtins", "__builtin__"):
     ARRAYS[_module, "set"] = _set
     ARRAYS[_module, "frozenset"] = _frozenset
     ARRAYS[_module, "complex"] = _complex
-    ARRAYS[_module, "bytes"] = _no_bytes
+    ARRAYS[_module, "bytes"] = _empty_bytes_refusing_arguments

@@ -30,7 +30,7 @@ from salstats.readers.cells import (
     TableOptions,
     covariate_text,
     have_decimal_commas,
-    identifier_of_cell,
+    identifier_or_none_if_unusable,
     is_numeric_or_bool,
     parse_numbers,
     warn_of_values_differing_by_blanks,
@@ -193,7 +193,9 @@ class FileTable:
                 names = names.mask(names.str.strip() == "", "")
                 doubtful = _doubtful_names(names)
         else:
-            names = pd.Series([identifier_of_cell(value) for value in cells], cells.index, object, column)
+            names = pd.Series(
+                [identifier_or_none_if_unusable(value) for value in cells], cells.index, object, column
+            )
             doubtful = list(names.unique())
         self._check_names(column, names, doubtful)
         names = names.astype(TEXT)
@@ -382,7 +384,7 @@ class FileTable:
                     path=self.file,
                 )
             return numbers
-        is_no_number = is_no_number | _too_large_mask(cells, numbers)
+        is_no_number = is_no_number | _is_beyond_largest_float(cells, numbers)
         are_names = _digits_are_names(cells, numbers)
         if not is_no_number.any() and not are_names:
             self._warn_of_lost_digits(column, cells, numbers)
@@ -504,7 +506,7 @@ def _digits_are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     return bool(is_inexact.any() and are_all_whole)
 
 
-def _too_large_mask(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
+def _is_beyond_largest_float(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
     """Return which cells are digits that no float is large enough for."""
     is_infinite = np.isinf(numbers.to_numpy())
     too_large = is_infinite.copy()

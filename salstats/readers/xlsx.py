@@ -21,7 +21,7 @@ from salstats.readers.cells import (
     EXACT,
     TableOptions,
     check_header,
-    identifier_of_cell,
+    identifier_or_none_if_unusable,
     is_date,
 )
 
@@ -227,7 +227,7 @@ def _cell_text(value: Any, decimal: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, float):
-        return str(identifier_of_cell(value)).replace(".", decimal)
+        return str(identifier_or_none_if_unusable(value)).replace(".", decimal)
     return str(value)
 
 

@@ -12,7 +12,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
 from salstats.metrics.ranks import RankedMap
-from salstats.readers.background_images import ImageSource, check_images, read_grey
+from salstats.readers.background_images import ImageSource, check_images, read_grey_for_print
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import (
     ALL,
@@ -112,7 +112,9 @@ def plot_gaze(
             missing.append(f"{title}: {CONSTANT}.")
         else:
             maps[title] = shares_above_minimum(resized)
-    grey = read_grey(check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2))
+    grey = read_grey_for_print(
+        check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2)
+    )
     points = truths.points[0]
     notes = [
         f"Case {names.value('case', case)}, {counted(len(selected.used), 'reader')}.",

@@ -15,7 +15,7 @@ from salstats.errors import Message, SalstatsError, Setting
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
 from salstats.images.printed_images import outlines, printed_shape, resize_for_print
-from salstats.readers.background_images import ImageSource, read_grey
+from salstats.readers.background_images import ImageSource, read_grey_for_print
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.study import HUMAN, Case, Content, Series, Study
@@ -40,7 +40,7 @@ class PictureOptions:
     def grey(self, case: str, shape: tuple[int, int], printed: tuple[int, int]) -> np.ndarray | None:
         """Return the image of a case as grey from 0 to 1; None if there is none."""
         if case not in self._images_read:
-            self._images_read[case] = read_grey(self.images, case, shape, printed)
+            self._images_read[case] = read_grey_for_print(self.images, case, shape, printed)
         return self._images_read[case]
 
 

@@ -27,7 +27,7 @@ from torch_pickles import archive, call, entries, name, storage_id, stream, tens
 import salstats as ss
 from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
-from salstats.readers.case_json import read_outlines, read_points, read_segmentations
+from salstats.readers.case_json import read_outline_vertices, read_points, read_segmentations
 from salstats.readers.case_tables import read_predictions, read_spacing
 from salstats.readers.image_files import image_shape, read_picture
 from salstats.readers.map_files import read_map, read_mask, read_rle
@@ -110,7 +110,7 @@ _BY_NAME: dict[str, Callable[[Path], object]] = {
     "spacing.csv": read_spacing,
     "tuning.csv": read_thresholds,
     "masks.json": lambda file: read_segmentations(file, str),
-    "outlines.json": lambda file: read_outlines(file, str),
+    "outlines.json": lambda file: read_outline_vertices(file, str),
     "points.json": lambda file: read_points(file, str),
 }
 

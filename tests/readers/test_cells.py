@@ -16,7 +16,7 @@ from salstats.readers.cells import (
     check_header,
     covariate_text,
     have_decimal_commas,
-    identifier_of_cell,
+    identifier_or_none_if_unusable,
     is_date,
     is_numeric_or_bool,
     parse_numbers,
@@ -205,7 +205,7 @@ def test_decimal_commas_are_those_of_every_cell(cells, expected):
     ],
 )
 def test_a_name_is_text_that_its_cell_gives_without_doubt(cell, name):
-    assert identifier_of_cell(cell) == name
+    assert identifier_or_none_if_unusable(cell) == name
 
 
 def test_dates_and_times_are_dates():

@@ -8,7 +8,7 @@ from PIL import Image
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.readers.jet_pictures import is_grey_of_jet, levels_of_jet, read_map_picture
+from salstats.readers.jet_pictures import is_jet_picture_in_grey, levels_of_jet, read_map_picture
 
 #: A smooth map, its levels from 0 to 255.
 ROWS, COLS = np.mgrid[:60, :80]
@@ -86,11 +86,11 @@ def test_a_picture_that_was_made_grey_is_refused(tmp_path, draw, mode, colormap)
 @pytest.mark.parametrize("high", [120, 221, 226, 255])
 def test_a_grey_map_is_a_map(tmp_path, low, high):
     grey = np.uint8(np.round(low + (high - low) * (LEVELS / 255)))
-    assert not is_grey_of_jet(grey)
+    assert not is_jet_picture_in_grey(grey)
     assert (read_map_picture(saved(tmp_path, grey), "jet") == grey).all()
 
 
 def test_few_levels_and_other_types_tell_nothing():
     few = np.asarray(Image.fromarray(opencv(LEVELS // 16 * 16)).convert("L"))
-    assert not is_grey_of_jet(few)
-    assert not is_grey_of_jet(LEVELS.astype(np.uint16))
+    assert not is_jet_picture_in_grey(few)
+    assert not is_jet_picture_in_grey(LEVELS.astype(np.uint16))
