@@ -280,7 +280,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
     return np.random.default_rng(int(rng))
 
 
-def check_points(points: Any, option: str, subject: str = "") -> np.ndarray:
+def check_shape_of_points(points: Any, option: str, subject: str = "") -> np.ndarray:
     """Return points as an array (n, 2), n of which may be 0; ShapeError, which names the subject, else.
 
     The subject is by default the option.

@@ -319,11 +319,13 @@ def warn_of_doubtful_scores(
     warn_of_ranges(scores, metrics.codes, metrics.values, row_name, name)
 
 
-def checked_table_codes(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
+def checked_table_codes(
+    table: pd.DataFrame, range_checked_columns: Sequence[str], name: str = "data"
+) -> ColumnCodes:
     """Return the codes of a table that need not be a scores frame, with names and some ranges checked.
 
     A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which
-    of `columns`, called as a known metric is, holds numbers outside its range.
+    of `range_checked_columns`, called as a known metric is, holds numbers outside its range.
     """
     coded = ColumnCodes(table)
     _check_names(coded, name)
@@ -335,7 +337,7 @@ def checked_table_codes(table: pd.DataFrame, columns: Sequence[str], name: str =
         _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
         # the scores of a fit were checked when it was fitted, and may be gaps to a reference since
         if not _AUGMENTED.issubset(table.columns):
-            warn_of_column_ranges(table, columns, name)
+            warn_of_column_ranges(table, range_checked_columns, name)
     return coded
 
 
@@ -427,7 +429,7 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
     unused_keys = [key for key in ("task", "reader", "model", "seed", "dataset") if key not in keys]
     if not unused_keys:
         return Message("drop one")
-    differing = _differing_columns(frame, first, second)
+    differing = _differing_category_columns(frame, first, second)
     if differing:
         return Message(
             f"they differ in {quoted(differing[:2])}: rename it to what it is, {' or '.join(unused_keys)}"
@@ -435,7 +437,7 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
     return Message(f"if they differ by {' or '.join(unused_keys)}, add that column")
 
 
-def _differing_columns(frame: pd.DataFrame, first: int, second: int) -> list[str]:
+def _differing_category_columns(frame: pd.DataFrame, first: int, second: int) -> list[str]:
     """List the columns, neither identifiers nor real numbers, in which two rows differ."""
     columns = []
     for column in frame.columns:

@@ -64,7 +64,7 @@ def in_batches(
     with counting(len(items), label, progress=progress) as count:
         if n_workers == 1:
             for batch in batches:
-                with _one_core(batch):
+                with _one_opencv_thread_naming_cases(batch):
                     results.append(work(batch))
                 count(len(batch))
             return results
@@ -72,7 +72,7 @@ def in_batches(
         backend, _ = get_active_backend()
         return_as = "generator" if backend.supports_return_generator else "list"
         parallel = joblib.Parallel(n_jobs=jobs, return_as=return_as, **options_that_end_workers())
-        calls = (joblib.delayed(_on_one_core)(work, batch) for batch in batches)
+        calls = (joblib.delayed(_result_on_one_opencv_thread)(work, batch) for batch in batches)
         try:
             for batch, result in zip(batches, parallel(calls), strict=True):
                 results.append(result)
@@ -136,14 +136,14 @@ def options_that_end_workers() -> dict[str, Any]:
     return {"initializer": end_with, "initargs": (os.getpid(),)}
 
 
-def _on_one_core(work: Callable[[tuple[Any, ...]], Any], batch: tuple[Any, ...]) -> Any:
+def _result_on_one_opencv_thread(work: Callable[[tuple[Any, ...]], Any], batch: tuple[Any, ...]) -> Any:
     """Return the result of one batch."""
-    with _one_core(batch):
+    with _one_opencv_thread_naming_cases(batch):
         return work(batch)
 
 
 @contextmanager
-def _one_core(batch: tuple[Any, ...]) -> Iterator[None]:
+def _one_opencv_thread_naming_cases(batch: tuple[Any, ...]) -> Iterator[None]:
     """Keep OpenCV from starting threads, as `jobs` sets the number of cores; name the cases it fails on."""
     import cv2
 

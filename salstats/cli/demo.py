@@ -51,7 +51,7 @@ def run_demo(
     print(f"\nScores in: {len(scores)} rows")
     print_frame(scores.loc[scores["label"] == 1, PRINTED_COLUMNS].head(4))
     with spinner("Computing"):
-        results = example_results(scores, demo_scores)
+        results = example_calls_with_results(scores, demo_scores)
     for call, frame in results:
         print(f"\n{call}")
         print_frame(frame)
@@ -65,7 +65,7 @@ def run_demo(
         code=f'ss.datasets.load_digits_scores().query("metric in {list(METRICS)}")',
         progress=True,
         title="salstats demo: saliency maps of handwritten digits (the annotator is simulated)",
-        labels=demo_labels(),
+        labels=demo_method_labels(),
         study=examples,
         images=examples / "images",
         overwrite=overwrite,
@@ -74,7 +74,7 @@ def run_demo(
     return frames
 
 
-def demo_labels() -> dict[str, Any]:
+def demo_method_labels() -> dict[str, Any]:
     """Return labels that order the methods and name the simulated annotator."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}
@@ -94,7 +94,9 @@ def free_folder(*, overwrite: bool = False) -> Path:
     return folder
 
 
-def example_results(scores: pd.DataFrame, demo_scores: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def example_calls_with_results(
+    scores: pd.DataFrame, demo_scores: pd.DataFrame
+) -> list[tuple[str, pd.DataFrame]]:
     """Return the calls that the demo prints, each with its frame.
 
     `scores` has the metrics of the report, `demo_scores` all metrics.

@@ -112,7 +112,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
         if _warn_if_baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
             shows_much[has_metric] = True
     if "reason" in curves.columns:
-        scores["reason"] = text_column(_text_or_none(reason) for reason in first_points["reason"])
+        scores["reason"] = text_column(_nonempty_text_or_none(reason) for reason in first_points["reason"])
     scores = add_caution(scores, BASELINE_SHOWS_MUCH, shows_much)
     # in the order in which curves first stand in the frame
     first_row = np.minimum.reduceat(order, starts)
@@ -174,7 +174,7 @@ def _warn_if_baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob
     return True
 
 
-def _text_or_none(value: object) -> str | None:
+def _nonempty_text_or_none(value: object) -> str | None:
     """Return a text that is not empty; None for anything else."""
     if isinstance(value, str) and value:
         return value

@@ -129,7 +129,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
     probabilities, and once for each model where nothing is given or recognised of several outputs.
     """
-    recognised = recognised_output_function(outputs)
+    recognised = recognised_probability_function(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
         choice = check_choice(probability, PROBABILITIES, "probability")
@@ -156,7 +156,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     return recognised or PROBABILITY
 
 
-def recognised_output_function(outputs: torch.Tensor) -> str | None:
+def recognised_probability_function(outputs: torch.Tensor) -> str | None:
     """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None for any others."""
     if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
         return None

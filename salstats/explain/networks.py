@@ -171,7 +171,7 @@ class Network:
         for name, value in module.state_dict().items():
             total.update(f"{name}:".encode())
             if isinstance(value, torch.Tensor):
-                total.update(_bytes(value))
+                total.update(_bytes_of_type_shape_and_numbers(value))
             else:
                 total.update(repr(value).encode())
         return total.hexdigest()[:16]
@@ -315,7 +315,8 @@ def stable_option_text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return stable_option_text(torch.as_tensor(np.ascontiguousarray(value)))
     if isinstance(value, torch.Tensor):
-        return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()[:16]}"
+        digest = hashlib.sha256(_bytes_of_type_shape_and_numbers(value)).hexdigest()[:16]
+        return f"{value.dtype} {tuple(value.shape)} {digest}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {stable_option_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -331,7 +332,7 @@ def stable_option_text(value: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _bytes(tensor: torch.Tensor) -> bytes:
+def _bytes_of_type_shape_and_numbers(tensor: torch.Tensor) -> bytes:
     """Return type, shape and numbers of a tensor as bytes."""
     flat = tensor.detach().cpu().contiguous().reshape(-1)
     header = f"{flat.dtype}{tuple(tensor.shape)}".encode()

@@ -79,7 +79,7 @@ def load_checkpoint(
     except RuntimeError as error:
         difference = _difference(named, module.state_dict())
         raise InputFileError(
-            f"{file}: weights of another network: {difference.text or _one_line(error)}",
+            f"{file}: weights of another network: {difference.text or _message_in_one_line(error)}",
             hint=_prefix_hint(difference),
             path=file,
         ) from error
@@ -144,12 +144,13 @@ def _loaded_without_running_code(file: Path) -> Any:
     # damaged archives raise RuntimeError, EOFError and others
     except Exception as error:
         raise InputFileError(
-            f"{file}: damaged, or no file of torch.save ({type(error).__name__}: {_one_line(error)})",
+            f"{file}: damaged, or no file of torch.save "
+            f"({type(error).__name__}: {_message_in_one_line(error)})",
             path=file,
         ) from error
 
 
-def _one_line(error: Exception) -> str:
+def _message_in_one_line(error: Exception) -> str:
     """Return the message of an error in one line."""
     return " ".join(str(error).split())[:300]
 

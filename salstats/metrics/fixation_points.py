@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_choice, check_points
+from salstats.checks import check_choice, check_shape_of_points
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.fixations import density_pixels
 from salstats.images.maps import checked_pixels
@@ -280,7 +280,7 @@ def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") ->
 
     ShapeError if points are not (row, col); ValueRangeError if one is not finite or lies outside the image.
     """
-    array = check_points(points, name)
+    array = check_shape_of_points(points, name)
     if not len(array):
         return np.empty(0, dtype=np.intp)
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():

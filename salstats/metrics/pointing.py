@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_points
+from salstats.checks import check_shape_of_points
 from salstats.errors import ValueRangeError
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import Rle, area, contains, encode
@@ -99,7 +99,7 @@ def any_point_hits(points: Any, truth: Rle | np.ndarray) -> float:
     A point outside the image lies in no truth. In the CheXlocalize scripts (`eval.py`, commit 2a79492) a
     negative coordinate counts from the other end, and one beyond the image stops the run.
     """
-    array = check_points(points, "points")
+    array = check_shape_of_points(points, "points")
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
         raise ValueRangeError("points must be numbers (row, col), without NaN", option="points")
     reference = _reference(truth)

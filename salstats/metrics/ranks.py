@@ -81,7 +81,7 @@ class RankedMap:
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
         if np.array_equal(single, flat):
-            order, ordered = _order_and_value_codes(single)
+            order, ordered = _order_and_ordered_value_codes(single)
         else:
             order = np.argsort(flat)
             ordered = flat.take(order)
@@ -138,7 +138,7 @@ class RankedMap:
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 
 
-def _order_and_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _order_and_ordered_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of values of single precision, and codes in that order that are equal where they are.
 
     Value and pixel are joined to one whole number of 64 bits; sorting these takes a third of the time.

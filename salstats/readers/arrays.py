@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_points, quoted
+from salstats.checks import check_shape_of_points, quoted
 from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
@@ -192,7 +192,7 @@ def _checked_points(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.
     checked = {}
     for pair, rows_and_columns in points.items():
         array = np.asarray(rows_and_columns, dtype=np.float64)
-        checked[pair] = check_points(array, "points", f"points: {pair}")
+        checked[pair] = check_shape_of_points(array, "points", f"points: {pair}")
     return checked
 
 

@@ -33,7 +33,7 @@ from salstats.scoring.overlay_pictures import (
     only_saliency_method_if_any,
     overlay_picture,
     recorded_option_or_values_by_series,
-    series_of,
+    series_of_one_panel,
 )
 from salstats.study import Series, Study
 
@@ -135,7 +135,7 @@ def plot_overlay(
         task = _only_task(study)
     selected = study.select(cases=[case], tasks=[task])
     method = method or only_saliency_method_if_any(selected)
-    series = () if method is None else series_of(selected, method)
+    series = () if method is None else series_of_one_panel(selected, method)
     rule = mask_rule(
         selected.select(methods={one_series.method for one_series in series}),
         threshold=threshold,

@@ -57,7 +57,7 @@ class _MethodContent:
     mask_options: dict[str, Any] = field(default_factory=dict)
 
 
-def series_of(study: Study, name: str) -> tuple[Series, ...]:
+def series_of_one_panel(study: Study, name: str) -> tuple[Series, ...]:
     """Return the series of a method: the only one of a saliency method, all of the human readers.
 
     `name` is that of a method ("human") or of one series ("human:reader 2").
@@ -104,7 +104,7 @@ def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tupl
         names = list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError(f"{study.source} has no method to show", option="methods", value=names)
-    return {name: series_of(study, name) for name in names}
+    return {name: series_of_one_panel(study, name) for name in names}
 
 
 def _method_or_series_names(study: Study) -> list[str]:

@@ -10,7 +10,15 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.cli.demo import ANNOTATOR, METRICS, ONLY, demo_labels, example_results, free_folder, run_demo
+from salstats.cli.demo import (
+    ANNOTATOR,
+    METRICS,
+    ONLY,
+    demo_method_labels,
+    example_calls_with_results,
+    free_folder,
+    run_demo,
+)
 from salstats.errors import InputFileError
 
 #: Figures beside those of every report: the cases to look at.
@@ -83,7 +91,9 @@ def test_the_printed_p_values_are_those_of_the_report(demo):
         part &= every[column] == value
     own = every[part].drop(columns="human_label")
     scores = own[own["metric"].isin(METRICS)]
-    printed = next(frame for call, frame in example_results(scores, own) if "percent_decrease" in call)
+    printed = next(
+        frame for call, frame in example_calls_with_results(scores, own) if "percent_decrease" in call
+    )
     keys = ["metric", "task", "method"]
     both = printed.merge(demo[1]["decrease"], on=keys, suffixes=("", "_report"))
     assert len(both) == len(printed) > 2
@@ -96,7 +106,7 @@ def test_the_printed_p_values_are_those_of_the_report(demo):
 @pytest.mark.slow
 def test_all_methods_of_the_study_have_a_label_in_the_demo():
     scores = ss.datasets.load_digits_scores()
-    assert set(demo_labels()["method"]) == set(scores["method"])
+    assert set(demo_method_labels()["method"]) == set(scores["method"])
 
 
 def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from salstats.scoring.overlay_pictures import (
     only_saliency_method_if_any,
     overlay_picture,
     recorded_option_or_values_by_series,
-    series_of,
+    series_of_one_panel,
 )
 from salstats.study import Case, Series, Study
 
@@ -194,12 +194,12 @@ class TestMethods:
 
     def test_a_series_is_found_by_its_method_or_its_full_name(self):
         study = self.of(*self.MODELS, *READERS)
-        assert series_of(study, "gradcam:resnet") == self.MODELS[1:]
-        assert series_of(study, "human") == READERS
+        assert series_of_one_panel(study, "gradcam:resnet") == self.MODELS[1:]
+        assert series_of_one_panel(study, "human") == READERS
         with raises(SalstatsError, choices=("gradcam:densenet", "gradcam:resnet")):
-            series_of(study, "gradcam")
+            series_of_one_panel(study, "gradcam")
         with raises(SalstatsError, option="methods", value="lime"):
-            series_of(study, "lime")
+            series_of_one_panel(study, "lime")
 
 
 class TestAsScored:
