@@ -160,9 +160,9 @@ class Estimates:
         return self.has_estimate & has_low & has_high
 
     @cached_property
-    def has_limit_or_p_value(self) -> np.ndarray:
+    def has_estimate_and_limit_or_p_value(self) -> np.ndarray:
         """True for each row whose estimate has a limit or a P value, by which it may be significant."""
-        return self.has_estimate & (self.has_limits | ~np.isnan(self.reported_p_values))
+        return self.has_estimate & (self.has_limits | ~np.isnan(self.p_values_adjusted_if_any))
 
     @cached_property
     def is_over_tasks(self) -> np.ndarray:
@@ -229,7 +229,7 @@ class Estimates:
         return len(self.non_missing_numbers("p_value")) > 0
 
     @cached_property
-    def reported_p_values(self) -> np.ndarray:
+    def p_values_adjusted_if_any(self) -> np.ndarray:
         """Adjusted P values if there are any, else those of the tests."""
         if self.has_adjusted_p_values:
             return self.numbers("p_adjusted")

@@ -81,9 +81,9 @@ def test_a_method_called_average_is_a_summary_row_but_not_over_tasks():
 
 def test_adjusted_p_values_are_reported_unless_nothing_was_adjusted(estimates):
     adjusted = FRAME.assign(p_adjusted=FRAME["p_value"] * 3)
-    assert estimates.reported_p_values[0] == 0.01
-    assert read_estimates(adjusted.assign(procedure="holm")).reported_p_values[0] == 0.03
-    assert read_estimates(adjusted.assign(procedure="none")).reported_p_values[0] == 0.01
+    assert estimates.p_values_adjusted_if_any[0] == 0.01
+    assert read_estimates(adjusted.assign(procedure="holm")).p_values_adjusted_if_any[0] == 0.03
+    assert read_estimates(adjusted.assign(procedure="none")).p_values_adjusted_if_any[0] == 0.01
     assert not estimates.has_adjusted_p_values
     assert estimates.has_p_values
 

@@ -283,7 +283,7 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str], w
         raise SalstatsError("the browser made no picture of the table", hint=_OTHER_FORMATS)
     content = io.BytesIO()
     with Image.open(screenshot) as image:
-        cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale), width_px)
+        cropped = _check_and_crop_picture(image.convert("RGB"), round(_MARGIN * scale), width_px)
         cropped.save(content, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
     return content.getvalue()
 
@@ -327,8 +327,8 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
     return output_file.read_text("utf-8", errors="replace")
 
 
-def _cropped(image: Image.Image, margin: int, width_px: int | None = None) -> Image.Image:
-    """Return a picture without the white around its content, except for a margin.
+def _check_and_crop_picture(image: Image.Image, margin: int, width_px: int | None = None) -> Image.Image:
+    """Return a picture without the white around its content, except for a margin; raise if that is cut off.
 
     With `width_px` it has this width from its left edge on.
     """

@@ -73,7 +73,7 @@ def word_document(rows: TableRows) -> bytes:
     style.font.name = _FONT
     style.font.size = Pt(_TEXT_PT)
     style.element.rPr.rFonts.set(qn("w:eastAsia"), _FONT)
-    _set_properties(document, rows.title)
+    _set_title_and_clear_other_properties(document, rows.title)
     body = document.element.body
     # the last element describes the page
     for element in list(body)[:-1]:
@@ -102,7 +102,7 @@ def _set_page(document: Any, *, turned: bool) -> None:
     section.bottom_margin = margin
 
 
-def _set_properties(document: Any, title: str) -> None:
+def _set_title_and_clear_other_properties(document: Any, title: str) -> None:
     """Set the title of a document, and remove the properties that name a person or a time."""
     properties = document.core_properties
     properties.title = title[:_MAX_TITLE]

@@ -88,7 +88,7 @@ def plot_coverage(
             column="role",
         )
     styles = _line_styles(rows)
-    rows = _with_panel_line_and_percent(rows, Labels(labels, frame), list(styles))
+    rows = _with_panel_line_and_drawn_percent(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
     # a single mean makes no line
     n_means = means.groupby(["panel", "line"], observed=True)["n_units"].transform("size")
@@ -160,10 +160,10 @@ def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
     return styles
 
 
-def _with_panel_line_and_percent(rows: pd.DataFrame, labels: Labels, lines: list[str]) -> pd.DataFrame:
+def _with_panel_line_and_drawn_percent(rows: pd.DataFrame, labels: Labels, lines: list[str]) -> pd.DataFrame:
     """Return rows with their `panel`, their `line` (text in the legend) and the coverage in `percent`.
 
-    `lines` are the texts of all lines, in order.
+    `lines` are the texts of all lines, in order. Coverage below 80 % is drawn, and given here, as 80 %.
     """
     titles = {}
     for statistic, label in labels.texts("statistic", rows["statistic"]).items():

@@ -36,7 +36,7 @@ def slope_significance_sentences(slopes: Estimates, wording: Wording) -> Iterato
         )
     if wording.is_not_significant(slopes).any():
         yield "A slope that was not shown to differ from 0 was not thereby shown to be 0."
-    n_untested = int(np.isnan(slopes.reported_p_values).sum())
+    n_untested = int(np.isnan(slopes.p_values_adjusted_if_any).sum())
     if n_untested:
         yield f"{counted(n_untested, 'slope')} could not be tested."
 
@@ -61,7 +61,7 @@ def has_task_term(slopes: Estimates) -> bool:
 
 def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
-    n_tested = int((~np.isnan(slopes.reported_p_values)).sum())
+    n_tested = int((~np.isnan(slopes.p_values_adjusted_if_any)).sum())
     if not n_tested:
         return
     outcome = "scores"

@@ -263,7 +263,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     all_slopes = frames.estimates("regression")
     is_of_metric = np.array([outcome == metric for outcome in outcome_metric_of_rows(all_slopes)], dtype=bool)
     slopes = all_slopes.subset(is_of_metric & ~is_slope_of_gap_model(all_slopes))
-    if np.isnan(slopes.reported_p_values).all():
+    if np.isnan(slopes.p_values_adjusted_if_any).all():
         return untested
     n_methods = slopes.frame["term"].value_counts()
     clauses = []
@@ -301,7 +301,7 @@ def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording
     The sentence follows another one; it is "" where nothing was tested.
     """
     correlations = all_correlations.subset(all_correlations.frame["x"] == metric)
-    if np.isnan(correlations.reported_p_values).all():
+    if np.isnan(correlations.p_values_adjusted_if_any).all():
         return ""
     # the sentence before this one may be of the scores, so the metric is named again
     start = f" With {wording.column(str(correlations.frame['y'].iloc[0]))}, {wording.metric(metric)}"

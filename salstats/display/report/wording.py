@@ -140,11 +140,11 @@ class Wording:
 
     def is_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value lies below the level."""
-        return np.asarray(estimates.reported_p_values < self.significance_level)
+        return np.asarray(estimates.p_values_adjusted_if_any < self.significance_level)
 
     def is_not_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value does not lie below the level."""
-        return np.asarray(estimates.reported_p_values >= self.significance_level)
+        return np.asarray(estimates.p_values_adjusted_if_any >= self.significance_level)
 
     def low_p_phrase(self, estimates: Estimates) -> str:
         """Return the condition for what is taken as shown: "a Holm-adjusted P below 0.05"."""

@@ -431,7 +431,7 @@ def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
     for row, side in enumerate(sides):
         if side in ("lower", "higher"):
             significant.append(row)
-        elif contrasts.has_limit_or_p_value[row]:
+        elif contrasts.has_estimate_and_limit_or_p_value[row]:
             others.append(row)
     return _TestedRows(significant, others)
 

@@ -162,7 +162,7 @@ def estimates_differing_from_reference(
     difference_keys = _key_texts(differences.frame, shared_keys)
     sides, _ = sides_and_claims(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
-    is_tested_by_key = dict(zip(difference_keys, differences.has_limit_or_p_value, strict=True))
+    is_tested_by_key = dict(zip(difference_keys, differences.has_estimate_and_limit_or_p_value, strict=True))
     mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))
     if len(side_by_key) < len(differences):
         raise SalstatsError(

@@ -61,10 +61,10 @@ def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, m
 def test_a_picture_that_is_cut_off_is_refused():
     picture = Image.new("RGB", (60, 60), "white")
     picture.paste("black", (20, 20, 40, 40))
-    assert table_png._cropped(picture, 5).size == (30, 30)
+    assert table_png._check_and_crop_picture(picture, 5).size == (30, 30)
     picture.paste("black", (20, 20, 40, 60))
     with pytest.raises(SalstatsError, match="too long for one picture"):
-        table_png._cropped(picture, 5)
+        table_png._check_and_crop_picture(picture, 5)
 
 
 @pytest.mark.browser
