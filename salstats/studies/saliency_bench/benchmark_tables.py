@@ -343,7 +343,7 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
         groups=["metric"],
         stub=by[1:],
         across="method",
-        cells={"": _rank_text},
+        cells={"": _rank_and_share_first_text},
         bold=True,
         last_heading="\u03c4",
         last_cell=_tau_text,
@@ -381,7 +381,7 @@ def _n_units_note(rows: pd.DataFrame) -> str:
     return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
 
 
-def _rank_text(row: FrameRow) -> str:
+def _rank_and_share_first_text(row: FrameRow) -> str:
     """Write a rank with its limits and the share of first places, without the decimal of whole ranks."""
     rank = fixed_text(row["estimate"], 1).replace(".0", "")
     limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")

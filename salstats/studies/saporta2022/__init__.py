@@ -29,7 +29,7 @@ from salstats.studies.saporta2022.localisation import (
     mean_iou_by_threshold,
     means_with_tuned_thresholds,
     otsu_and_tuned,
-    pooled,
+    pooled_pixel_rates,
     several_models,
     table_1_mean_iou_and_hit_rate,
 )
@@ -156,7 +156,7 @@ ITEMS = (
               means_with_tuned_thresholds, needs=(MAPS, THRESHOLDS)),
     StudyItem("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired "
               "(asserted in the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
-    StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
+    StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled_pixel_rates,
               needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
     StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
               needs=(SEVERAL,), parts=(PEOPLE,)),

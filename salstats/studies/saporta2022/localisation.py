@@ -14,7 +14,7 @@ from salstats.studies.declarations import ItemResult
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
-    decrease_note,
+    decrease_method_and_p_note,
     estimate_note,
     few_patients_note,
     full_slice_and_cutoffs_text,
@@ -109,7 +109,7 @@ def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     labels = labels_with(task=tasks, method=[frames.main])
     note = (
         "tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
-        f"of the main saliency method; {decrease_note(inference)}"
+        f"of the main saliency method; {decrease_method_and_p_note(inference)}"
     )
     if not inference.published:
         note += few_patients_note(rows)
@@ -205,7 +205,7 @@ def _unsmoothed_maps_note(frames: StudyFrames) -> str:
     )
 
 
-def pooled(frames: StudyFrames) -> ItemResult:
+def pooled_pixel_rates(frames: StudyFrames) -> ItemResult:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     options = frames.inference.interval_options
     rows = rows_of_main_and_people(frames, frames.scores)

@@ -433,7 +433,7 @@ def _outcome_slopes_with_bonferroni_p(
     """
     if outcome.reference is None:
         data = data[data["method"] == frames.main]
-    slopes = slopes_of(data, formulas, inference, by="method", reference=outcome.reference)
+    slopes = regression_coefficients(data, formulas, inference, by="method", reference=outcome.reference)
     slopes = slopes[slopes["term"].isin(FEATURES)].reset_index(drop=True)
     slopes = ss.adjust(slopes, procedure="bonferroni", n_tests=len(FEATURES))
     return slopes.drop(columns="reference", errors="ignore")
@@ -447,7 +447,7 @@ def _has_outcome(frames: StudyFrames, outcome: Outcome) -> bool:
     return needs[outcome.metric] in frames.available
 
 
-def slopes_of(
+def regression_coefficients(
     data: pd.DataFrame, formula: str | list[str], inference: StudyInference, **options: object
 ) -> pd.DataFrame:
     """Fit regressions: as published with independent rows, else with patients as clusters."""
@@ -463,10 +463,10 @@ def slopes_and_correlations_on_prob(
 ) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(metric_rows(scores, metric))
-    coefficients = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
+    coefficients = [regression_coefficients(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
     correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
     if rows["task"].nunique() > 1:
-        within_coefficients = slopes_of(rows, f"{metric} ~ prob + task", inference)
+        within_coefficients = regression_coefficients(rows, f"{metric} ~ prob + task", inference)
         coefficients.append(within_coefficients.assign(task=WITHIN))
         within_correlation = _spearman(rows, metric, inference, by=(), stratified="task")
         correlations.append(within_correlation.assign(task=WITHIN))

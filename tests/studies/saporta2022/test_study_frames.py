@@ -16,9 +16,9 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
     decreases,
     means,
+    regression_coefficients,
     scaled_features,
     score_rows_of_full_slice,
-    slopes_of,
 )
 
 pytestmark = pytest.mark.filterwarnings(
@@ -117,8 +117,8 @@ def test_only_the_repeated_patients_of_published_regressions_are_silent(frames):
     formula = "iou ~ area_ratio + task"
     with pytest.warns(RepeatedUnitsWarning):
         classical = ss.regress(rows, formula, errors="classical")
-    pd.testing.assert_frame_equal(slopes_of(rows, formula, StudyInference(True)), classical)
+    pd.testing.assert_frame_equal(regression_coefficients(rows, formula, StudyInference(True)), classical)
     # a variable of one level is still warned of
     with pytest.warns(SalstatsWarning) as caught:
-        slopes_of(rows, f"{formula} + metric", StudyInference(True))
+        regression_coefficients(rows, f"{formula} + metric", StudyInference(True))
     assert RepeatedUnitsWarning not in {warning.category for warning in caught}
