@@ -8,8 +8,8 @@ import numpy as np
 FEW_DF = 4
 #: Units with the rarer of two outcomes below which limits are rough.
 _FEW_EVENTS = 10
-#: Units of the rarer label times the share of pairs that are ordered wrongly, 1 - AUC, below which the limits
-#: of an AUC are rough.
+#: Units of the rarer label times the share of pairs in the rarer order, the smaller of AUC and 1 - AUC, below
+#: which the limits of an AUC are rough.
 _FEW_MISRANKED = 0.75
 #: The same for the difference of two AUCs, if it holds for both.
 _FEW_MISRANKED_BY_BOTH = 1.25
