@@ -234,22 +234,21 @@ class SalstatsError(_WithFacts, ValueError):
         File or folder that the problem lies in.
     """
 
-    def prefixed(self, *parts: MessagePart) -> Self:
+    def prefixed(self, *parts: MessagePart, **fields: Any) -> Self:
         """Return an error of this class with the same fields, its message behind other parts.
 
-        The caller of a check writes so which case or file the error is about.
+        The caller of a check writes so which case or file the error is about, and may give it further fields.
         """
-        return type(self)(
-            *parts,
-            self._problem,
-            hint=self.hint,
-            option=self.option,
-            value=NO_VALUE if self.value is None else self.value,
-            choices=self.choices,
-            column=self.column,
-            rows=self.rows,
-            path=self.path,
-        )
+        own_fields: dict[str, Any] = {
+            "hint": self.hint,
+            "option": self.option,
+            "value": NO_VALUE if self.value is None else self.value,
+            "choices": self.choices,
+            "column": self.column,
+            "rows": self.rows,
+            "path": self.path,
+        }
+        return type(self)(*parts, self._problem, **(own_fields | fields))
 
 
 class ColumnError(SalstatsError):

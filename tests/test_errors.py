@@ -89,3 +89,5 @@ def test_a_prefix_leaves_the_fields_of_an_error():
     assert type(prefixed) is ColumnError
     assert (prefixed.column, prefixed.rows, str(prefixed.hint)) == ("age", (3,), "drop it from by")
     assert str(prefixed) == "case 7: column 'age' is text; drop it from by"
+    with_row = error.prefixed("case 7: ", rows=[4], value="x")
+    assert (with_row.column, with_row.rows, with_row.value) == ("age", (4,), "x")
