@@ -1,7 +1,7 @@
 """Tables to files: HTML and PNG as great-tables shows them, other formats from a table's record."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from great_tables import GT
@@ -104,7 +104,7 @@ def save_table(
 
 def save_table_as(
     table: GT,
-    targets: Iterable[Path],
+    targets: Collection[Path],
     *,
     width: float | None = None,
     dpi: float = 300,
@@ -120,7 +120,6 @@ def save_table_as(
             hint=Message("a frame is written with ", Call("write_frame")),
             option="table",
         )
-    targets = list(targets)
     suffixes = {target.suffix.lower() for target in targets}
     if ".png" in suffixes:
         find_browser()
