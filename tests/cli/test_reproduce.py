@@ -17,6 +17,11 @@ def test_the_list_names_every_study_with_its_source(capsys):
     assert [line.partition(":")[0] for line in lines] == list(declarations.KEYS)
 
 
+def test_help_is_that_of_the_command_and_no_error(capsys):
+    assert run(["reproduce", "--help"]) == 0
+    assert "KEY --help" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_study_shows_its_own_options(capsys):
     assert run(["reproduce", "saporta2022", "--help"]) == 0
     out, _ = capsys.readouterr()

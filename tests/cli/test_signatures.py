@@ -1,5 +1,6 @@
 """Options of a command are those of its function."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -8,7 +9,7 @@ from command_line import study
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.signatures import RARE, keyword_arguments, options_of
+from salstats.cli.signatures import RARE, argument, keyword_arguments, options_of
 
 
 def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
@@ -118,3 +119,11 @@ def test_two_switches_turn_an_option_on_and_off():
     assert options_by_name()["overwrite"].typer_info.default == "--overwrite"
     of_all = options_by_name(add_off_switches=True)
     assert of_all["overwrite"].typer_info.default == "--overwrite/--no-overwrite"
+
+
+def test_an_argument_has_its_help_and_may_be_left_out_where_none_is_of_its_type():
+    several = argument("files", "FILE...", list[str] | None, "Files of scores.")
+    assert several.typer_info.metavar == "FILE"
+    assert several.typer_info.help == "Files of scores."
+    assert several.parameter.default is None
+    assert argument("x", "X", str, "Column.").parameter.default is inspect.Parameter.empty

@@ -1,5 +1,6 @@
 """Options for reading reach the reader."""
 
+import inspect
 import shlex
 
 import pandas as pd
@@ -9,6 +10,8 @@ from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.cli.sources import _study_options
+from salstats.readers.formats import FORMATS
 
 
 def test_every_option_for_reading_reaches_the_reader(folder):
@@ -87,3 +90,11 @@ def test_a_sheet_of_a_table_without_sheets_is_an_error_that_names_the_flag(capsy
     capsys.readouterr()
     assert run(["table", "means.csv", "--sheet", "means"]) == 2
     assert "--sheet" in error_line(capsys)
+
+
+def test_help_names_the_formats_of_options_that_a_folder_of_the_default_format_does_not_have():
+    parameters = {name: inspect.signature(record.read).parameters for name, record in FORMATS.items()}
+    for option in _study_options()[1:]:
+        formats = [name for name, of_format in parameters.items() if option.name in of_format]
+        prefix = f"{', '.join(formats)}: "
+        assert option.typer_info.help.startswith(prefix) == ("chexlocalize" not in formats), option.name

@@ -22,6 +22,7 @@ def words(figure):
 def test_each_task_is_a_panel_with_its_area():
     figure = ss.plot_roc(CURVES, auroc=AREAS)
     assert figure.data["panel"].nunique() == SCORES["task"].nunique()
+    assert (figure.labels.x, figure.labels.y) == ("False positive rate", "True positive rate")
     text = words(figure)
     for row in AREAS.itertuples():
         assert f"{row.estimate:.2f} ({row.conf_low:.2f}, {row.conf_high:.2f})" in text

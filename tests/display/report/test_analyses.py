@@ -97,12 +97,23 @@ def test_scores_that_say_little_still_give_a_report(small, spoil):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_units_of_several_columns_or_without_an_id_are_those_of_every_analysis(small):
-    frames = frames_of(small.assign(site="x"), unit="site, case")
+def test_units_of_several_columns_or_without_an_id_are_those_of_every_analysis(small, some):
+    frames = frames_of(some.assign(site="x"), unit="site, case", covariates=["elongation"])
+    assert {"confidence", "correlation", "auroc", "calibration_curve", "regression"} <= set(frames)
     assert {str(u) for frame in frames.values() if "unit" in frame for u in frame["unit"]} == {"site, case"}
     unknown = small.assign(patient=small["case"].where(small["case"] != small["case"].iloc[0]).str[:-1])
     counted = frames_of(unknown)["describe"]
     assert counted["unit"].eq("patient").all()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_the_confidence_level_is_that_of_every_analysis(some):
+    frames = frames_of(some, level=0.9, covariates=["elongation"])
+    levels = {
+        key: set(frame["conf_level"].dropna()) for key, frame in frames.items() if "conf_level" in frame
+    }
+    assert {"means", "difference", "decrease", "auroc", "confidence", "regression"} <= set(levels)
+    assert all(values == {0.9} for values in levels.values()), levels
 
 
 def test_weights_reach_means_contrasts_and_regressions(small):

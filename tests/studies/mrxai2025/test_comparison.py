@@ -148,6 +148,14 @@ def test_the_penalised_dice_is_called_a_reconstruction_wherever_it_stands(items)
         assert words(item).count("is a reconstruction from the text") == 1, key
 
 
+def test_the_flow_of_cases_says_by_which_probability_or_that_none_is_known(scores, items):
+    assert "no probability of the model is known" in items["cases"].note
+    assert "0.5" not in items["cases"].note
+    note = items_of(scores.assign(prob=0.9))["cases"].note
+    assert "from a probability of 0.5 on" in note
+    assert "no probability" not in note
+
+
 def test_no_size_penalty_is_said_only_where_it_is_known(scores, items):
     assert not any("alpha" in item.note for item in items.values())
     known = items_of(scores, ToolComparisonOptions("gradcam", 50, unpenalised=True))

@@ -1,5 +1,7 @@
 """Panels that share rows: titles, how many side by side, and lines of labels that leave room."""
 
+from dataclasses import replace
+
 import pandas as pd
 import plotnine as p9
 import pytest
@@ -14,6 +16,7 @@ from salstats.display.plots.layout.row_panels import (
     panel_titles,
     row_panels,
 )
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.errors import SalstatsError
 
 ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
@@ -86,30 +89,48 @@ def test_axis_title_caption_and_legend_make_the_figure_higher():
     assert height(legend=["Grad-CAM"]) > height()
 
 
+def height_mm(grid):
+    return 25.4 * (p9.ggplot() + grid.elements("", (), ())).theme.getp("figure_size")[1]
+
+
 def test_titles_and_headings_make_panels_higher():
     grid = row_panels(ROWS, [""], 1, 89)
     titled = row_panels(ROWS, ["t0", "t1"], 1, 89)
     two_lines = row_panels(ROWS, ["t0", "t1"], 1, 89, {"n\npairs": ["1", "2"]})
-    heights = [
-        25.4 * (p9.ggplot() + g.elements("", (), ())).theme.getp("figure_size")[1] for g in (grid, titled)
-    ]
     # two panels below each other are more than twice as high as one without a title
-    assert heights[1] > 1.5 * heights[0]
+    assert height_mm(titled) > 1.5 * height_mm(grid)
+    title_of_two_lines = replace(grid, titles={"t0": "a\nb"})
+    assert height_mm(title_of_two_lines) == height_mm(replace(grid, heading_lines=2)) > height_mm(grid)
     assert two_lines.heading_lines == 2
     assert grid.heading_lines == 0
     sided = row_panels(ROWS, [""], 1, 89, has_sides=True)
     assert sided.sides_mm > grid.sides_mm == 0
 
 
+def test_titles_stand_above_headings_only_where_they_need_the_room_over_the_columns():
+    columns = {"n": ["1,000 (2,000, 3,000)", "2"]}
+
+    def lines(title):
+        grid = row_panels(ROWS, [title, "t"], 1, 89, columns)
+        widest = max(text_width_mm(line, bold=True) for line in grid.titles[title].split("\n"))
+        return grid.titles[title], widest > grid.panel_width
+
+    assert lines("Short") == ("Short", False)
+    for title in ("many words " * 30, "Aworderthanthepanelisandnowhereablank"):
+        text, is_over_columns = lines(title)
+        assert text.endswith("\n")
+        assert is_over_columns
+
+
 def test_the_narrowest_rows_are_taken_where_nothing_fits():
-    label = "Enlargedcardiomediastinum"
+    tried = []
 
     def place(chars):
-        text = label if chars > 12 else label[:12] + "\n" + label[12:]
-        return PlacedRows(pd.DataFrame({"y": [0.0]}), row_layout([label], [text]))
+        tried.append(chars)
+        return PlacedRows(pd.DataFrame({"y": [0.0]}), row_layout(["a"], [f"Label on lines of {chars}"]))
 
     fitted = fitting_rows(place, {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}, 40)
-    assert "\n" in fitted.rows.texts[0]
+    assert fitted.rows.texts == [f"Label on lines of {min(tried)}"]
 
 
 def test_a_figure_without_room_for_its_marks_names_the_width_that_would_do():
