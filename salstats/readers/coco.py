@@ -360,7 +360,7 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
             points = np.array(polygon, dtype=np.float64).reshape(-1, 2)
         except (TypeError, ValueError) as error:
             raise InputFileError(f"{location}: a polygon is not x, y, x, y, ... of numbers") from error
-        is_near = bool((np.abs(points - centre) <= _FARTHEST_SIDES * max(shape) + 2).all())
+        is_near = bool((np.abs(points - centre) <= _FARTHEST_SIDES * max(shape)).all())
         if len(points) < 3 or not is_near:
             raise InputFileError(
                 f"{location}: a polygon has fewer than three points, or lies far outside its image"

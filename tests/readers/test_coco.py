@@ -183,6 +183,7 @@ def changed(content, *places, value):
         (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 5, "x"]], "a polygon is not x, y"),
         (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 5]], "a polygon is not x, y"),
         (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 5, 1e9]], "a polygon .* lies far outside"),
+        (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 75.5, 5]], "a polygon .* lies far outside"),
         (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 5, None]], "a polygon .* lies far outside"),
         (("annotations", 1, "segmentation", "size"), [20, 31], "entry 2 of annotations"),
         (("annotations", 1, "segmentation", "counts"), "zz", "entry 2 of annotations"),
@@ -216,3 +217,17 @@ def test_annotations_that_are_not_there_or_are_several_are_to_be_named(folder, t
         read_coco(empty_folder)
     with pytest.raises(InputFileError, match="not an object with images"):
         read_coco(folder, truth=folder / "segm_results.json")
+
+
+def test_a_polygon_may_reach_two_sides_from_the_middle_of_its_image(folder, content):
+    longest = max(SHAPE)
+    polygon = [1, 2, 10, 2, SHAPE[1] / 2 + 2 * longest, 15]
+    content["annotations"][0]["segmentation"] = [polygon]
+    (folder / "instances_val.json").write_text(json.dumps(content))
+    with contextlib.redirect_stdout(io.StringIO()):
+        oracle = COCO(str(folder / "instances_val.json"))
+    with warnings.catch_warnings():
+        # pycocotools' own arrays are behind NumPy
+        warnings.simplefilter("ignore", DeprecationWarning)
+        expected = oracle.annToMask(oracle.loadAnns([1])[0]) | DISC
+    np.testing.assert_array_equal(decode(read_coco(folder).cases[1].truths["cat"].read()), expected)
