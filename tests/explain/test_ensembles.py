@@ -5,6 +5,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.images.map_steps import resize
 from salstats.images.mixing import mixed_map_of_classes
 
 pytestmark = pytest.mark.torch
@@ -12,7 +13,13 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
-from salstats.explain.ensembles import best_trainings, explain_ensemble  # noqa: E402
+from salstats.explain.ensembles import (  # noqa: E402
+    best_trainings,
+    explain_ensemble,
+    maps_of_size,
+    scaled_map,
+    sum_of_maps,
+)
 from salstats.explain.forward_passes import predict  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 from salstats.explain.saliency_maps import explain  # noqa: E402
@@ -101,6 +108,22 @@ def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, image
     ):
         made = explain_ensemble(networks, images[:1], ["Edema"], scale=scale, sign="signed")
         np.testing.assert_allclose(made.maps[0, 0], np.mean(expected, axis=0), atol=SINGLE)
+
+
+def test_a_map_of_zeros_stays_one_whatever_the_scale():
+    for scale in ("none", "max", "range"):
+        np.testing.assert_array_equal(scaled_map(np.zeros((2, 3), np.float32), scale), np.zeros((2, 3)))
+    np.testing.assert_array_equal(scaled_map(np.full((2, 3), 4.0), "range"), np.zeros((2, 3)))
+
+
+def test_maps_of_networks_with_several_grids_are_summed_on_the_larger_one():
+    rng = np.random.default_rng(0)
+    wide, high = rng.normal(size=(2, 3, 8)), rng.normal(size=(2, 6, 4))
+    expected = [resize(wide[i], (6, 8)) + resize(high[i], (6, 8)).astype(float) for i in range(2)]
+    np.testing.assert_allclose(sum_of_maps(wide, high), expected, atol=SINGLE)
+    # maps that have the size keep double precision
+    np.testing.assert_array_equal(sum_of_maps(wide, 2 * wide), 3 * wide)
+    assert maps_of_size(wide, (3, 8)) is wide
 
 
 def test_tasks_are_mixed_by_their_probabilities(networks, images):

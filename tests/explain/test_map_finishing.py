@@ -7,6 +7,7 @@ import pytest
 from tests_support import warns
 
 from salstats.errors import SalstatsWarning
+from salstats.images.map_steps import resize
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -19,6 +20,7 @@ from salstats.explain.map_finishing import (  # noqa: E402
     reduce_channels,
     report_constant,
     resize_and_smooth,
+    sum_of_layers,
 )
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -63,8 +65,28 @@ def test_layers_are_joined_by_hand():
     second = np.array([[[0.0, 10.0], [5.0, 0.0]]])
     joined = mean_of_scaled_layers([first, second], "positive", (2, 2))
     np.testing.assert_allclose(joined, [[[0.25, 0.5], [0.25, 0.5]]], atol=ROUNDING)
+    # the lowest value becomes 0, and so does a map of one value
+    stretched = mean_of_scaled_layers([first + 9, second + 5, np.full((1, 2, 2), 3.0)], "absolute", (2, 2))
+    expected = [[10 / 12 + 0, 0 + 10 / 10], [8 / 12 + 5 / 10, 12 / 12 + 0]]
+    np.testing.assert_allclose(stretched, [np.array(expected) / 3], atol=ROUNDING)
     signed = mean_of_scaled_layers([first, second], "signed", (2, 2))
     np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
+
+
+def test_layers_of_several_sizes_are_summed_on_one_grid():
+    fine = np.random.default_rng(0).normal(size=(2, 6, 4))
+    coarse = np.random.default_rng(1).normal(size=(2, 3, 2))
+    total = sum_of_layers([fine, coarse], (6, 4))
+    for image in range(2):
+        np.testing.assert_allclose(total[image], fine[image] + resize(coarse[image], (6, 4)), atol=ROUNDING)
+
+
+def test_the_grid_of_a_map_is_the_methods_own_or_that_of_the_input():
+    maps = np.random.default_rng(0).normal(size=(2, 3, 2))
+    own_grid = resize_and_smooth(maps, (6, 4), "network")
+    np.testing.assert_array_equal(own_grid, maps.astype(np.float32))
+    on_input = resize_and_smooth(maps, (6, 4), "image")
+    np.testing.assert_array_equal(on_input, [resize(values, (6, 4)) for values in maps])
 
 
 #: Leaves no superpixel in LIME's linear model.

@@ -2,11 +2,21 @@ import re
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats import metrics
 from salstats.errors import ValueRangeError
+from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.records import NEEDS
-from salstats.metrics.registry import METRICS, chosen_metrics, metrics_computed_from
+from salstats.metrics.registry import (
+    METRICS,
+    chosen_metrics,
+    direction,
+    has_true_zero,
+    metrics_computed_from,
+    registered_metric,
+    threshold_label,
+)
 
 COMPUTED = [name for name, metric in METRICS.items() if metric.kernel is not None]
 
@@ -61,9 +71,47 @@ def test_what_can_be_made_decides_what_can_be_computed():
 
 def test_names_of_the_literature_lead_to_the_names_here():
     for name, here in [("Pointing Game", "hit"), ("jaccard", "iou"), ("DSC", "dice"), ("EBPG", "energy")]:
-        with pytest.raises(ValueRangeError) as raised:
+        value = name.lower()
+        with raises(ValueRangeError, option="metrics", value=value, choices=tuple(COMPUTED)) as raised:
             chosen_metrics(name, COMPUTED, "")
         assert repr(here) in str(raised.value.hint).split(";")[0], name
     with pytest.raises(ValueRangeError) as raised:
         chosen_metrics("ssim", COMPUTED, "")
     assert str(raised.value.hint).startswith("ssim compares two pictures")
+
+
+def test_metrics_are_chosen_once_each_in_any_case():
+    assert chosen_metrics("IoU", COMPUTED, "") == ("iou",)
+    assert chosen_metrics(["Dice", "iou", "dice"], COMPUTED, "") == ("dice", "iou")
+    with raises(ValueRangeError, option="metrics", choices=("iou",)):
+        chosen_metrics([], ["iou"], "")
+
+
+def test_a_metric_that_is_no_choice_is_told_from_an_unknown_one():
+    with raises(ValueRangeError, value="dice", match="'dice' needs a mask"):
+        chosen_metrics(["dice"], ["iou"], "needs a mask")
+    with raises(ValueRangeError, value="iuo", match="'iuo' is unknown") as raised:
+        chosen_metrics(["iuo"], ["iou"], "needs a mask")
+    assert str(raised.value.hint).startswith("did you mean 'iou'?")
+    # the name here is no choice, so that the hint does not send there
+    with raises(ValueRangeError, value="jaccard") as raised:
+        chosen_metrics(["jaccard"], ["hausdorff"], "")
+    assert str(raised.value.hint).startswith("choose from")
+
+
+def test_facts_of_a_metric_are_found_by_its_name_in_any_case():
+    assert registered_metric("IoU") is METRICS["iou"]
+    assert registered_metric("a metric of mine") is None
+    assert [direction(name) for name in ("Dice", "HD95", "a metric of mine")] == [1, -1, 0]
+
+
+def test_a_ratio_has_a_meaning_where_the_metric_has_a_true_zero():
+    assert has_true_zero("IoU")
+    assert has_true_zero("a metric of mine")
+    # chance is 0.5 for an area under a curve, and correlations may be negative
+    assert not any(has_true_zero(name) for name in ("auc", "AUROC", "roc_auc", "cc"))
+
+
+def test_a_threshold_has_the_label_of_its_record():
+    assert threshold_label("otsu") == THRESHOLDS["otsu"].label
+    assert threshold_label("mine") == "the mine"

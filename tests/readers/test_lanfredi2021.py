@@ -11,6 +11,7 @@ from salstats.frames import check_scores
 from salstats.readers.lanfredi2021 import (
     CLASSIFICATION,
     JOINT,
+    LABELS,
     METHODS,
     SHEETS,
     read_lanfredi2021,
@@ -47,6 +48,8 @@ def test_every_case_has_each_reading_seed_metric_and_method_once(sheets, sheet):
     assert len(scores) == 91 * 5 * 5 * 4 * 6
     counts = scores[["case", "reader", "seed", "metric", "method"]].nunique()
     assert list(counts) == [91, 5, 5, 4, 6]
+    columns = ["case", "reader", "seed", "method", "mixing", "metric", "score"]
+    assert list(scores.columns) == columns + (list(LABELS) if sheet == "normal_abnormal" else [])
     assert set(scores["reader"]) == set("01234")
     assert set(scores["seed"]) == set("12345")
     assert scores["score"].notna().all()
@@ -91,7 +94,7 @@ def test_case_means_and_labels_of_the_second_workbook_equal_the_r_oracle(sheets,
 
 
 def test_majority_labels_belong_to_the_image_and_only_to_the_second_workbook(sheets):
-    labels = ["abnormal", "pleural", "parenchymal", "cardiomediastinal"]
+    labels = list(LABELS)
     cases = sheets["normal_abnormal"].groupby("case")[labels]
     assert (cases.nunique() == 1).all(axis=None)
     assert set(np.unique(cases.first())) == {0, 1}

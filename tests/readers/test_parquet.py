@@ -1,13 +1,17 @@
 """Parquet files: every encoding of text is read, and what unpacks to too much is refused."""
 
+import datetime
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, InputFileError
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
 
@@ -131,3 +135,109 @@ def test_line_breaks_and_tabs_of_a_covariate_come_in_and_out_again(parquet_file,
     scores = ss.read_scores(parquet_file(note=pa.array(["one\ntwo", "a\tb"])))
     file = write_frame(scores, tmp_path / "scores_2.csv")
     assert ss.read_scores(file)["note"].tolist() == ["one\ntwo", "a\tb"]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        pytest.param(pa.array([7.0, 8.0]), ["7", "8"], id="whole floats"),
+        pytest.param(pa.array([2**53 + 1, 1]), ["9007199254740993", "1"], id="large integers"),
+        pytest.param(pa.array(["007", "NA"]).dictionary_encode(), ["007", "NA"], id="dictionary"),
+        pytest.param(pa.array([Decimal(7), Decimal(8)], pa.decimal128(5, 0)), ["7", "8"], id="decimals"),
+    ],
+)
+def test_parquet_identifiers_are_text(parquet_file, column, expected):
+    frame = ss.read_scores(parquet_file(case=column))
+    assert frame["case"].tolist() == expected
+    assert str(frame["case"].dtype) == "str"
+
+
+def test_parquet_integers_beside_an_empty_cell_stay_exact(parquet_file):
+    frame = ss.read_scores(parquet_file(reader=pa.array([2**53 + 1, None])))
+    assert frame["reader"].tolist()[0] == "9007199254740993"
+    assert frame["reader"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        pytest.param(pa.array([True, None]), [1.0, np.nan], id="truth values with a gap"),
+        pytest.param(pa.array([Decimal("0.50"), None], pa.decimal128(5, 2)), [0.5, np.nan], id="decimals"),
+        pytest.param(pa.array([0.5, 0.25], pa.float16()), [0.5, 0.25], id="half precision"),
+        pytest.param(pa.array(["0.5", "NA"]), [0.5, np.nan], id="text"),
+    ],
+)
+def test_parquet_scores_are_float64(parquet_file, column, expected):
+    score = ss.read_scores(parquet_file(score=column))["score"]
+    assert score.dtype == np.float64
+    assert np.array_equal(score, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param({"box": [[1], [2]]}, r"column 'box': its cells are of type list", id="list"),
+        pytest.param({"case": ["a", None]}, r"row 2, column 'case': empty", id="empty case"),
+        pytest.param({"case": [1.0, 2.0**60]}, r"row 2, column 'case'.*too large", id="large float"),
+        pytest.param({"score": [0.5, np.inf]}, r"row 2, column 'score'.*is infinite", id="infinite"),
+        pytest.param(
+            {"score": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'score'.*not a number", id="time"
+        ),
+        pytest.param(
+            {"case": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'case'.*date or time", id="date id"
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_parquet_column_is_named_with_its_row(parquet_file, columns, message):
+    with pytest.raises(ColumnError, match=message):
+        ss.read_scores(parquet_file(**columns))
+
+
+def test_row_labels_without_a_name_are_no_column_of_a_parquet_file(tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b", "c"], "Edema": 0.5})
+    frame.iloc[[2, 0, 1]].to_parquet(tmp_path / "wide.parquet")
+    assert "__index_level_0__" in parquet.read_schema(tmp_path / "wide.parquet").names
+    scores = ss.read_scores(tmp_path / "wide.parquet", wide="task", method="g", metric="iou")
+    assert scores["task"].unique().tolist() == ["Edema"]
+
+
+def test_a_named_index_is_a_column_of_a_parquet_file(tmp_path):
+    pd.DataFrame({"case": ["a"], "x": 0.5}).set_index("case").to_parquet(tmp_path / "x.parquet")
+    assert sorted(ss.read_data(tmp_path / "x.parquet").columns) == ["case", "x"]
+
+
+@pytest.mark.parametrize(("unit", "number"), [("us", 2**62), ("s", 2**50), ("ms", -(2**60))])
+def test_a_time_that_no_year_has_is_named_with_its_row(parquet_file, unit, number):
+    file = parquet_file(seen=pa.array([0, number], pa.timestamp(unit)))
+    with raises(ColumnError, column="seen", rows=(1,), match="1 to 9999"):
+        ss.read_scores(file)
+
+
+def many_scores(n_cases):
+    """Scores of two methods."""
+    return pd.DataFrame(
+        {
+            "case": np.repeat([f"c{i:05d}" for i in range(n_cases)], 2),
+            "method": ["gradcam", "human"] * n_cases,
+            "metric": "iou",
+            "score": np.random.default_rng(0).random(2 * n_cases),
+        }
+    )
+
+
+def test_a_damaged_parquet_file_is_an_error_of_ours_and_seldom_silent(tmp_path):
+    file = ss.write_frame(many_scores(100), tmp_path / "scores.parquet")
+    whole, content = ss.read_scores(file), file.read_bytes()
+    rng = np.random.default_rng(0)
+    silent = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
+        (tmp_path / "damaged.parquet").write_bytes(bytes(damaged))
+        try:
+            read = ss.read_scores(tmp_path / "damaged.parquet")
+        except SalstatsError:
+            continue
+        silent += not read.equals(whole)
+    # page checksums see what is in the pages; without them two flips of three change numbers in silence
+    assert silent <= 2

@@ -194,6 +194,23 @@ def test_a_method_without_a_task_lacks_nothing_there_but_does_where_tasks_are_po
     assert overall.loc[overall["task"] == "Overall", "n_shared"].eq(N_CASES).all()
 
 
+def test_an_average_lacks_no_cases_of_a_group_without_weight():
+    edema = easier_half(method_scores()).assign(task="Edema")
+    mass = method_scores(4).assign(task="Mass")
+    scores = pd.concat([edema, mass], ignore_index=True)
+    for weights, marked in (
+        ({"Edema": 0, "Mass": 1}, {("gradcam", "Edema")}),
+        ({"Edema": 1, "Mass": 0}, {("gradcam", "Edema"), ("gradcam", "Average")}),
+    ):
+        frame, _ = said(lambda weights=weights: ss.summarize(scores, average="task", weights=weights))
+        cautious = frame[frame["caution"].notna()]
+        assert set(zip(cautious["method"], cautious["task"], strict=True)) == marked
+        n_shared = frame[frame["method"] == "human"].set_index("task")["n_shared"]
+        assert n_shared["Edema"] == N_EASY
+        assert n_shared["Mass"] == N_CASES
+        assert n_shared["Average"] == (N_CASES if weights["Mass"] else N_EASY)
+
+
 def test_readers_of_a_case_are_one_case():
     scores = method_scores()
     human = scores[scores["method"] == "human"]
