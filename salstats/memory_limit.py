@@ -161,8 +161,8 @@ def problem_text_if_too_large(n_bytes: float, file_bytes: float = 0) -> str:
 def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
     """Raise InputFileError where something of a file takes too much memory; see `limit`.
 
-    `subject` begins the message: a file, or a file and its part.
+    `subject` begins the message: a file, or a file and its part. The value of the error is `n_bytes`.
     """
     reason = problem_text_if_too_large(n_bytes, file_bytes)
     if reason:
-        raise InputFileError(f"{subject} {reason}", option=LIMIT)
+        raise InputFileError(f"{subject} {reason}", option=LIMIT, value=n_bytes)

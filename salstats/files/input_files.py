@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_plain
 from salstats.memory_limit import LIMIT, limit, problem_text_if_too_large
 
@@ -67,10 +67,14 @@ def read_json(file: Path) -> Any:
         return parse_json(data)
     except json.JSONDecodeError as error:
         raise InputFileError(
-            f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})", path=file
+            f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})",
+            rows=[error.lineno - 1],
+            path=file,
         ) from error
     except RecursionError as error:
         raise InputFileError(f"{file}: nested too deeply; it is no file of cases", path=file) from error
+    except SalstatsError as error:
+        raise InputFileError(f"{file}: ", error.message, value=error.value, path=file) from error
     except ValueError as error:
         raise InputFileError(f"{file}: {error}", path=file) from error
 
@@ -103,6 +107,6 @@ def _object_with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:
-            raise ValueError(f"{name!r} stands twice in one object; remove one of them")
+            raise SalstatsError(f"{name!r} stands twice in one object", hint="remove one of them", value=name)
         content[name] = value
     return content

@@ -69,7 +69,8 @@ class Rle:
         """Return the mask that a COCO record holds, after a check of all of it.
 
         `record` holds `size`, (height, width), and `counts`: compressed (str or bytes) or a list of run
-        lengths. An InputFileError begins with `source`: file, case and task.
+        lengths. An InputFileError begins with `source`: file, case and task. Its column is `size` or
+        `counts`.
 
         Examples
         --------
@@ -83,12 +84,16 @@ class Rle:
                 raise ValueRangeError(f"not an object with size and counts but {shortened(record)}")
             for key in ("size", "counts"):
                 if key not in record:
-                    raise ValueRangeError(f"no {key!r}; a COCO mask has size and counts")
+                    raise ValueRangeError(f"no {key!r}; a COCO mask has size and counts", option=key)
             shape = check_shape(record["size"], "size")
             counts = record["counts"]
             if isinstance(counts, str):
                 if not counts.isascii():
-                    raise ValueRangeError("counts hold characters that compressed counts never have")
+                    raise ValueRangeError(
+                        "counts hold characters that compressed counts never have",
+                        option="counts",
+                        value=counts,
+                    )
                 counts = counts.encode()
             elif isinstance(counts, list):
                 lengths = uncompressed_lengths(counts)
@@ -96,11 +101,15 @@ class Rle:
                 counts = pack(merge_runs(lengths), shape)
             elif not isinstance(counts, bytes):
                 raise ValueRangeError(
-                    f"counts must be text or a list of run lengths, not {shortened(counts)}"
+                    f"counts must be text or a list of run lengths, not {shortened(counts)}",
+                    option="counts",
+                    value=counts,
                 )
             return cls(shape, counts)
         except SalstatsError as error:
-            raise InputFileError(f"{source}: ", error.message) from None
+            raise InputFileError(
+                f"{source}: ", error.message, column=error.option, value=error.value
+            ) from None
 
     def to_coco(self) -> dict[str, Any]:
         """Return a COCO record, ready for JSON: `size` [height, width] and `counts` as text."""

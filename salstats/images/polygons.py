@@ -61,9 +61,14 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
 
 
 def vertices_of(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
-    """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does."""
+    """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does.
+
+    The rows of a ValueRangeError are the places of polygons in their list.
+    """
     if not isinstance(polygons, Sequence | np.ndarray):
-        raise ValueRangeError(f"{source} must be a list of polygons, not {shortened(polygons)}")
+        raise ValueRangeError(
+            f"{source} must be a list of polygons, not {shortened(polygons)}", value=polygons
+        )
     vertices = []
     for number, polygon in enumerate(polygons, start=1):
         try:
@@ -72,14 +77,22 @@ def vertices_of(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
             points = np.empty(0, object)
         name = f"{source}: polygon {number} of {len(polygons)}"
         if points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2:
-            raise ValueRangeError(f"{name} must be a list of points (x, y), not {shortened(polygon)}")
+            raise ValueRangeError(
+                f"{name} must be a list of points (x, y), not {shortened(polygon)}", rows=[number - 1]
+            )
         if len(points) < 2:
             raise ValueRangeError(
-                f"{name} has fewer than two vertices ({points.tolist()}); two are a line, three an area"
+                f"{name} has fewer than two vertices ({points.tolist()}); two are a line, three an area",
+                value=points.tolist(),
+                rows=[number - 1],
             )
         is_possible = ((points >= -FARTHEST) & (points <= FARTHEST)).all(axis=1)
         if not is_possible.all():
             vertex = points[~is_possible][0].tolist()
-            raise ValueRangeError(f"{name} has a vertex at {vertex}, which is not a place on an image")
+            raise ValueRangeError(
+                f"{name} has a vertex at {vertex}, which is not a place on an image",
+                value=vertex,
+                rows=[number - 1],
+            )
         vertices.append(np.trunc(points).astype(np.int64))
     return vertices

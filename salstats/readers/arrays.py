@@ -111,7 +111,9 @@ def study_from_arrays(  # noqa: C901, PLR0912
     _check_prob(prob)
     if patient is not None and set(names) - set(patient):
         raise SalstatsError(
-            f"patient has no entry for case {min(set(names) - set(patient))!r}", option="patient"
+            f"patient has no entry for case {min(set(names) - set(patient))!r}",
+            option="patient",
+            value=min(set(names) - set(patient)),
         )
     predictions: dict[str, list[Prediction]] = {case: [] for case in sorted(names)}
     for (case, task, method), saliency in maps.items():
@@ -164,12 +166,19 @@ def _checked_masks(
     arrays: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
 ) -> dict[Any, np.ndarray]:
     """Return masks as arrays of bool; those of a case must have one size, which `shapes` receives."""
-    checked = {key: masks.check_mask(mask, f"{option}: {key}", option) for key, mask in arrays.items()}
+    checked = {}
+    for key, mask in arrays.items():
+        try:
+            checked[key] = masks.check_mask(mask, f"{option}: {key}", option)
+        except SalstatsError as error:
+            raise error.prefixed(value=key) from None
     for (case, task, *_), mask in checked.items():
         shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
         if mask.shape != shape:
             raise ShapeError(
-                f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}", option=option
+                f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}",
+                option=option,
+                value=(case, task),
             )
     return checked
 
@@ -179,11 +188,16 @@ def _check_map_shapes_and_methods(maps: Mapping[CaseTaskName, np.ndarray]) -> No
     for key, saliency in maps.items():
         if np.ndim(saliency) != 2:
             raise ShapeError(
-                f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions", option="maps"
+                f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions",
+                option="maps",
+                value=key,
             )
         if key[2] == HUMAN:
             raise SalstatsError(
-                f"maps: {key}: {HUMAN!r} is the method of people", hint="name the method", option="maps"
+                f"maps: {key}: {HUMAN!r} is the method of people",
+                hint="name the method",
+                option="maps",
+                value=key,
             )
 
 

@@ -76,10 +76,13 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
                     f"{file}, row {number}: {IMAGE} is empty", column=IMAGE, rows=[number - 2], path=file
                 )
             mask = None
-            if ATTENTION in row:
-                mask = parse_mask(row[ATTENTION], location, threshold)
-            else:
-                boxes.setdefault(name, []).extend(_boxes(row, location))
+            try:
+                if ATTENTION in row:
+                    mask = parse_mask(row[ATTENTION], location, threshold)
+                else:
+                    boxes.setdefault(name, []).extend(_boxes(row, location))
+            except InputFileError as error:
+                raise error.prefixed(rows=[number - 2], path=file) from error.__cause__
             first = annotations.setdefault(name, Annotation(mask, (), location))
             if first.mask != mask:
                 raise InputFileError(
@@ -128,6 +131,7 @@ def _numbered_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     raise InputFileError(
                         f"{file}, line {rows.line_num}: more or fewer cells than the header has",
                         hint="a cell that holds a comma is to be quoted",
+                        rows=[number - 2],
                         path=file,
                     )
                 row = dict(zip(header, cells, strict=True))
@@ -157,6 +161,7 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
             # no Setting: the command line gives --threshold to the masks of maps
             hint="a mask holds 0 and one of 1 and 255; or give threshold, above which a pixel is marked",
             option="threshold",
+            value=values.tolist(),
             column=ATTENTION,
         )
     return masks.encode(marked)
@@ -236,6 +241,7 @@ def _boxes(row: dict[str, str], location: str) -> BoxesXYWH:
         first = ", ".join(f"{number:g}" for number in boxes[~is_box][0])
         raise InputFileError(
             f"{location}: the box ({first}) is none: it has x, y, and a width and height above 0",
+            value=tuple(boxes[~is_box][0].tolist()),
             column=columns[0],
         )
     return tuple((x, y, width, height) for x, y, width, height in boxes.tolist())

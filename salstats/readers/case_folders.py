@@ -256,6 +256,7 @@ def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
             raise InputFileError(
                 f"{root / option}: {files[0].name} lies beside the folder {min(methods)!r}",
                 hint="move the files into a folder with the name of their method, or the folders away",
+                value=min(methods),
                 path=root / option,
             )
         paths[option] = methods or {"saliency": root / option}

@@ -10,6 +10,7 @@ import numpy as np
 from salstats.checks import count_after_first_text, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
+from salstats.images.masks import Rle
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, shortened
 
@@ -31,7 +32,14 @@ class CaseFile:
 
     def location(self, case: str, task: str) -> str:
         """Write where a value stands, for messages."""
-        return f"{self.file}, case {case}, task {task}"
+        return _location(self.file, case, task)
+
+    def mask(self, case: str, task: str) -> Rle:
+        """Return the mask of a case and task of a file of segmentations, after a check of all of it."""
+        try:
+            return Rle.from_coco(self.values[case][task], self.location(case, task))
+        except InputFileError as error:
+            raise error.prefixed(value=(case, task), path=self.file) from None
 
     def tasks(self) -> set[str]:
         """Return every task of the file."""
@@ -67,7 +75,8 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read masks in COCO's run-length code, whose runs are checked when a mask is decoded."""
     shapes: dict[str, tuple[int, int]] = {}
 
-    def checked_rle_record(value: Any, case: str, location: str) -> Any:
+    def checked_rle_record(value: Any, case: str, task: str) -> Any:
+        location = _location(path, case, task)
         if isinstance(value, list):
             raise InputFileError(
                 f"{location}: a list of outlines where a mask should be",
@@ -78,7 +87,6 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
                     Setting("human_annotations"),
                     " (people)",
                 ),
-                path=path,
             )
         if not isinstance(value, Mapping) or "size" not in value or "counts" not in value:
             raise InputFileError(f"{location}: not a mask with size and counts but {shortened(value)}")
@@ -86,7 +94,8 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
         if shapes.setdefault(case, shape) != shape:
             raise InputFileError(
                 f"{location}: its mask is {shape[0]} x {shape[1]}, another of the case "
-                f"{shapes[case][0]} x {shapes[case][1]}"
+                f"{shapes[case][0]} x {shapes[case][1]}",
+                column="size",
             )
         return {"size": value["size"], "counts": value["counts"]}
 
@@ -96,38 +105,38 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read outlines as vertices (x, y) cut to whole pixels; warn once of those beyond their image."""
     shapes: dict[str, tuple[int, int]] = {}
-    beyond_image: list[str] = []
+    beyond_image: list[tuple[str, str]] = []
 
-    def checked_outlines(value: Any, case: str, location: str) -> list[np.ndarray]:
+    def checked_outlines(value: Any, case: str, task: str) -> list[np.ndarray]:
+        location = _location(path, case, task)
         if isinstance(value, Mapping) and "counts" in value:
             raise InputFileError(
                 f"{location}: a mask where outlines should be",
                 hint=Message("give the file as ", Setting("truth"), " or ", Setting("human"), " (people)"),
-                path=path,
             )
         if case not in shapes:
             raise InputFileError(
-                f"{location}: the case has no {_SIZE!r}, (height, width), to draw it on", path=path
+                f"{location}: the case has no {_SIZE!r}, (height, width), to draw it on", column=_SIZE
             )
         try:
             outlines = vertices_of(value, location)
         except SalstatsError as error:
-            raise InputFileError(error.message) from error
+            raise InputFileError(error.message, rows=error.rows) from error
         height, width = shapes[case]
         # a vertex on the far edge itself is usual
         if any((outline < 0).any() or (outline > (width, height)).any() for outline in outlines):
-            beyond_image.append(location)
+            beyond_image.append((case, task))
         return outlines
 
     values = _values(path, task_name, checked_outlines, shapes)
-    _warn(beyond_image, "outlines reach beyond their image and are cut off at its edge")
+    _warn(path, beyond_image, "outlines reach beyond their image and are cut off at its edge")
     return CaseFile(path, values, shapes, outlines=True)
 
 
 def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
 
-    def checked_points(value: Any, _: str, location: str) -> np.ndarray:
+    def checked_points(value: Any, case: str, task: str) -> np.ndarray:
         if isinstance(value, list) and not value:
             return np.empty((0, 2))
         try:
@@ -136,7 +145,9 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             points = np.empty(0, object)
         numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
         if not numbers or points.ndim != 2 or points.shape[1] != 2:
-            raise InputFileError(f"{location}: not a list of points (x, y) but {shortened(value)}")
+            raise InputFileError(
+                f"{_location(path, case, task)}: not a list of points (x, y) but {shortened(value)}"
+            )
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
     return CaseFile(path, _values(path, task_name, checked_points), shapes={})
@@ -152,8 +163,8 @@ def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]])
             # a fraction is cut off, toward zero, as where points are scored
             points = np.trunc(points)
             if ((points < 0) | (points >= shapes[case])).any():
-                outside.append(points_file.location(case, task))
-    _warn(outside, "points lie outside their image and hit nothing")
+                outside.append((case, task))
+    _warn(points_file.file, outside, "points lie outside their image and hit nothing")
 
 
 def _values(
@@ -165,11 +176,13 @@ def _values(
     """Return case -> task -> checked value; sizes of images go to `shapes`."""
     content = read_json(path)
     if not isinstance(content, dict):
-        raise InputFileError(f"{path}: not an object of cases but {shortened(content)}")
+        raise InputFileError(f"{path}: not an object of cases but {shortened(content)}", path=path)
     values: dict[str, dict[str, Any]] = {}
     for case, tasks in content.items():
         if not isinstance(tasks, dict):
-            raise InputFileError(f"{path}, case {case}: not an object of tasks but {shortened(tasks)}")
+            raise InputFileError(
+                f"{path}, case {case}: not an object of tasks but {shortened(tasks)}", value=case, path=path
+            )
         check_name(case, f"{path}: the case")
         if _SIZE in tasks and shapes is not None:
             shapes[case] = _shape(tasks[_SIZE], f"{path}, case {case}", _SIZE)
@@ -184,7 +197,10 @@ def _values(
                     value=task,
                     path=path,
                 )
-            values[case][name] = check(value, case, f"{path}, case {case}, task {task}")
+            try:
+                values[case][name] = check(value, case, task)
+            except InputFileError as error:
+                raise error.prefixed(value=(case, task), path=path) from error.__cause__
     return values
 
 
@@ -204,10 +220,19 @@ def _shape(size: Any, location: str, name: str) -> tuple[int, int]:
     try:
         return check_shape(size, name)
     except SalstatsError as error:
-        raise InputFileError(f"{location}: {error}") from error
+        raise InputFileError(f"{location}: {error}", column=name) from error
 
 
-def _warn(locations: list[str], problem: str) -> None:
-    """Warn once, with the first location and the number of the others."""
-    if locations:
-        warn(f"{locations[0]}{count_after_first_text(locations)}: {problem}")
+def _location(path: Path, case: str, task: str) -> str:
+    """Write where a value stands, for messages."""
+    return f"{path}, case {case}, task {task}"
+
+
+def _warn(path: Path, cases_and_tasks: list[tuple[str, str]], problem: str) -> None:
+    """Warn once, with the first case and task and the number of the others."""
+    if cases_and_tasks:
+        warn(
+            f"{_location(path, *cases_and_tasks[0])}{count_after_first_text(cases_and_tasks)}: {problem}",
+            value=cases_and_tasks,
+            path=path,
+        )

@@ -29,9 +29,7 @@ def read_case_masks(path: PathLike, only_task: str | None = None) -> CaseFile:
     codes = read_segmentations(source, str)
     masks: dict[str, dict[str, Rle]] = {}
     for case, code_of_task in codes.values.items():
-        masks[case] = {
-            task: Rle.from_coco(code, codes.location(case, task)) for task, code in code_of_task.items()
-        }
+        masks[case] = {task: codes.mask(case, task) for task in code_of_task}
     return replace(codes, values=masks)
 
 

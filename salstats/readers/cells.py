@@ -105,7 +105,10 @@ def check_header(file: Path, header: Sequence[str]) -> None:
             elif position == len(header) - 1:
                 hint = "name it, or remove the separator at the end of every line"
             raise InputFileError(
-                f"{file}: column {position + 1} has no name in the header{guess}", hint=hint, path=file
+                f"{file}: column {position + 1} has no name in the header{guess}",
+                hint=hint,
+                value=position + 1,
+                path=file,
             )
         if invisibility_text(name):
             raise InputFileError(
@@ -267,6 +270,7 @@ def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
         first, second, *_ = distinct[stripped.eq(repeated)]
         warn(
             f"{file}, column {text.name!r}: {first!r} and {second!r} look the same and are two values",
+            value=[first, second],
             column=str(text.name),
             path=file,
         )

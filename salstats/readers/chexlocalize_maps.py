@@ -91,7 +91,10 @@ def read_answer(
     content_task = info.get("task")
     if isinstance(content_task, str) and task_name(content_task) != task:
         raise InputFileError(
-            f"{map_file}: its name says task {task!r}, its content {content_task!r}", path=map_file
+            f"{map_file}: its name says task {task!r}, its content {content_task!r}",
+            column="task",
+            value=content_task,
+            path=map_file,
         )
     map_shape = _shape(map_file, info)
     if map_shape is not None and shape is not None and shape != map_shape:
@@ -100,13 +103,17 @@ def read_answer(
             f"{map_file}: its image is {map_shape[0]} x {map_shape[1]}, that of {shape_source} "
             f"{shape[0]} x {shape[1]} (height x width)",
             hint=hint,
+            column="cxr_dims",
+            value=map_shape,
             path=map_file,
         )
     saliency = _saliency(map_file, info)
     prob = _probability_or_nan(map_file, info, task)
     label = _number_or_nan(map_file, info, "gt")
     if label not in (0, 1) and not np.isnan(label):
-        raise InputFileError(f"{map_file}: gt is {label!r}, not 0 or 1", path=map_file)
+        raise InputFileError(
+            f"{map_file}: gt is {label!r}, not 0 or 1", column="gt", value=label, path=map_file
+        )
     if shape is None:
         shape = map_shape
     if shape is None:
@@ -127,6 +134,8 @@ def _unknown_size(file: Path, case: str) -> InputFileError:
     return InputFileError(
         f"{file}: no 'cxr_dims', (width, height), and no other file says the size of case {case} (a file of "
         "masks as 'size', one of outlines as 'img_size')",
+        column="cxr_dims",
+        value=case,
         path=file,
     )
 
@@ -135,7 +144,11 @@ def _read_info(file: Path) -> dict[str, Any]:
     """Read the dict of a map's file: "map", and where it has them "task", "prob", "gt", "cxr_dims"."""
     info = read_pickle(file)
     if not isinstance(info, dict):
-        raise InputFileError(f"{file}: holds a {type(info).__name__}, not a dict with a map", path=file)
+        raise InputFileError(
+            f"{file}: holds a {type(info).__name__}, not a dict with a map",
+            value=type(info).__name__,
+            path=file,
+        )
     return info
 
 
@@ -143,12 +156,17 @@ def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
     """Return the map as (M, N), without axes of length one before these."""
     if "map" not in info:
         raise InputFileError(
-            f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})", path=file
+            f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})",
+            column="map",
+            choices=map(str, info),
+            path=file,
         )
     # never of lists: those of an untrusted file may hold themselves, and so have no end
     if not isinstance(info["map"], np.ndarray):
         raise InputFileError(
-            f"{file}: its map is {_description(info['map'])}, not a tensor or array of numbers", path=file
+            f"{file}: its map is {_description(info['map'])}, not a tensor or array of numbers",
+            column="map",
+            path=file,
         )
     saliency = two_dimensional(file, info["map"], "map")
     if saliency.dtype.kind == "f":
@@ -166,7 +184,9 @@ def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
         sides = [int(side) if side % 1 == 0 else side for side in sizes[::-1]]
         return check_shape(sides, "cxr_dims, here as height x width,")
     except SalstatsError as error:
-        raise InputFileError(f"{file}: ", error.message, path=file) from error
+        raise InputFileError(
+            f"{file}: ", error.message, column="cxr_dims", value=error.value, path=file
+        ) from error
 
 
 def _probability_or_nan(file: Path, info: dict[str, Any], task: str) -> float:
@@ -177,7 +197,9 @@ def _probability_or_nan(file: Path, info: dict[str, Any], task: str) -> float:
             info = {"prob": values[CLASSES.index(task)]}
     prob = _number_or_nan(file, info, "prob")
     if not 0 <= prob <= 1 and not np.isnan(prob):
-        raise InputFileError(f"{file}: prob is {prob!r}, not between 0 and 1", path=file)
+        raise InputFileError(
+            f"{file}: prob is {prob!r}, not between 0 and 1", column="prob", value=prob, path=file
+        )
     return prob
 
 
@@ -187,7 +209,9 @@ def _number_or_nan(file: Path, info: dict[str, Any], name: str) -> float:
         return float("nan")
     values = _numbers(file, info, name)
     if len(values) != 1:
-        raise InputFileError(f"{file}: {name} has {len(values)} entries, not one", path=file)
+        raise InputFileError(
+            f"{file}: {name} has {len(values)} entries, not one", column=name, value=values, path=file
+        )
     return values[0]
 
 
@@ -202,12 +226,14 @@ def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
     for value in values:
         number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(number, int | float):
-            raise InputFileError(f"{file}: {name} is {_description(entry)}, not a number", path=file)
+            raise InputFileError(
+                f"{file}: {name} is {_description(entry)}, not a number", column=name, path=file
+            )
         numbers.append(number)
     try:
         return [float(number) for number in numbers]
     except OverflowError as error:
-        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", path=file) from error
+        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", column=name, path=file) from error
 
 
 def _description(value: Any) -> str:

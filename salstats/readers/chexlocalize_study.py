@@ -148,6 +148,7 @@ def _map_paths(paths: Sequence[Path], study_tasks: Collection[str]) -> dict[tupl
                     Setting("maps", {"gradcam": "DIR", "ig": "DIR"}),
                 ),
                 option="maps",
+                value=(case, task),
                 path=path,
             )
     return path_of_map
@@ -248,7 +249,7 @@ def study_of(
         map_of_case |= {case: path for (case, _), path in path_of_map.items()}
     cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.prediction_files)))
     if not cases:
-        raise InputFileError(f"{reference}: holds no case")
+        raise InputFileError(f"{reference}: holds no case", column="case", path=reference)
     study_tasks = _tasks(files, tasks, source)
     sizes = image_sizes([*files.truth, *files.prediction_files])
     for case_file in files.points:
@@ -401,5 +402,5 @@ def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[]
             return None
         if file.outlines:
             return partial(polygons_rle, entry, file.shapes[case])
-        return partial(Rle.from_coco, entry, file.location(case, task))
+        return partial(file.mask, case, task)
     return None

@@ -148,12 +148,12 @@ def read_coco(
     name_of_category = _category_names_by_id(content, file)
     category_of_name = {name: category for category, name in name_of_category.items()}
     task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
-    annotations = _marks(_entries(content, "annotations", file, _MARK), images, name_of_category)
+    annotations = _marks(_entries(content, "annotations", file, _MARK), file, images, name_of_category)
     result_files = _result_files(root, method) if masks is None else series_sources(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
         entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
-        results[series] = _marks(entries, images, name_of_category, min_score)
+        results[series] = _marks(entries, Path(path), images, name_of_category, min_score)
     case_names = [image.case for image in images.values()]
     map_files: dict[Series, dict[tuple[str, str], Path]] = {}
     for series, path in series_sources(maps, method, "maps").items():
@@ -262,18 +262,34 @@ def _entries(
     """Yield the entries of a list in a file, each with its location; `fields` are the types of its fields."""
     if name != "results":
         if not isinstance(content, dict) or name not in content:
-            raise InputFileError(f"{file}: not an object with images, categories and annotations", path=file)
+            raise InputFileError(
+                f"{file}: not an object with images, categories and annotations", column=name, path=file
+            )
         content = content[name]
     if not isinstance(content, list):
-        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}", path=file)
-    for number, entry in enumerate(content, start=1):
-        location = f"{file}, entry {number} of {name}"
+        raise InputFileError(
+            f"{file}: its {name} are no list but {shortened(content)}", column=name, path=file
+        )
+    for row, entry in enumerate(content):
+        location = f"{file}, entry {row + 1} of {name}"
         for field, types in fields.items():
             if not isinstance(entry, dict) or field not in entry:
-                raise InputFileError(f"{location}: no {field!r}; COCO has {', '.join(fields)}", path=file)
+                raise InputFileError(
+                    f"{location}: no {field!r}; COCO has {', '.join(fields)}",
+                    choices=fields,
+                    column=field,
+                    rows=[row],
+                    path=file,
+                )
             # to Python True and False are numbers
             if not isinstance(entry[field], types) or isinstance(entry[field], bool):
-                raise InputFileError(f"{location}: {field} cannot be {shortened(entry[field])}", path=file)
+                raise InputFileError(
+                    f"{location}: {field} cannot be {shortened(entry[field])}",
+                    value=entry[field],
+                    column=field,
+                    rows=[row],
+                    path=file,
+                )
         yield location, entry
 
 
@@ -281,22 +297,27 @@ def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
     """Return the images by their number."""
     images: dict[Any, CocoImage] = {}
     names = set()
-    for location, image in _entries(content, "images", file, _IMAGE):
+    for row, (location, image) in enumerate(_entries(content, "images", file, _IMAGE)):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
         if image["id"] in images or case in names:
             raise InputFileError(
                 f"{location}: id {image['id']!r} or file {case!r} stands twice",
                 hint="a case needs its own",
+                value=image["id"] if image["id"] in images else case,
+                column="id" if image["id"] in images else "file_name",
+                rows=[row],
                 path=file,
             )
         try:
             shape = check_shape((image["height"], image["width"]), "height and width")
         except SalstatsError as error:
-            raise InputFileError(f"{location}: {error}") from error
+            raise InputFileError(
+                f"{location}: {error}", value=error.value, column="height", rows=[row], path=file
+            ) from error
         images[image["id"]] = CocoImage(case, shape)
         names.add(case)
     if not images:
-        raise InputFileError(f"{file}: holds no image", path=file)
+        raise InputFileError(f"{file}: holds no image", column="images", path=file)
     return images
 
 
@@ -304,11 +325,15 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
     """Return the names of the categories by their number."""
     name_of_category: dict[Any, str] = {}
     names = set()
-    for location, category in _entries(content, "categories", file, _CATEGORY):
+    for row, (location, category) in enumerate(_entries(content, "categories", file, _CATEGORY)):
         name = check_name(category["name"], f"{location}: the task")
         if category["id"] in name_of_category or name in names:
             raise InputFileError(
-                f"{location}: id {shortened(category['id'])} or name {name!r} stands twice", path=file
+                f"{location}: id {shortened(category['id'])} or name {name!r} stands twice",
+                value=category["id"] if category["id"] in name_of_category else name,
+                column="id" if category["id"] in name_of_category else "name",
+                rows=[row],
+                path=file,
             )
         name_of_category[category["id"]] = name
         names.add(name)
@@ -317,26 +342,48 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
 
 def _marks(
     entries: Iterator[tuple[str, dict[str, Any]]],
+    file: Path,
     images: Mapping[Any, CocoImage],
     categories: Mapping[Any, str],
     min_score: float | None = None,
 ) -> _Marks:
     """Return the marks of each image and category: annotations, or results of at least `min_score`."""
     marks: _Marks = {}
-    for location, entry in entries:
+    for row, (location, entry) in enumerate(entries):
         image = entry["image_id"]
         category = entry["category_id"]
         if image not in images:
-            raise InputFileError(f"{location}: image_id {image!r} is no image of the annotations")
+            raise InputFileError(
+                f"{location}: image_id {image!r} is no image of the annotations",
+                value=image,
+                column="image_id",
+                rows=[row],
+                path=file,
+            )
         if category not in categories:
-            raise InputFileError(f"{location}: category_id {category!r} is no category of the annotations")
+            raise InputFileError(
+                f"{location}: category_id {category!r} is no category of the annotations",
+                value=category,
+                column="category_id",
+                rows=[row],
+                path=file,
+            )
         score = entry.get("score", NAN)
         if min_score is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputFileError(f"{location}: score {shortened(score)} is not between 0 and 1")
+                raise InputFileError(
+                    f"{location}: score {shortened(score)} is not between 0 and 1",
+                    value=score,
+                    column="score",
+                    rows=[row],
+                    path=file,
+                )
             if score < min_score:
                 continue
-        mask = _mask(entry["segmentation"], images[image].shape, location)
+        try:
+            mask = _mask(entry["segmentation"], images[image].shape, location)
+        except InputFileError as error:
+            raise error.prefixed(rows=[row], path=file) from error.__cause__
         is_crowd = min_score is None and bool(entry.get("iscrowd", 0))
         marks.setdefault((image, category), []).append(Mark(mask, score, is_crowd))
     return marks
@@ -349,7 +396,9 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
         if rle.shape != shape:
             raise InputFileError(
                 f"{location}: its mask is {rle.shape[0]} x {rle.shape[1]} (height x width), its image "
-                f"{shape[0]} x {shape[1]}"
+                f"{shape[0]} x {shape[1]}",
+                value=rle.shape,
+                column="size",
             )
         return rle
     height, width = shape
@@ -359,13 +408,19 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
         try:
             points = np.array(polygon, dtype=np.float64).reshape(-1, 2)
         except (TypeError, ValueError) as error:
-            raise InputFileError(f"{location}: a polygon is not x, y, x, y, ... of numbers") from error
+            raise InputFileError(
+                f"{location}: a polygon is not x, y, x, y, ... of numbers",
+                value=polygon,
+                column="segmentation",
+            ) from error
         is_near = bool((np.abs(points - centre) <= _FARTHEST_SIDES * max(shape)).all())
         if len(points) < 3 or not is_near:
             raise InputFileError(
-                f"{location}: a polygon has fewer than three points, or lies far outside its image"
+                f"{location}: a polygon has fewer than three points, or lies far outside its image",
+                value=polygon,
+                column="segmentation",
             )
         polygons.append(points.ravel().tolist())
     if not polygons:
-        raise InputFileError(f"{location}: its segmentation is empty")
+        raise InputFileError(f"{location}: its segmentation is empty", column="segmentation")
     return Rle.from_coco(coco.merge(coco.frPyObjects(polygons, height, width)), location)

@@ -163,7 +163,7 @@ def _recognised(folder: Path) -> Format:
         ),
         option="format",
         choices=FORMATS,
-        path=folder,
+        path=folder_name,
     )
 
 

@@ -117,6 +117,7 @@ def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
     return InputFileError(
         f"{folder}: holds no file whose name ends in {', '.join(suffixes)} ({content})",
         hint=SLICES if has_volumes else "",
+        value=endings,
         path=str(folder),
         choices=suffixes,
     )
@@ -141,6 +142,7 @@ def files_below(folder: Path) -> list[Path]:
         warn(
             f"{min(linked)}{count_after_first_text(linked)}: a link to another folder, which was not "
             "searched",
+            value=sorted(linked),
             path=min(linked),
         )
     return sorted(files)

@@ -44,23 +44,21 @@ def test_other_ways_to_write_a_mask(text, mask):
     ],
 )  # fmt: skip
 def test_what_json_refuses_is_refused(text):
-    with raises(InputFileError, column="attention", match="no JSON array"):
+    with raises(InputFileError, column="attention", option=None):
         parse_mask(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "option", "numbers"),
     [
-        ("", "an empty cell"),
-        *((text, "no array of rows of finite") for text in ("[[0, 1], [1]]", "[0, 1]", "[]", '[["a", "b"]]')),
-        ("[[0, NaN]]", "no array of rows of finite"),
-        ("[[0, 0.3, 0.9]]", r"3 different numbers \(0, 0.3, 0.9\)"),
-        ("[[0, 1, 2]]", r"3 different numbers \(0, 1, 2\)"),
-        ("[" * 100_000, "no JSON array"),
+        *((text, None, None) for text in ("", "[[0, 1], [1]]", "[0, 1]", "[]", '[["a", "b"]]', "[[0, NaN]]")),
+        ("[[0, 0.3, 0.9]]", "threshold", [0, 0.3, 0.9]),
+        ("[[0, 1, 2]]", "threshold", [0, 1, 2]),
+        ("[" * 100_000, None, None),
     ],
 )
-def test_a_cell_that_is_no_mask(text, message):
-    with pytest.raises(InputFileError, match=f"^mask: .*{message}"):
+def test_a_cell_that_is_no_mask(text, option, numbers):
+    with raises(InputFileError, column="attention", option=option, value=numbers):
         parse_mask(text)
 
 
@@ -98,13 +96,13 @@ class TestTables:
 
         return read
 
-    def test_errors_name_file_row_and_image(self, read):
+    def test_errors_name_file_and_row(self, read, tmp_path):
         rows = [f'{i}.png,"[[1]]"' for i in range(200)] + ['z.png,"[[3]]"']
-        with pytest.raises(InputFileError, match=r"a\.csv, row 202, img_idx 'z.png'"):
+        with raises(InputFileError, path=tmp_path / "a.csv", rows=(200,), column="attention", value=[3]):
             read("\n".join(["img_idx,attention", *rows]))
 
-    def test_blank_lines_count_as_rows_of_the_file(self, read):
-        with raises(InputFileError, column="attention", match=r"a\.csv, row 4, img_idx 'b\.png'"):
+    def test_blank_lines_count_as_rows_of_the_file(self, read, tmp_path):
+        with raises(InputFileError, column="attention", rows=(2,), path=tmp_path / "a.csv"):
             read('img_idx,attention\na.png,"[[1]]"\n\nb.png,"[[3]]"\n')
 
     @pytest.mark.parametrize("threshold", ["0.5", np.nan, 0.5])
@@ -113,12 +111,16 @@ class TestTables:
             read("img_idx,x,y,w,h\nx.png,1,5,1,2\n", threshold=threshold)
 
     @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,x,y,w\nx,1,1,1\n"])
-    def test_a_table_without_the_columns_is_refused(self, read, text):
-        with raises(InputFileError, match="not a table of annotations"):
+    def test_a_table_without_the_columns_is_refused(self, read, tmp_path, text):
+        header = text.partition("\n")[0]
+        columns = tuple(header.split(",")) if header else ()
+        with raises(InputFileError, choices=columns, path=tmp_path / "a.csv"):
             read(text)
 
-    def test_a_box_of_a_number_that_no_float_holds_is_none(self, read):
-        with pytest.raises(InputFileError, match=r"a\.csv, row 2, img_idx 'a.png': the box \(1, inf, 2, 2\)"):
+    def test_a_box_of_a_number_that_no_float_holds_is_none(self, read, tmp_path):
+        with raises(
+            InputFileError, column="bbox", rows=(0,), value=(1, np.inf, 2, 2), path=tmp_path / "a.csv"
+        ):
             read(f'img_idx,bbox\na.png,"[1, {10**400}, 2, 2]"\n')
 
     def test_many_boxes_of_one_image_are_read_in_linear_time(self, read):
@@ -139,35 +141,44 @@ class TestTables:
         assert csv.field_size_limit() == before
 
     @pytest.mark.parametrize(
-        ("text", "message"),
+        ("text", "rows", "columns"),
         [
-            ("img_idx,x,y,w,h\nx.png,1,5,1,2,2\n", "line 2: more or fewer cells than the header"),
-            ("img_idx,x,y,w,h\ny.png,1,1,2,2\nx.png,1,5,1,2,2\n", "line 3: more or fewer cells"),
-            ('img_idx,attention,attention\nx.png,"[[1]]","[[0]]"\n', "not a table .* each once"),
-            (b"img_idx,attention\nx,\xff\xfe\n", "cannot be read as CSV"),
-            ('img_idx,attention\nx,"[[1]]\n', "cannot be read as CSV"),
+            ("img_idx,x,y,w,h\nx.png,1,5,1,2,2\n", (0,), ()),
+            ("img_idx,x,y,w,h\ny.png,1,1,2,2\nx.png,1,5,1,2,2\n", (1,), ()),
+            (
+                'img_idx,attention,attention\nx.png,"[[1]]","[[0]]"\n',
+                (),
+                ("img_idx", "attention", "attention"),
+            ),
+            (b"img_idx,attention\nx,\xff\xfe\n", (), ()),
+            ('img_idx,attention\nx,"[[1]]\n', (), ()),
         ],
     )
-    def test_cells_that_belong_to_no_column_are_never_left_out_in_silence(self, read, text, message):
-        with pytest.raises(InputFileError, match=message) as caught:
+    def test_cells_that_belong_to_no_column_are_never_left_out_in_silence(
+        self, read, tmp_path, text, rows, columns
+    ):
+        with raises(InputFileError, path=tmp_path / "a.csv", rows=rows, choices=columns) as caught:
             read(text)
         assert "\n" not in str(caught.value)
 
     def test_an_array_that_is_not_quoted_is_refused_at_once(self, read):
         array = ",".join(["[0,1]"] * 15_000)
-        with quick(8), pytest.raises(InputFileError, match=r"more or fewer cells .* to be quoted"):
+        with quick(8), raises(InputFileError, rows=(0,), hint="a cell that holds a comma is to be quoted"):
             read(f"img_idx,attention\na.png,[{array}]\n")
 
     @pytest.mark.parametrize("cell", ["[1, 2, 0, 4]", "[1, 2, NaN, 4]", "[[1, 2, 3, 4], [1, 2, 3, -4]]"])
     def test_a_box_without_area_is_refused(self, read, cell):
-        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': the box \("):
+        with raises(InputFileError, column="bbox", rows=(0,)) as caught:
             read(f'img_idx,bbox\nx.png,"{cell}"\n')
+        # the box without area, not the first of the cell
+        assert len(caught.value.value) == 4
+        assert not caught.value.value[2] > 0 or not caught.value.value[3] > 0
 
     @pytest.mark.parametrize(
         "cell", ["", "x", "3", "{'x': 1}", "['a', 1, 1, 1]", "[1, 2, 3]", "[1, 2, 3, 4, 5, 6, 7, 8]"]
     )
     def test_a_cell_without_boxes_is_refused(self, read, cell):
-        with pytest.raises(InputFileError, match=r"row 2, img_idx 'x.png': no boxes of four numbers"):
+        with raises(InputFileError, column="bbox", rows=(0,), value=None):
             read(f'img_idx,bbox\nx.png,"{cell}"\n')
 
     @pytest.mark.parametrize("threshold", [float("nan"), "0.5"])

@@ -1,6 +1,7 @@
 """Folders of maps and masks whose files have equal names are a study."""
 
 import json
+import re
 import shutil
 import warnings
 
@@ -99,7 +100,7 @@ class TestCases:
         for name, source in (("truth", "masks"), ("maps", "cams"), ("maps/thumbs", "ig")):
             shutil.copytree(folders / source, tmp_path / "study" / name)
         root = tmp_path / "study"
-        with raises(InputFileError, path=root / "maps", match="thumbs"):
+        with raises(InputFileError, path=root / "maps", value="thumbs"):
             ss.read_study(root)
         study = ss.read_study(root, format="folders", maps={"cams": folders / "cams"})
         assert study.series == (Series("cams"),)
@@ -117,12 +118,10 @@ class TestCounterparts:
         for method in ("cams", "ig"):
             for file in (folders / method).glob("c.1.*"):
                 file.unlink()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        # the warning names the second folder too
+        second_folder = re.escape(str(folders / "ig"))
+        with warns(column="case", value=["c.1"], path=folders / "cams", match=second_folder):
             read(folders, "cams", "ig")
-        [warning] = [record.message for record in caught]
-        assert str(folders / "cams") in str(warning)
-        assert str(folders / "ig") in str(warning)
 
     def test_a_mask_that_a_tool_lacks_is_counted(self, folders):
         save_mask(folders / "lime" / "c.1.png", mask_of("c.1"))
@@ -168,9 +167,9 @@ class TestBadInput:
             folder.mkdir()
         if content == "jpg":
             (folder / "a.jpg").touch()
-        with raises(InputFileError, path=folder) as caught:
+        endings = {None: None, "nothing": [], "jpg": [".jpg"]}[content]
+        with raises(InputFileError, path=folder, value=endings):
             ss.read_study(maps=folder, truth=folders / "masks")
-        assert content != "jpg" or ".jpg" in str(caught.value)
 
     def test_maps_without_a_truth_and_a_truth_without_maps(self, folders):
         with raises(InputFileError, option="truth"):
@@ -376,5 +375,5 @@ def test_points_of_several_tasks_name_theirs(tmp_path):
 
 def test_maps_that_scoring_stretches_to_their_image_are_said(folders):
     Image.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save(folders / "ig" / "图像.png")
-    with warns(path=folders / "ig", column="case", value=["图像"], match="16 x 16 on 20 x 30"):
+    with warns(path=folders / "ig", column="case", value=["图像"], match="16 x 16 .* 20 x 30"):
         read(folders, "cams", "ig")

@@ -41,7 +41,11 @@ def test_the_patient_in_the_name_of_a_case_stays_the_unit(text_file):
 @pytest.mark.parametrize("column", ["patient", "Patient ID"])
 def test_image_numbers_that_repeat_over_patients_are_told_how_to_be_named(text_file, column):
     file = text_file(f"{column},case,{ROW}\n007,1,g,iou,1\n007,2,g,iou,0.5\n008,1,g,iou,0\n")
-    with pytest.raises(ColumnError, match=rf"of {column} 007, .* 008: .*case=\['{column}', 'case'\]"):
+    hint = (
+        f"the first is of {column} 007, the second of 008: where case ids repeat over {column!r}, read with "
+        f"case={[column, 'case']}"
+    )
+    with raises(ColumnError, rows=(0, 2), path=file, hint=hint):
         ss.read_scores(file)
     assert ss.read_scores(file, case=[column, "case"])["case"].tolist() == ["007_1", "007_2", "008_1"]
 
