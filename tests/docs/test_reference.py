@@ -33,6 +33,14 @@ def test_every_public_name_is_listed_once():
     assert functions == {n.removeprefix("datasets.") for n in names if n.startswith("datasets.")}
 
 
+def test_news_name_every_public_function_since_0_2_0():
+    code = " ".join(re.findall(r"`([^`]+)`", (DOCS.parent / "NEWS.md").read_text()))
+    named = set(re.findall(r"\w+", code))
+    functions = {name for name in ss.__all__ if name.islower()}
+    # it was there before and has no line
+    assert functions - named == {"theme_salstats"}
+
+
 def shelves_of_page(level):
     """Public names of each section of the page of functions; "###" are the parts of the first shelf."""
     shelves = {}
