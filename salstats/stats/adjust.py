@@ -255,9 +255,9 @@ def adjusted_frame(
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
         result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
     if "n_replicates" in result.columns and procedure_name != "none":
-        _warn_of_imprecise_p_values(
-            result[is_tested], _alpha_of_rows(estimates)[is_tested], procedure_name, null_draws
-        )
+        # The index numbers the rows, of which warnings name some.
+        tested = result.reset_index(drop=True)[is_tested]
+        _warn_of_imprecise_p_values(tested, _alpha_of_rows(estimates)[is_tested], procedure_name, null_draws)
     return result
 
 
@@ -558,7 +558,9 @@ def _widen_limits(
             f" needs (it makes simultaneous limits from {quoted(needed_columns)})",
             column=missing[0],
         )
-    limits = simultaneous_limits_and_levels(result.iloc[rows], family_size, is_sidak=procedure_name == SIDAK)
+    limits = simultaneous_limits_and_levels(
+        result.iloc[rows], family_size, rows, is_sidak=procedure_name == SIDAK
+    )
     for column, widened in limits.items():
         values = result[column].to_numpy(dtype=np.float64, copy=True)
         values[rows] = widened

@@ -18,7 +18,7 @@ _NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df"
 
 
 def simultaneous_limits_and_levels(
-    estimates: pd.DataFrame, n_tests: np.ndarray, *, is_sidak: bool = False
+    estimates: pd.DataFrame, n_tests: np.ndarray, row_numbers: np.ndarray, *, is_sidak: bool = False
 ) -> dict[str, np.ndarray]:
     """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
 
@@ -36,6 +36,8 @@ def simultaneous_limits_and_levels(
         An estimates frame.
     n_tests : ndarray of int, shape (n_rows,)
         Size of each row's family.
+    row_numbers : ndarray of int, shape (n_rows,)
+        Number of each row in the caller's frame, for errors.
     is_sidak : bool
         The level of each is that of Sidak.
 
@@ -56,6 +58,7 @@ def simultaneous_limits_and_levels(
     if is_sidak:
         values["new_level"] = values["conf_level"] ** (1 / n_tests)
     values["n_tests"] = n_tests
+    values["row_number"] = row_numbers
     values["name"] = "t"
     if "interval" in frame.columns:
         values["name"] = frame["interval"].astype(object)
@@ -113,6 +116,8 @@ def _widening_error(name: str, rows: pd.DataFrame, level: float, new_level: floa
         ),
         option="intervals",
         value=True,
+        column="interval",
+        rows=rows["row_number"].tolist(),
     )
 
 
@@ -195,5 +200,6 @@ def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, n
             ),
             option="intervals",
             value=True,
-            rows=[int(rows.index[position])],
+            column="std_error",
+            rows=[int(row["row_number"])],
         )

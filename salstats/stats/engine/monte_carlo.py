@@ -44,7 +44,10 @@ def _p_floors_times_replicates_plus_one(estimates: pd.DataFrame) -> np.ndarray:
 
 
 def warn_of_floors(family: pd.DataFrame) -> None:
-    """Warn if adjusted P values are only upper bounds, since P values that they depend on are at a floor."""
+    """Warn if adjusted P values are only upper bounds, since P values that they depend on are at a floor.
+
+    The index of `family` is the numbers of its rows in the user's frame.
+    """
     if "p_adjusted_floor" not in family.columns:
         return
     floors = family["p_adjusted_floor"].to_numpy(dtype=np.float64)
@@ -55,7 +58,7 @@ def warn_of_floors(family: pd.DataFrame) -> None:
     largest = floors[row]
     # Floors are inversely proportional to the number of replicates + 1.
     n_enough = int(np.ceil(largest / _SMALLEST_PRINTED * (family["n_replicates"].iloc[row] + 1)))
-    remedy = Message(f"about {n_enough:,} replicates")
+    remedy = Message("about ", f"{n_enough:,}", " replicates")
     if "test" in family.columns:
         remedy = Message(remedy, " or a joint adjustment (", Setting("adjust", "max-t"), ")")
     warn(
@@ -70,7 +73,8 @@ def warn_of_floors(family: pd.DataFrame) -> None:
             ") have no floor",
         ),
         column="p_adjusted_floor",
-        rows=np.flatnonzero(is_high).tolist(),
+        value=float(largest),
+        rows=family.index[is_high].tolist(),
     )
 
 
@@ -78,7 +82,7 @@ def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) ->
     """Warn if another seed could put an adjusted P value on the other side of alpha.
 
     A P value is `sides` times a share of the replicates, 2 for a two-sided one, with a binomial standard
-    error.
+    error. The index of `family` is the numbers of its rows in the user's frame.
     """
     replicates = check_numeric(family, "n_replicates", "estimates")
     floors = p_floors(family)
@@ -102,14 +106,17 @@ def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) ->
         warn(
             f"{int(is_undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
             f"{alpha[first]:.3g} with {replicates[first]:,.0f} replicates: another seed may decide otherwise",
-            hint=f"{10 * replicates[first]:,.0f} would settle most",
+            hint=Message(f"{10 * replicates[first]:,.0f}", " would settle most"),
             option="n_replicates",
-            rows=np.flatnonzero(is_undecided).tolist(),
+            rows=family.index[is_undecided].tolist(),
         )
 
 
 def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedure: str) -> bool:
-    """Warn, and return True, if some test of a family cannot by itself get below alpha after adjustment."""
+    """Warn, and return True, if some test of a family cannot by itself get below alpha after adjustment.
+
+    The index of `family` is the numbers of its rows in the user's frame.
+    """
     replicates = check_numeric(family, "n_replicates", "estimates")
     smallest = p_floors(family)
     is_exact = np.zeros(len(family), dtype=bool)
@@ -139,7 +146,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     else:
         n_enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
         draws_text = f"{replicates[row]:,.0f} replicates"
-        remedy = Message(f"{n_enough:,} replicates or more would do")
+        remedy = Message(f"{n_enough:,}", " replicates or more would do")
     # Step-wise procedures adjust a small P value less if other P values are small.
     if procedure in ("bonferroni", "sidak"):
         condition = ""
@@ -154,7 +161,8 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         f"{condition}",
         hint=remedy,
         column="n_replicates",
-        rows=rows.tolist(),
+        value=float(smallest[row]),
+        rows=family.index[rows].tolist(),
     )
     return True
 
