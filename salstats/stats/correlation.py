@@ -327,14 +327,15 @@ def correlate(
         pairs = rows[complete[rows]]
         label = group_label(keys, group)
         if stratified is None:
-            correlation = _correlate_group(sample, pairs, interval, level, label, problems)
+            correlation = _correlate_group(sample, pairs, interval, level, group, label, problems)
         else:
             correlation = _correlate_within_strata(
-                sample, pairs, stratum_codes, codes.frame[stratified], interval, level, label, problems
+                sample, pairs, stratum_codes, codes.frame[stratified], interval, level, group, label, problems
             )
         lacks_test = np.isnan(correlation.columns["p_value"])
         if interval == "cr2" and correlation.is_testable and lacks_test:
             problems.without_variance.append(label)
+            problems.without_variance_rows.append(group)
         correlations.append(correlation)
     has_exact_p = RECORDS[test].ranks and not covariate_names
     problems.report(
@@ -424,12 +425,13 @@ def _correlate_group(
     pairs: np.ndarray,
     interval: str,
     level: float,
+    group: int,
     label: Message,
     problems: "_Problems",
 ) -> _GroupCorrelation:
     """Correlate the complete pairs of a group; add it to the problems if its correlation is not testable."""
     correlations = _correlate_strata(sample, [pairs], interval)
-    problems.add_undefined_or_perfect_group(label, len(pairs), correlations)
+    problems.add_undefined_or_perfect_group(group, label, len(pairs), correlations)
     columns = _estimate_test_and_limits_columns(sample, correlations, interval, level)
     return _GroupCorrelation(columns, pairs, is_testable=bool(abs(correlations.r[0]) < 1))
 
@@ -441,6 +443,7 @@ def _correlate_within_strata(
     strata: pd.Series,
     interval: str,
     level: float,
+    group: int,
     label: Message,
     problems: "_Problems",
 ) -> _GroupCorrelation:
@@ -454,8 +457,9 @@ def _correlate_within_strata(
     correlations = _correlate_strata(sample, pairs_of_strata, interval)
     for i in np.flatnonzero(~correlations.is_usable):
         value = strata.iloc[pairs_of_strata[i][0]]
-        reason = f" ({correlations.reasons[i]})"
-        problems.undefined.append(Message(label, ", ", ColumnValue(str(strata.name), value), reason))
+        reason, column_at_fault = correlations.reasons[i]
+        stratum_label = Message(label, ", ", ColumnValue(str(strata.name), value))
+        problems.add_undefined(group, stratum_label, reason, column_at_fault)
     used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.is_usable)]
     # the empty array gives an array where no stratum is used
     used_pairs = np.concatenate([pairs[:0], *used_strata])
@@ -473,8 +477,8 @@ class _StrataCorrelations(NamedTuple):
     r: np.ndarray
     #: Standard errors on Fisher's z scale, shape (n_strata,).
     std_error: np.ndarray
-    #: Reasons why a correlation cannot be used, read only where it is not usable.
-    reasons: list[str]
+    #: Reasons why a correlation cannot be used, with the column at fault, read only where it is not usable.
+    reasons: list[tuple[str, str | None]]
 
     @property
     def is_usable(self) -> np.ndarray:
@@ -605,11 +609,12 @@ def _clustered_test_and_limits_columns(
     }
 
 
-def _unusable_reason(sample: CorrelatedPairs, rows: np.ndarray, r: float) -> str:
-    """Say why a correlation is undefined or cannot be combined with others."""
+def _unusable_reason(sample: CorrelatedPairs, rows: np.ndarray, r: float) -> tuple[str, str | None]:
+    """Say why a correlation is undefined or cannot be combined with others, and which column is at fault."""
     if abs(r) == 1:
-        return f"it is {r:.0f}"
-    return sample.undefined_reason(rows) or f"{len(rows)} pairs"
+        return f"it is {r:.0f}", None
+    reason, column_at_fault = sample.undefined_reason(rows)
+    return reason or f"{len(rows)} pairs", column_at_fault
 
 
 @dataclass
@@ -618,27 +623,45 @@ class _Problems:
 
     #: Groups without a correlation, or strata left out of a combined one.
     undefined: list[Message] = field(default_factory=list)
+    undefined_rows: list[int] = field(default_factory=list)
+    #: Column at fault for each of `undefined`, None if it is not a single one.
+    columns_at_fault: list[str | None] = field(default_factory=list)
     #: Groups whose correlation is -1 or 1.
     perfect: list[Message] = field(default_factory=list)
+    perfect_rows: list[int] = field(default_factory=list)
     #: Groups whose correlation has no variance.
     without_variance: list[Message] = field(default_factory=list)
+    without_variance_rows: list[int] = field(default_factory=list)
+
+    def add_undefined(self, row: int, label: Message, reason: str, column_at_fault: str | None) -> None:
+        """Add a group or stratum without a usable correlation; `row` is that of the result."""
+        self.undefined.append(Message(label, f" ({reason})"))
+        self.undefined_rows.append(row)
+        self.columns_at_fault.append(column_at_fault)
 
     def add_undefined_or_perfect_group(
-        self, label: Message, n_pairs: int, correlations: _StrataCorrelations
+        self, row: int, label: Message, n_pairs: int, correlations: _StrataCorrelations
     ) -> None:
-        """Add a group without strata if its correlation is undefined or perfect."""
+        """Add a group without strata, row `row` of the result, if its correlation is undefined or perfect."""
         r = correlations.r[0]
         if np.isnan(r):
-            self.undefined.append(Message(label, f" ({correlations.reasons[0]})"))
+            self.add_undefined(row, label, *correlations.reasons[0])
         if abs(r) == 1:
             self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
+            self.perfect_rows.append(row)
 
     def report(self, subject: str, *, has_exact_p: bool, is_robust: bool, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
             column = "n_strata" if is_stratified else "estimate"
-            warn(f"{subject} is {consequence} for ", group_list(self.undefined), column=column)
+            warn(
+                f"{subject} is {consequence} for ",
+                group_list(self.undefined),
+                column=column,
+                value=self.columns_at_fault,
+                rows=self.undefined_rows,
+            )
         if self.perfect:
             p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
             warn(
@@ -646,6 +669,7 @@ class _Problems:
                 f"({p_value} NaN), for ",
                 group_list(self.perfect),
                 column="std_error",
+                rows=self.perfect_rows,
             )
         if self.without_variance:
             reason = "there are too few units"
@@ -655,6 +679,7 @@ class _Problems:
                 f"{reason} for a variance, so {subject} has no test and no limits (NaN) for ",
                 group_list(self.without_variance),
                 column="n_units",
+                rows=self.without_variance_rows,
             )
 
 

@@ -161,7 +161,9 @@ def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> 
     values = {}
     for covariate in covariates:
         check_numeric(frame, covariate, "frame")
-        covariate_values = values_of_observations(frame, codes, observation_columns, covariate)
+        covariate_values = values_of_observations(
+            frame, codes, observation_columns, covariate, np.arange(len(frame))
+        )
         values[covariate] = np.asarray(covariate_values, dtype=np.float64)
     return _Observations(values, groups, keys)
 

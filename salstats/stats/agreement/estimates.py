@@ -205,7 +205,7 @@ def agreement(  # noqa: C901
         term_positions = [list(record.terms).index(term) for term in terms]
     _warn_of_undefined(keys, results, term_positions, design.repeat_columns)
     _warn_of_few_or_unequal_units(keys, results, interval_record)
-    _warn_of_dependent_cases(keys, results, interval_record)
+    _warn_of_dependent_cases(keys, results, interval_record, len(terms))
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
@@ -315,6 +315,7 @@ def _results_of_groups_and_pairs(
                     group_readings.label,
                     " has several",
                     hint="the default interval takes several; or average them first",
+                    column=design.over,
                 )
             n = int((~np.isnan(readings.values)).sum())
             result = _AgreementResult(
@@ -399,6 +400,7 @@ def _few_minority_mask_with_warning(
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
             column="n_units",
+            value=int(n_units[is_few].min()),
             rows=np.flatnonzero(np.repeat(is_few, n_terms)).tolist(),
         )
     return np.asarray(is_few)
@@ -459,12 +461,13 @@ def _warn_of_few_or_unequal_units(
 
 
 def _warn_of_dependent_cases(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval, n_terms: int
 ) -> None:
     """Warn of an interval that treats cases as independent where units have several."""
     n_units = np.array([result.n_units for result in results])
     n_cases = np.array([result.n_cases for result in results])
-    if not interval.clustered and (n_cases > n_units).any():
+    has_several = n_cases > n_units
+    if not interval.clustered and has_several.any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
             Setting("interval", interval.name),
@@ -472,4 +475,6 @@ def _warn_of_dependent_cases(
             group_label(keys, worst),
             f" has {n_cases[worst]} cases of {n_units[worst]} units",
             hint="the default interval keeps a unit's cases together",
+            column="n_units",
+            rows=np.flatnonzero(np.repeat(has_several, n_terms)).tolist(),
         )

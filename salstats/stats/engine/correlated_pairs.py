@@ -75,7 +75,7 @@ class CorrelatedPairs:
 
         It is undefined if `undefined_reason` gives a reason.
         """
-        if self.undefined_reason(rows):
+        if self.undefined_reason(rows)[0]:
             return UNDEFINED
         x = self.x[rows]
         y = self.y[rows]
@@ -105,25 +105,28 @@ class CorrelatedPairs:
             return partial_influences(self._residuals(rows))
         return pair_influences(x, y, self.test)
 
-    def undefined_reason(self, rows: np.ndarray) -> str:
-        """Return the reason why the correlation of some rows is undefined; "" if it is defined."""
+    def undefined_reason(self, rows: np.ndarray) -> tuple[str, str | None]:
+        """Return why the correlation of some rows is undefined, and the column at fault if it is one.
+
+        The reason is "" if the correlation is defined.
+        """
         if self.effective_n(rows) < FEWEST_PAIRS:
-            return self._sample_size_in_words(rows)
+            return self._sample_size_in_words(rows), None
         variables = [(self.x_name, self.x[rows]), (self.y_name, self.y[rows])]
         covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))
         for name, values in variables + covariates:
             if np.ptp(values) == 0:
-                return f"{name} is constant"
+                return f"{name} is constant", name
         for name, values in variables:
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
-                return f"{name} is constant within each unit"
+                return f"{name} is constant within each unit", name
             if self.test in ROBUST:
                 equal_share = share_at_median_if_no_spread(values, self.test)
                 if equal_share:
-                    return f"{equal_share} of the values of {name} are equal"
+                    return f"{equal_share} of the values of {name} are equal", name
         if self.covariate_names:
             return self._residuals(rows).undefined_reason((self.x_name, self.y_name))
-        return ""
+        return "", None
 
     def _sample_size_in_words(self, rows: np.ndarray) -> str:
         """Return the numbers of pairs, units and covariates in words."""
@@ -164,8 +167,9 @@ def check_covariates(
                 hint="leave it out",
                 column=name,
             )
-    if len(set(names)) < len(names):
-        raise ColumnError(Setting("covariates"), f" names a column twice: {quoted(names)}")
+    for name in names:
+        if names.count(name) > 1:
+            raise ColumnError(Setting("covariates"), f" names a column twice: {quoted(names)}", column=name)
     if names and not RECORDS[test].partial:
         choices = [record.name for record in RECORDS.values() if record.partial]
         raise ValueRangeError(
@@ -195,4 +199,5 @@ def check_rm_has_repeats(test: str, units: Units | None, complete: np.ndarray) -
             hint=Message(
                 "name what repeats with ", Setting("unit"), ", or take ", Setting("test", "spearman")
             ),
+            column=units.name,
         )

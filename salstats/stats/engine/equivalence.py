@@ -85,6 +85,8 @@ def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray
                 Setting("margin"),
                 f" names {name!r}, which is no metric of what is compared ({quoted(names)})"
                 f"{did_you_mean(name, names)}",
+                column="metric",
+                value=name,
                 choices=names,
             )
     low = np.full(len(metrics), np.nan)
@@ -191,7 +193,11 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
     if term == "percent_decrease":
         largest = bounds.max()
         if largest < 1:
-            warn(Setting("margin"), f" of a percentage decrease is in percent: {largest:g} is {largest:g} %")
+            warn(
+                Setting("margin"),
+                f" of a percentage decrease is in percent: {largest:g} is {largest:g} %",
+                value=float(largest),
+            )
         return
     smallest = bounds.min()
     for name in dict.fromkeys(metrics):
@@ -201,6 +207,9 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
                 f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "
                 f"{metric.low:g} to {metric.high:g}: any method lies inside",
                 option="margin",
+                value=float(smallest),
+                column="metric",
+                rows=np.flatnonzero(np.asarray(metrics) == name).tolist(),
             )
 
 

@@ -311,18 +311,21 @@ def _warn_different_members(
         metrics = keys["metric"].astype(TEXT).to_numpy(dtype=object)
         metrics_of_averages = average_keys["metric"].astype(TEXT).to_numpy(dtype=object)
     differences = []
+    rows = []
     for row, metric in enumerate(metrics_of_averages):
         all_values = set(values[metrics == metric])
         missing_values = all_values - set(values[group_weights[:, row] > 0])
         if missing_values:
             label = group_label(average_keys.drop(columns=average), row)
             differences.append(Message(label, f": {', '.join(sorted(missing_values))}"))
+            rows.append(row)
     if differences:
         warn(
             f"averages over {average} are not over the same: nothing is defined for ",
             group_list(differences),
             option="average",
             value=average,
+            rows=rows,
         )
 
 
@@ -369,6 +372,7 @@ def warn_uneven_rows_per_case(
                 " does",
             ),
             column="case",
+            value=repeated,
             rows=np.flatnonzero(is_uneven).tolist(),
         )
 

@@ -783,4 +783,5 @@ def check_binary(values: np.ndarray, option: str, choice: str) -> None:
             Setting(option, choice),
             f" is for 0/1 scores, and there is a score {values[is_graded][0]:g}",
             hint=Message("keep the 0/1 metrics, or take another ", Setting(option)),
+            column="score",
         )

@@ -354,4 +354,6 @@ def check_one_pair_per_unit(
             group_label(keys, row),
             f" has {len(units)} in {n_units} units ({unit})",
             hint=Message("take ", alternative, ", which keeps a unit's pairs together"),
+            column=unit,
+            rows=[row],
         )

@@ -42,15 +42,18 @@ class Residuals:
             values[:, 1] = self.standardized[:, 1]
         return values
 
-    def undefined_reason(self, names: tuple[str, str]) -> str:
-        """Return why the correlation is undefined, or an empty text; `names` are those of the variables."""
+    def undefined_reason(self, names: tuple[str, str]) -> tuple[str, str | None]:
+        """Return why the correlation is undefined, and the variable at fault if it is one.
+
+        `names` are those of the variables. The reason is "" if the correlation is defined.
+        """
         n_covariates = len(self.slopes)
         if self.rank < n_covariates:
-            return "the covariates are collinear"
+            return "the covariates are collinear", None
         for name, values in zip(names, self.residuals.T, strict=True):
             if values.std() < _ROUNDING:
-                return f"the covariates determine {name}"
-        return ""
+                return f"the covariates determine {name}", name
+        return "", None
 
 
 def residuals(variables: np.ndarray, *, ranks: bool, covariates_of: str) -> Residuals:

@@ -209,11 +209,13 @@ def _check_every_method_has_a_mean(
         rows = group_codes == group
         if not undefined[rows].any():
             continue
-        scores_of_group = codes.frame.loc[index_groups(codes, groups)[0] == group]
+        is_of_group = index_groups(codes, groups)[0] == group
+        scores_of_group = codes.frame.loc[is_of_group]
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
         subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
-        raise _no_scores_to_rank(without_scores, int(rows.sum()), subject)
+        rows_of_scores = np.flatnonzero(is_of_group).tolist()
+        raise _no_scores_to_rank(without_scores, int(rows.sum()), subject, rows_of_scores)
 
 
 def _scores_of_groups(
@@ -383,6 +385,8 @@ def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
             f"metric {metric!r} is not known, so that nobody knows which score is the better one",
             hint=Message("say ", Setting("directions", {metric: "larger"}), " or 'smaller'"),
             option="directions",
+            column="metric",
+            value=metric,
         )
     return sign
 
@@ -403,8 +407,10 @@ def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.Da
         )
 
 
-def _no_scores_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> ColumnError:
-    """Return the error for a group that cannot be ranked; `methods` are those without a score."""
+def _no_scores_to_rank(
+    methods: Sequence[str], n_methods: int, subject: Message, rows: Sequence[int]
+) -> ColumnError:
+    """Return the error for a group that cannot be ranked, of some rows; `methods` are without a score."""
     if methods:
         return ColumnError(
             subject,
@@ -412,6 +418,8 @@ def _no_scores_to_rank(methods: Sequence[str], n_methods: int, subject: Message)
             " has no defined score and so no rank",
             hint="leave it out",
             column="score",
+            value=methods,
+            rows=rows,
         )
     return ColumnError(
         subject,
@@ -420,4 +428,5 @@ def _no_scores_to_rank(methods: Sequence[str], n_methods: int, subject: Message)
             "leave out a method, or rank by each method's own scores with ", Setting("pairs", "available")
         ),
         column="score",
+        rows=rows,
     )

@@ -323,12 +323,17 @@ def _warn_of_column_naming_units(
         if units.n_alone == 1:
             unknown = f"; the only one of the {rows} without one is a unit of its own"
     n_groups = len(np.unique(codes[has_siblings]))
+    if column:
+        has_no_unit = _is_empty(frame, column)
+    else:
+        has_no_unit = np.array([_PATIENT_IN_CASE.match(str(case)) is None for case in frame["case"]])
     warn(
         f"units are told by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
         f"{unknown}",
         hint=remedy,
         option="unit",
         column=column or "case",
+        rows=np.flatnonzero(has_no_unit).tolist(),
     )
 
 
@@ -339,13 +344,16 @@ def _warn_of_ids_shared_by_sites(
     codes = units.codes[first_rows_of_cases]
     for site in _site_columns(frame, column, first_rows_of_cases):
         sites_per_unit = frame[site].iloc[first_rows_of_cases].groupby(codes).nunique()
-        n_shared = int((sites_per_unit > 1).sum())
+        is_shared = (sites_per_unit > 1).to_numpy()
+        n_shared = int(is_shared.sum())
         if n_shared:
             warn(
                 f"{n_shared} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
                 "begin anew in each, ",
                 Setting("unit", [site, column]),
                 " tells them apart",
+                column=site,
+                rows=np.flatnonzero(is_shared[units.codes]).tolist(),
             )
 
 

@@ -64,9 +64,9 @@ def warn_unequal_units(sizes: np.ndarray, is_few: np.ndarray, keys: pd.DataFrame
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
             f"for ",
             named_groups(keys, is_unequal),
-            "; intervals come out too short: ",
-            interval_recommendation(term),
+            hint=Message("intervals come out too short: ", interval_recommendation(term)),
             column="unit",
+            value=float(effective[is_unequal].min()),
             rows=np.flatnonzero(is_unequal).tolist(),
         )
 
@@ -99,6 +99,7 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
             f"; fewer than {FEW_DF} gives rough limits and p-values: more units, or units of "
             "more equal size, are needed",
             column="df",
+            value=float(df[is_few].min()),
             rows=np.flatnonzero(is_few).tolist(),
         )
 
@@ -138,6 +139,8 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
             f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
             Call("difference"),
             " holds better",
+            column="estimate",
+            rows=np.flatnonzero(is_lost).tolist(),
         )
 
 
@@ -154,6 +157,8 @@ def warn_rare_tasks_in_averages(
             "tasks of one or two units are in the averages of ",
             named_groups(keys, is_rare),
             "; limits of these rest on the variance of the other tasks",
+            column="n_units",
+            rows=np.flatnonzero(is_rare).tolist(),
         )
 
 
@@ -230,6 +235,7 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
             " and left out of the interval (no defined score was drawn, or the "
             "reference is 0), so it speaks only of the others; there are too few defined scores to resample",
             column="n_undefined",
+            value=int(n_undefined.max()),
             rows=np.flatnonzero(is_many).tolist(),
         )
 

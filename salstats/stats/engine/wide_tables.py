@@ -55,11 +55,14 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
             clash,
             f" and the metric {metrics[0]!r} cannot go together, as 'score' holds the scores of every metric",
             hint=Message("name metrics only, or use 'score' with ", Setting("by", "metric")),
+            column="score",
         )
     if "score" in names:
         return scores
+    row_numbers = np.arange(len(frame))
     if metrics:
-        scores = scores.take(np.flatnonzero(frame["metric"].isin(metrics).to_numpy()))
+        row_numbers = np.flatnonzero(frame["metric"].isin(metrics).to_numpy())
+        scores = scores.take(row_numbers)
         key = [column for column in KEY_COLUMNS if column in frame.columns and column != "metric"]
     else:
         key = [column for column in ("dataset", "case", "task") if column in frame.columns]
@@ -71,7 +74,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     table = wide.frame
     for column in dict.fromkeys([*names, *keep]):
         if column not in key and column not in metrics:
-            table[column] = values_of_observations(rows, observations, key, column)
+            table[column] = values_of_observations(rows, observations, key, column, row_numbers)
     for metric, values in metric_columns(rows, observations, metrics).items():
         table[metric] = values
     return wide
@@ -117,12 +120,15 @@ def metric_columns(
     return columns
 
 
-def values_of_observations(rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str) -> Any:
+def values_of_observations(
+    rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str, row_numbers: np.ndarray
+) -> Any:
     """Return a covariate's value for each observation, an array; ColumnError where the rows of one disagree.
 
     The value is missing where all rows of an observation lack it.
 
-    `observations` are codes of the rows, shape (n_rows,), and `key` the columns that tell observations apart.
+    `observations` are codes of the rows, shape (n_rows,), `key` the columns that tell observations apart, and
+    `row_numbers` (n_rows,) the places of the rows in the user's frame, for the error.
     """
     groups = rows[column].groupby(observations)
     conflicts = np.flatnonzero((groups.nunique() > 1).to_numpy())
@@ -143,6 +149,7 @@ def values_of_observations(rows: pd.DataFrame, observations: np.ndarray, key: li
             f"({observation}: {values[0]}, {values[1]})",
             hint=hint,
             column=column,
+            rows=row_numbers[rows_of_first].tolist(),
         )
     return groups.first().array
 

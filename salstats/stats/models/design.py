@@ -157,7 +157,7 @@ def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
                 ColumnName(factor.name),
                 f"' in {formula.text!r} is taken as a number and gets a slope, though by its name it holds "
                 "labels",
-                hint=f"write C({name}) for a level each",
+                hint=Message("write ", f"C({name})", " for a level each"),
                 column=factor.name,
             )
 

@@ -28,9 +28,10 @@ def test_a_perfect_rank_correlation_has_the_exact_p_value_and_no_limits(test):
     parts = [pd.DataFrame({"size": n, "x": range(n), "y": np.exp(range(n))}) for n in (3, 4, 5, 8)]
     up = pd.concat(parts, ignore_index=True)
     for sign, table in ((1, up), (-1, up.assign(y=-up["y"]))):
-        with warns(column="std_error", match=r"-1 or 1.*size 3 \(3 pairs\); size 4 \(4 pairs\)") as said:
+        with warns(column="std_error", rows=(0, 1, 2, 3)) as said:
             result = correlate(table, "x", "y", by="size", test=test)
         assert len(said) == 1
+        assert result["n"].tolist() == [3, 4, 5, 8]
         assert result["estimate"].tolist() == [sign] * 4
         np.testing.assert_allclose(result["p_value"], [2 / factorial(n) for n in (3, 4, 5, 8)], rtol=ROUNDING)
         assert result[["statistic", "df", "conf_low", "conf_high"]].isna().all(axis=None)
@@ -40,7 +41,7 @@ def test_a_perfect_rank_correlation_has_the_exact_p_value_and_no_limits(test):
 def test_points_on_a_line_have_neither_p_value_nor_limits_of_pearson(slope):
     x = np.array([0.1, 0.2, 0.7, 0.35])
     table = pd.DataFrame({"x": x, "y": slope * x + 0.6})
-    with warns(column="std_error", match=r"p_value .*all rows \(4 pairs\)"):
+    with warns(column="std_error", rows=(0,)):
         result = correlate(table, "x", "y", test="pearson")
     assert result["estimate"].tolist() == [np.sign(slope)]
     assert result[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)

@@ -100,7 +100,7 @@ def read_by():
 
 def test_readers_meet_readers_and_tools_every_reader_in_one_frame(read_by):
     iou = read_by[read_by["metric"] == "iou"]
-    with warns(column="case", match="1 to 3 .*reader"):
+    with warns(column="case", rows=(0, 2), value=["reader"]):
         gaps = ss.difference(iou, reference="human", test="cr2", interval="cr2").set_index("method")
     assert gaps["n_pairs"].tolist() == [39, 39]
     of = {method: rows.drop(columns="method") for method, rows in iou.groupby("method")}
@@ -122,7 +122,7 @@ def test_readers_meet_readers_and_tools_every_reader_in_one_frame(read_by):
     hits = hits[hits["method"] != "aided"]
     with (
         pytest.warns(SalstatsWarning),
-        raises(SalstatsError, option="test", value="mcnemar", match="39 in 20 units"),
+        raises(SalstatsError, option="test", value="mcnemar", column="case", rows=(0,)),
     ):
         ss.difference(hits, reference="human", test="mcnemar")
 

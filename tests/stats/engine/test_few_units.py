@@ -123,7 +123,7 @@ def test_readings_with_few_exceptions_have_a_caution():
         for j, column in enumerate(readings.T)
     ]
     scores = pd.concat(parts, ignore_index=True)
-    with warns(column="n_units", rows=(0,), match="5 units"):
+    with warns(column="n_units", rows=(0,), value=5):
         kappa = ss.agreement(scores, kind="fleiss")
     assert caution_of(kappa) == FEW_EVENTS.name
     # limits of Gwet's coefficient hold there

@@ -12,7 +12,7 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.errors import SalstatsWarning
+from salstats.errors import SalstatsWarning, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.patient_structure import groups_in_names, numbered_names, numbering_restarts
 from salstats.stats.engine.resampling_units import resolve_unit
@@ -205,7 +205,7 @@ IDS = {
 @pytest.mark.parametrize("name", IDS)
 def test_a_column_that_numbers_patients_is_proposed_and_cases_stay_the_units(name):
     scores = cases_of_twelve(**{name: IDS[name]})
-    with warns(column=name, match=f"unit='{name}'"):
+    with warns(column=name, hint=Setting("unit", name)):
         found = ss.summarize(scores, by="method")
     assert found[["unit", "n_units"]].values.tolist() == [["case", 60]]
     taken = ss.summarize(scores, by="method", unit=name)
@@ -224,7 +224,7 @@ def test_a_column_that_numbers_patients_is_proposed_and_cases_stay_the_units(nam
 @pytest.mark.filterwarnings("ignore:rows are taken as independent")
 def test_tables_made_of_scores_are_looked_at_too(call):
     scores = cases_of_twelve(record_id=IDS["record_id"])
-    with warns(column="record_id", match="unit='record_id'"):
+    with warns(column="record_id", hint=Setting("unit", "record_id")):
         call(scores)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -274,7 +274,7 @@ def test_two_data_sets_that_call_cases_alike_are_no_patients():
         warnings.simplefilter("error")
         assert resolve_unit(ColumnCodes(scores), None).n == 80
     named = scores.assign(case=[f"P{i // 4}-{i % 4}" for i in range(40)] * 2)
-    with warns(column="case", match="'patient'"):
+    with warns(column="case", hint=Setting("patient_from", r"^(P\d+)")):
         resolve_unit(ColumnCodes(named), None)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests_support import raises, warns
 
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, Setting, ValueRangeError
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.rankings import RankingOptions, direction_of, rank_methods, ranking_groups
 
@@ -76,7 +76,7 @@ def test_directions_are_the_users_or_the_metrics_own():
     assert direction_of("iou", None) == 1
     assert direction_of("hd95", None) == -1
     assert direction_of("hd95", {"hd95": "larger"}) == 1
-    with raises(ValueRangeError, option="directions", match="'rating'"):
+    with raises(ValueRangeError, option="directions", column="metric", value="rating"):
         direction_of("rating", None)
     with raises(
         ValueRangeError, option="directions['rating']", value="upwards", choices=("larger", "smaller")
@@ -105,12 +105,14 @@ def test_a_method_without_scores_and_methods_without_a_shared_case_have_no_ranks
     values = np.random.default_rng(1).random((30, 3))
     lost = values.copy()
     lost[:, 1] = np.nan
-    with raises(ColumnError, column="score", match="m1", hint="leave it out"):
+    with raises(ColumnError, column="score", value=["m1"], hint="leave it out"):
         ranked(frame(lost), pairs="available")
     apart = values.copy()
     apart[:15, 0] = np.nan
     apart[15:, 1] = np.nan
-    with raises(ColumnError, match="all 3 methods"):
+    with raises(
+        ColumnError, column="score", value=None, rows=tuple(range(90)), hint=Setting("pairs", "available")
+    ):
         ranked(frame(apart))
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests_support import raises, warns, with_text_columns
 
 import salstats as ss
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.resampling_units import has_units, resolve_unit
 
@@ -73,7 +73,7 @@ def test_patient_is_the_unit_only_where_one_has_several_cases():
 )
 def test_patients_under_another_name_are_seen_and_said(name):
     named = frame(case=["a", "b", "c"], **{name: ["p", "p", "q"]})
-    with warns(option="unit", column=name, match="unit='case'"):
+    with warns(option="unit", column=name, hint=Setting("unit", "case")):
         units = units_of(named, None)
     assert (units.name, units.n, units.codes.tolist()) == (name, 2, [0, 0, 1])
 
@@ -136,7 +136,7 @@ def test_the_same_patient_in_two_data_sets_is_two():
 )
 def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
     scores = frame(**{"case": list("abcde"), **known})
-    with warns(option="unit", match="4 units of 5 cases, 1 with several; the 2 cases"):
+    with warns(option="unit", rows=(0, 1)):
         units = units_of(scores, None)
     assert units.codes[2] == units.codes[3]
     assert (units.n, len(set(units.codes))) == (4, 4)
@@ -144,7 +144,7 @@ def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
 
 def test_ids_that_begin_anew_in_each_site_are_told_of_and_told_apart():
     scores = frame(case=list("abcd"), patient=[1, 1, 1, 2], site=["x", "x", "y", "y"])
-    with warns(option="unit", value=["site", "patient"], match="1 of 2 units"):
+    with warns(option="unit", value=["site", "patient"], column="site", rows=(0, 1, 2)):
         assert units_of(scores, None).n == 2
     assert units_of(scores, ["site", "patient"]).codes.tolist() == [0, 0, 1, 2]
     with warnings.catch_warnings():
@@ -157,7 +157,8 @@ def test_ids_that_begin_anew_in_any_column_are_told_of(name):
     # 10 patients of one, 6 of the other, two images each
     patients = [*np.repeat(np.arange(1, 11), 2), *np.repeat(np.arange(1, 7), 2)]
     scores = frame(case=np.arange(32), patient=patients, **{name: ["x"] * 20 + ["y"] * 12})
-    with warns(option="unit", value=[name, "patient"], match="6 of 10 units"):
+    shared = (*range(12), *range(20, 32))
+    with warns(option="unit", value=[name, "patient"], column=name, rows=shared):
         units_of(scores, None)
     assert units_of(scores, [name, "patient"]).n == 16
 

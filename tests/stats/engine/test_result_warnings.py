@@ -192,9 +192,9 @@ def test_more_than_1_in_100_undefined_replicates_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_undefined(np.array([0, 10, 2]), 1000, keys)
-    with warns(column="n_undefined", rows=(0, 2), match="up to 40 of 1000"):
+    with warns(column="n_undefined", rows=(0, 2), value=40):
         warn_undefined(np.array([11, 10, 40]), 1000, keys)
-    with warns(column="n_undefined", rows=(1,), match="^11 of 1000"):
+    with warns(column="n_undefined", rows=(1,), value=11):
         warn_undefined(np.array([0, 11, 0]), 1000, keys)
 
 
@@ -253,8 +253,8 @@ def test_limits_that_need_variance_are_missing_without_it():
     target = Target("mean", cells, Estimand("mean", np.ones((1, 1))), keys, np.zeros(1, dtype=int))
     missing = (np.array([np.nan]), np.array([0.4]))
     estimate, scale = np.array([0.2]), np.ones(1)
-    for interval, hint in (("cr2", "no variance$"), ("bca", "no variance, or all replicates on one side")):
-        with warns(option="interval", value=interval, column="std_error", rows=(0,), match=hint):
+    for interval in ("cr2", "bca"):
+        with warns(option="interval", value=interval, column="std_error", rows=(0,)):
             warn_limits(interval, target, missing, estimate, scale, np.zeros(1, dtype=bool))
     with warns(option="interval", value="cr2", column="n_units", rows=(0,)):
         warn_limits("cr2", target, missing, estimate, scale, np.ones(1, dtype=bool))

@@ -328,7 +328,7 @@ def readings(cases):
 @pytest.mark.parametrize("others", [range(40, 80), range(20, 60)])
 def test_methods_on_the_same_cases_beside_one_on_others_are_no_study_of_readers(others):
     scores = readings({"a": range(40), "b": range(40), "c": others})
-    with raises(SalstatsError, column="method", choices=("a", "b"), match="40 of 40 cases") as error:
+    with raises(SalstatsError, column="method", choices=("a", "b")) as error:
         ss.mrmc(scores)
     kept = scores[scores["method"].isin(error.value.choices)]
     found, messages = said(lambda: ss.mrmc(kept))
