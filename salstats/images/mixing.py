@@ -42,7 +42,11 @@ def mixed_map_of_classes(
     check_choice(rule, MIXING_RULES, "rule")
     stack = np.asarray(maps)
     if stack.ndim != 3:
-        raise ShapeError(f"maps must have shape (C, M, N), a map for each class, not {stack.shape}")
+        raise ShapeError(
+            f"maps must have shape (C, M, N), a map for each class, not {stack.shape}",
+            option="maps",
+            value=stack.shape,
+        )
     class_probs = _numbers_from_0_to_1(probs, "probs", len(stack))
     class_thresholds = _numbers_from_0_to_1(threshold, "threshold", len(stack))
     weights = _weights(class_probs, rule, class_thresholds, no_finding)

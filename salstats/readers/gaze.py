@@ -240,6 +240,8 @@ def _check_rows_agree(rows: pd.DataFrame) -> None:
             f"{recording['location']}: recording {recording['id']!r} stands twice",
             column="id",
             value=recording["id"],
+            rows=[recording["position"]],
+            path=recording["file"],
         )
     # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
     keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
@@ -261,6 +263,8 @@ def _check_rows_agree(rows: pd.DataFrame) -> None:
                 f"{first_row[column]} for the same {key[-1]} ({row[key[-1]]})",
                 column=column,
                 value=row[column],
+                rows=[row["position"]],
+                path=row["file"],
             )
 
 

@@ -91,7 +91,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     """Read the rows of a phase's metadata, in their order; none where it has a header only.
 
     Columns: `id`, `image`, `dicom_id`, `subject_id`, `discarded`, `shape` (height, width), `labels` (a dict)
-    and `location`, the file and its row.
+    `file` and `position`, the row's place in the file, and `location`, both as text.
     """
     table = read_known_format_table(file, may_be_empty=True)
     table.check_columns([*_NAMES, *_SIZES, _FLAG])
@@ -124,21 +124,29 @@ def read_metadata(file: Path) -> pd.DataFrame:
     locations = [table.location(position) for position in range(len(table))]
     # the name of a file may hold bytes that no text has, which only a column of objects keeps
     rows["location"] = pd.Series(locations, dtype=object)
+    rows["file"] = pd.Series([file] * len(table), dtype=object)
+    rows["position"] = range(len(table))
     sizes = table.finite_numbers(_SIZES).tolist()
-    shapes = [_image_shape(size, location) for size, location in zip(sizes, locations, strict=True)]
+    shapes = [_image_shape(size, table, position) for position, size in enumerate(sizes)]
     rows["shape"] = pd.Series(shapes, dtype=object)
     rows["labels"] = pd.Series(_label_columns(table).to_dict("records"), dtype=object)
     return rows
 
 
-def _image_shape(size: list[float], location: str) -> tuple[int, int]:
-    """Return (height, width) of an image in whole pixels; `location` is the row of the file."""
+def _image_shape(size: list[float], table: FileTable, position: int) -> tuple[int, int]:
+    """Return (height, width) of the image of a row in whole pixels."""
     # a fraction stays one, which check_shape refuses
     sides = [int(side) if side % 1 == 0 else side for side in size]
     try:
         return check_shape(sides, ", ".join(_SIZES))
     except SalstatsError as error:
-        raise InputFileError(f"{location}: ", error.message, value=tuple(sides)) from error
+        raise InputFileError(
+            f"{table.location(position)}: ",
+            error.message,
+            value=tuple(sides),
+            rows=[position],
+            path=table.file,
+        ) from error
 
 
 def _label_columns(table: FileTable) -> pd.DataFrame:
@@ -196,7 +204,13 @@ def read_fixations_and_n_overlapping(file: Path) -> tuple[Fixations, int]:
         fixations = Fixations(points, duration, sd, screen)
     except SalstatsError as error:
         raise InputFileError(
-            f"{file}: ", error.message, " (the first row is fixation 0)", path=file
+            f"{file}: ",
+            error.message,
+            " (the first row is fixation 0)",
+            column=error.option,
+            value=error.value,
+            rows=error.rows,
+            path=file,
         ) from error
     order = np.argsort(start, kind="stable")
     # a fixation overlaps if it starts before the latest end of those that started earlier

@@ -167,6 +167,7 @@ def _warn_of_stretched(
                 " says that the image was stretched",
             ),
             option="padded",
+            value=list(square),
         )
     if oblong:
         first_sizes = next(iter(oblong.values()))
@@ -243,6 +244,7 @@ def _files_by_case(
             f"{first_file.name})",
             hint=f"name them {first_case.case}{first_file.suffix}, or by phase and trial as in "
             f"p{first_case.phase}_t{first_case.trial or 0}{first_file.suffix}",
+            value=[file.name for file in sorted(files.values())],
             path=folder,
         )
     if unused:
@@ -317,7 +319,9 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     arrays = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in arrays or "probs" not in arrays:
         raise InputFileError(
-            f"{file}: needs the arrays 'maps' and 'probs' (arrays: {quoted(arrays) or 'none'})", path=file
+            f"{file}: needs the arrays 'maps' and 'probs' (arrays: {quoted(arrays) or 'none'})",
+            value=list(arrays),
+            path=file,
         )
     maps = arrays["maps"]
     probs = arrays["probs"]
@@ -326,14 +330,18 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
         names = [_letters_in_lower_case(name) for name in arrays["classes"].ravel()]
         without_finding = [i for i, name in enumerate(names) if name == _NO_FINDING]
         if len(names) != len(probs) or len(without_finding) > 1:
-            raise InputFileError(f"{file}: 'classes' must name each of {len(probs)} maps once", path=file)
+            raise InputFileError(
+                f"{file}: 'classes' must name each of {len(probs)} maps once", column="classes", path=file
+            )
         no_finding = without_finding[0] if without_finding else None
     if maps.dtype.kind == "f" and not np.isfinite(maps).all():
         return np.full(maps.shape[1:], np.nan)
     try:
         mixed = mixed_map_of_classes(maps, probs, rule=rule, no_finding=no_finding)
     except SalstatsError as error:
-        raise InputFileError(f"{file}: ", error.message, path=file) from error
+        raise InputFileError(
+            f"{file}: ", error.message, column=error.option, value=error.value, path=file
+        ) from error
     if padded:
         return _unpadded(mixed, shape)
     return mixed

@@ -69,6 +69,11 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     0    a  gradcam    iou    0.2   1.0
     1    b  gradcam    iou    0.4   3.0
     """
+    return _join(scores, features, name)
+
+
+def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | None = None) -> pd.DataFrame:
+    """Join a frame of covariates, or the table of the file `path`, as `join_features` does."""
     check_frame(scores)
     check_frame(features, name)
     check_columns(scores, ["case"])
@@ -103,6 +108,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
                 hint="every row needs one",
                 column=column,
                 rows=[position],
+                path=path,
             )
     codes = combined_codes(pd.concat([features_keys, scores_keys], ignore_index=True), on)
     features_codes = codes[: len(features_keys)]
@@ -118,6 +124,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
             hint=hint,
             column="case",
             rows=[first, second],
+            path=path,
         )
     row_of_code = np.full(int(codes.max()) + 1, -1)
     row_of_code[features_codes] = np.arange(len(features_keys))
@@ -130,7 +137,10 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
         raise ColumnError(
             f"no {key_names} of {name} is in the scores (first there: {first_features}; in the scores: "
             f"{first_scores})",
+            value=first_features,
+            choices=[first_scores],
             column="case",
+            path=path,
         )
     if (rows < 0).any():
         unmatched = scores_keys[rows < 0].drop_duplicates()
@@ -139,7 +149,9 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
         warn(
             f"{name} has nothing on {len(unmatched)} of {n_keys} {key_names}s (first: {first_unmatched})",
             hint="their covariates are empty",
+            value=list(unmatched.itertuples(index=False, name=None)),
             rows=np.flatnonzero(rows < 0).tolist(),
+            path=path,
         )
     # row -1 is in no frame, so that reindexing leaves its cells empty
     added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)
@@ -160,6 +172,7 @@ def _identifier_text(column: pd.Series, frame: str) -> pd.Series:
                 f"column {column.name!r} of {frame} holds floats from 2^53 on, such as {numbers[first]:.0f} "
                 f"in row {column.index[first]}, each of which may stand for several names",
                 hint="make the names text or whole numbers where the frame is made",
+                option=frame,
                 column=str(column.name),
                 rows=inexact.tolist(),
             )
@@ -203,7 +216,10 @@ def _check_covariate(name: object, path: object) -> None:
         raise SalstatsError(Setting("join"), f" gives {name!r}, which is no name of a covariate", value=name)
     if not isinstance(path, str | os.PathLike):
         raise SalstatsError(
-            Setting("join"), f" must name a file of {name!r}, not a {type(path).__name__}", value=path
+            Setting("join"),
+            f" must name a file of {name!r}, not a {type(path).__name__}",
+            value=path,
+            column=name,
         )
 
 
@@ -236,7 +252,7 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
         if covariate is not None:
             table = _stack_task_columns(table, covariate, data)
         # rows are called by their number in the file
-        data = join_features(data, table.typed().set_axis(table.row_numbers), name=str(table.file))
+        data = _join(data, table.typed().set_axis(table.row_numbers), str(table.file), table.file)
     return data
 
 

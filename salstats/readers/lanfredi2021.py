@@ -225,6 +225,8 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
         unknown_model = names[model.isna()].iloc[0]
         raise InputFileError(
             f"{file}: model {unknown_model!r} is neither 'sononet' nor 'ag_sononet'",
+            value=unknown_model,
+            choices=["sononet", "ag_sononet"],
             column="model",
             path=file,
         )
@@ -262,6 +264,8 @@ def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:
         raise InputFileError(
             f"{file}: case {case}, seed {seed} has {unusual_sizes.iloc[0]} rows of {metric} where others "
             f"have {usual_size}, so it cannot be told which reading a row is",
+            column="metric",
+            value=(case, seed, metric),
             path=file,
         )
     return groups.cumcount()

@@ -336,16 +336,16 @@ class TestDamagedFixations:
             read_gaze(release)
 
     @pytest.mark.parametrize(
-        ("column", "value", "said"),
+        ("column", "value", "wrong"),
         [
-            ("timestamp_end_fixation", 0.1, "fixation 2 has duration"),
-            ("angular_resolution_x_pixels_per_degree", 0, "fixation 2 has sd .* above 0"),
-            ("xmax_shown_from_image", -1, "fixation 2 has shown .* must not run backwards"),
+            ("timestamp_end_fixation", 0.1, "duration"),
+            ("angular_resolution_x_pixels_per_degree", 0, "sd"),
+            ("xmax_shown_from_image", -1, "shown"),
         ],
     )
-    def test_a_cell(self, release, column, value, said):
+    def test_a_cell(self, release, column, value, wrong):
         changed(release, "img-a", 0, 2, column, value)
-        with raises(InputFileError, path=release / FIRST / "fixations.csv", match=said):
+        with raises(InputFileError, path=release / FIRST / "fixations.csv", column=wrong, rows=(2,)):
             read_gaze(release)
 
     def test_a_file_or_a_column_that_is_not_there(self, release):
@@ -437,7 +437,12 @@ class TestDamagedMetadata:
         for row in rows:
             row[5] = "10000" if row[4] == "img-a" else "10000.0"
         write_metadata(release, rows)
-        with raises(InputFileError, column="subject_id", value="10000.0", match="row 5: .* row 2 has 10000 "):
+        file = release / "metadata_phase_1.csv"
+        # the first row of the patient, and its other spelling
+        first_row = r"row 2\b.* 10000 "
+        with raises(
+            InputFileError, column="subject_id", value="10000.0", rows=(3,), path=file, match=first_row
+        ):
             read_gaze(release)
 
     def test_a_folder_that_is_none_or_the_one_above(self, release):
@@ -445,19 +450,18 @@ class TestDamagedMetadata:
             read_gaze(release / "nowhere")
         with raises(InputFileError, column=None, path=release / "metadata_phase_1.csv"):
             read_gaze(release / "metadata_phase_1.csv")
-        with pytest.raises(InputFileError, match=r"holds no metadata_phase_\*.csv; give .*main_data"):
+        with raises(InputFileError, path=release.parent, hint=f"give {release}"):
             read_gaze(release.parent)
         with raises(InputFileError, option=None, hint="", path=release / FIRST):
             read_gaze(release / FIRST)
 
     def test_a_study_of_maps_and_truth_it_is_not(self, release):
-        with pytest.raises(InputFileError, match=r"recordings of gaze; read them with read_gaze\(\)"):
+        hint = "read them with read_gaze() and score maps against them with score_gaze(study)"
+        with raises(InputFileError, path=release, hint=hint):
             read_study(release)
 
 
 def test_a_study_of_another_kind_is_refused():
     for function in (recordings, majority_labels):
-        with raises(
-            SalstatsError, option="study", value="dict", match=r"dict is no study of gaze.*read_gaze"
-        ):
+        with raises(SalstatsError, option="study", value="dict", hint="read one with read_gaze()"):
             function({})

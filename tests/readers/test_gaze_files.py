@@ -127,7 +127,8 @@ def test_a_bad_cell_of_the_metadata_is_named_by_column_and_row(tmp_path, column,
 
 @pytest.mark.parametrize("cell", ["0", "-3", "30.5"])
 def test_a_size_is_in_whole_pixels(tmp_path, cell):
-    with raises(InputFileError, match="row 6.*image_size_y"):
+    size = (float(cell), 32)
+    with raises(InputFileError, rows=(4,), value=size, path=tmp_path / "metadata_phase_1.csv"):
         metadata(tmp_path, 4, "image_size_y", cell)
 
 

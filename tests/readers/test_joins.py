@@ -25,9 +25,10 @@ def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
 def test_a_case_twice_in_a_joined_file_is_named_with_its_rows_there(text_file):
     scores = text_file(f"{HEADER}\n1,a,g,iou,0.5\n")
     features = text_file("case,size\n1,3\n2,2\n1,4\n", "features.csv")
-    with raises(ColumnError, column="case", rows=(0, 2), match=r"rows 2 and 4 of .*features\.csv"):
+    # rows have their numbers in the file, below the header
+    with raises(ColumnError, column="case", rows=(0, 2), path=features, match=r" 2 .* 4 "):
         ss.read_scores(scores, join=features)
-    with raises(ColumnError, column="case", rows=(1,), match=r"features\.csv .* row 3"):
+    with raises(ColumnError, column="case", rows=(1,), path=features, match=r" 3\b"):
         ss.read_scores(scores, join=text_file("case,size\n1,3\n,2\n", "features.csv"))
 
 
@@ -62,14 +63,15 @@ def test_several_joins_follow_one_another(text_file):
 
 def test_a_covariate_of_a_task_that_its_file_lacks_is_empty_and_said(text_file):
     file = text_file("case,NA\n007,1\n7,2\n", "size.csv")
-    with warns(rows=(2,), match=r"size\.csv .* 1 of 3"):
+    # of three cases and tasks
+    with warns(rows=(2,), path=file, value=[("007", "b")], match=r"\b3\b"):
         frame = ss.read_scores(text_file(SCORES), join={"size": file})
     assert np.array_equal(frame["size"], [1.0, 2.0, np.nan], equal_nan=True)
 
 
 def test_rows_of_a_file_with_a_task_per_column_are_called_by_their_number_there(text_file):
     file = text_file("case,NA,b\n007,1,2\n7,1,2\n007,3,4\n", "size.csv")
-    with raises(ColumnError, column="case", rows=(0, 2), match=r"rows 2 and 4 of .*size\.csv"):
+    with raises(ColumnError, column="case", rows=(0, 2), path=file, match=r" 2 .* 4 "):
         ss.read_scores(text_file(SCORES), join={"size": file})
 
 
@@ -102,16 +104,13 @@ def test_a_file_with_a_task_per_column_joined_without_a_name_is_refused(text_fil
         ss.read_scores(text_file(SCORES), join=file)
 
 
-@pytest.mark.parametrize(
-    ("join", "fact"),
-    [
-        (5, "not int"),
-        ({"size": pd.DataFrame({"case": ["1"]})}, "of 'size', not a DataFrame"),
-    ],
-)
-def test_what_is_no_table_is_not_joined(text_file, join, fact):
-    with raises(SalstatsError, option="join", match=fact):
-        ss.read_scores(text_file(SCORES), join=join)
+def test_what_is_no_table_is_not_joined(text_file):
+    scores = text_file(SCORES)
+    with raises(SalstatsError, option="join", value=5):
+        ss.read_scores(scores, join=5)
+    frame = pd.DataFrame({"case": ["1"]})
+    with raises(SalstatsError, option="join", value=frame, column="size"):
+        ss.read_scores(scores, join={"size": frame})
 
 
 def test_the_feature_files_of_the_chexlocalize_scripts_join_cell_by_cell(shared):
@@ -174,7 +173,7 @@ def test_columns_that_name_a_case_do_so_in_joined_files_too(text_file):
 
 
 def test_a_file_in_place_of_covariates_is_sent_to_the_reader_of_tables(scores):
-    with raises(SalstatsError, option="features", match=r"read_data\(\)"):
+    with raises(SalstatsError, option="features", hint="read a file with read_data()"):
         ss.join_features(scores, "features.csv")
 
 
@@ -212,21 +211,22 @@ def test_floats_that_stand_for_several_cases_are_an_error():
     assert joined["size"].tolist() == [2, 1]
     # as floats both are 2**53
     features = pd.DataFrame({"case": [7.0, float(cases[1])], "size": [1, 2]})
-    with raises(ColumnError, column="case", rows=(1,), match="features"):
+    with raises(ColumnError, column="case", rows=(1,), option="features"):
         ss.join_features(scores, features)
-    with raises(ColumnError, column="case", rows=(0, 1), match="scores"):
+    with raises(ColumnError, column="case", rows=(0, 1), option="scores"):
         ss.join_features(scores.astype({"case": float}), features.drop(index=1))
 
 
 def test_leading_zeros_tell_cases_apart():
     scores = pd.DataFrame({"case": ["007", "08"], "score": 0.5})
     features = pd.DataFrame({"case": [7, 8], "size": 1.0})
-    with raises(ColumnError, column="case", match="7; in the scores: 007"):
+    with raises(ColumnError, column="case", value="7", choices=("007",)):
         ss.join_features(scores, features)
 
 
 def test_cases_without_covariates_are_counted_and_stay(scores):
-    with warns(rows=(0, 2, 3, 5), match=r"2 of 3 cases \(first: b\)"):
+    # of three cases
+    with warns(rows=(0, 2, 3, 5), value=[("b",), ("c",)], match=r"\b3\b"):
         joined = ss.join_features(scores, pd.DataFrame({"case": ["a"], "size": [1]}))
     assert np.array_equal(joined["size"], [np.nan, 1, np.nan, np.nan, 1, np.nan], equal_nan=True)
 
