@@ -12,7 +12,12 @@ from salstats.jobs import one_blas_thread
 
 
 def blas_threads():
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    # OpenCV 4.11 brings an OpenBLAS that has one thread always
+    return {
+        library["num_threads"]
+        for library in threadpool_info()
+        if library["user_api"] == "blas" and library.get("threading_layer") != "disabled"
+    }
 
 
 class Watching(np.random.Generator):
