@@ -44,7 +44,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Expression:
+class Advice:
     """Advice to evaluate a Python expression, and the same advice for readers who have no Python at hand.
 
     Attributes
@@ -88,9 +88,9 @@ class Spelling:
         options = [self.setting(Setting(name, value)) for name, value in call.options.items()]
         return f"{call.function}({', '.join([*call.arguments, *options])})"
 
-    def expression(self, expression: Expression) -> str:
+    def advice(self, advice: Advice) -> str:
         """Write advice to evaluate an expression, with the expression."""
-        return expression.python
+        return advice.python
 
     def column_value(self, column_value: ColumnValue) -> str:
         """Write a value of a column: `metric iou`."""
@@ -102,7 +102,7 @@ class Spelling:
 
 
 #: Part of a message that holds no other parts.
-SimplePart = str | Setting | Call | Expression | ColumnValue | ColumnName
+SimplePart = str | Setting | Call | Advice | ColumnValue | ColumnName
 #: Options as `name='value'`, and calls of functions, as in Python.
 PYTHON = Spelling()
 
@@ -112,7 +112,7 @@ class Message:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName or Message
+    *parts : str, Setting, Call, Advice, ColumnValue, ColumnName or Message
         Parts that follow each other without a blank between them.
 
     Examples
@@ -161,8 +161,8 @@ class Message:
                     texts.append(spelling.setting(part))
                 case Call():
                     texts.append(spelling.call(part))
-                case Expression():
-                    texts.append(spelling.expression(part))
+                case Advice():
+                    texts.append(spelling.advice(part))
                 case ColumnValue():
                     texts.append(spelling.column_value(part))
                 case ColumnName():
@@ -218,9 +218,9 @@ class SalstatsError(_WithFacts, ValueError):
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName or Message
+    *parts : str, Setting, Call, Advice, ColumnValue, ColumnName or Message
         The problem, in parts that follow each other without a blank between them.
-    hint : str, Setting, Call, Expression or Message
+    hint : str, Setting, Call, Advice or Message
         What would do; it follows the problem after a semicolon.
     option, value : str, object
         Parameter that has to change and the value that came; by default the first setting of the problem.
@@ -335,7 +335,7 @@ def warn(*parts: MessagePart | Warning, **fields: Any) -> None:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Expression, ColumnValue, ColumnName, Message or Warning
+    *parts : str, Setting, Call, Advice, ColumnValue, ColumnName, Message or Warning
         The message in parts, or one warning that is made already.
     **fields
         Keyword arguments of `SalstatsWarning`.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from salstats.cli.commands import COMMANDS
 from salstats.cli.display_kinds import FIGURES, TABLES
 from salstats.cli.signatures import flag_word
-from salstats.errors import NO_VALUE, Call, Expression, Setting, Spelling
+from salstats.errors import NO_VALUE, Advice, Call, Setting, Spelling
 
 #: Parameters of commands that do what a function of the package does.
 _OPTIONS_FOR_FUNCTIONS = {"missing_bounds": "bounds", "normalize": "normalize"}
@@ -69,9 +69,9 @@ class FlagSpelling(Spelling):
                 return f"salstats {kinds.command} FILE --as {kind}"
         return f"the Python function {function}"
 
-    def expression(self, expression: Expression) -> str:
+    def advice(self, advice: Advice) -> str:
         """Write advice in words, as a terminal runs no Python."""
-        return expression.words
+        return advice.words
 
 
 def _score_option_text(value: object) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_frame, check_numeric
-from salstats.errors import Expression, Message, SalstatsError, Setting, warn
+from salstats.errors import Advice, Message, SalstatsError, Setting, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
@@ -159,7 +159,7 @@ def _warn_if_baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob
         return False
     finding = "the baseline hides little of what the network sees"
     hint = Message(
-        "another ", Setting("baseline"), Expression(" or a wider blur (kernel, sigma)", ""), " may say more"
+        "another ", Setting("baseline"), Advice(" or a wider blur (kernel, sigma)", ""), " may say more"
     )
     if mean_blank > mean_whole:
         finding = "the pixels speak against what the network is asked for"

@@ -3,7 +3,7 @@
 import pytest
 
 from salstats.cli.flag_spelling import FlagSpelling
-from salstats.errors import Call, Expression, Message, Setting
+from salstats.errors import Advice, Call, Message, Setting
 
 FLAGS = {
     "interval": "--interval",
@@ -57,6 +57,6 @@ def test_a_function_without_a_command_is_written_as_what_the_terminal_has(functi
 
 
 def test_advice_with_an_expression_is_written_in_words():
-    advice = Expression(python="data[data['score'] > 0]", words="keep the scores above 0")
+    advice = Advice(python="data[data['score'] > 0]", words="keep the scores above 0")
     assert Message(advice).spelled(FlagSpelling({})) == "keep the scores above 0"
     assert str(Message(advice)) == "data[data['score'] > 0]"

@@ -21,7 +21,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.inline import inline_row_texts
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnName, ColumnValue, Expression, Spelling
+from salstats.errors import Advice, ColumnName, ColumnValue, Spelling
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
@@ -171,9 +171,9 @@ class LabelSpelling(Spelling):
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
 
-    def expression(self, expression: Expression) -> str:
+    def advice(self, advice: Advice) -> str:
         """Write advice in words."""
-        return expression.words
+        return advice.words
 
     def column_value(self, column_value: ColumnValue) -> str:
         """Write a value of a column: `metric IoU`."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.coded_text import TEXT
-from salstats.errors import Call, Expression, Message, Setting, warn
+from salstats.errors import Advice, Call, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
@@ -312,7 +312,7 @@ def advice_to_keep_shared_cases(
     complete_rows = f"{data}.dropna(subset={value_columns})"
     n_methods = f"given.groupby({columns})['method'].transform('nunique')"
     return Message(
-        Expression(
+        Advice(
             python=f"with given = {complete_rows}, given[{n_methods} == given['method'].nunique()] keeps the "
             "cases that all have",
             words="keep only the cases that all have",
