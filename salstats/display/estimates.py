@@ -235,8 +235,8 @@ class Estimates:
             return self.numbers("p_adjusted")
         return self.numbers("p_value")
 
-    def with_adjustment_procedure(self, procedure: str | None) -> "Estimates":
-        """Return the estimates with the procedure that a caller names for the adjusted P values."""
+    def with_procedure_column(self, procedure: str | None) -> "Estimates":
+        """Return the estimates with the column `procedure` that a caller names; None leaves it as it is."""
         if procedure is None:
             return self
         checked = check_procedure(procedure, "adjust", has_draws=True)

@@ -199,10 +199,10 @@ def _value_name(key: str, value: Any, labels: Labels) -> str:
     return labels.value(key, value)
 
 
-def _texts_of_column(
+def _joined_texts_with_their_rows(
     estimates: Estimates, column: str, text_by_value: Mapping[str, str], labels: Labels | None
 ) -> str:
-    """Return the text for each value of a column, with the rows that it belongs to."""
+    """Return the texts of the values of a column joined, each with the rows that it belongs to."""
     rows = estimates.subset(estimates.frame[column].notna())
     texts = [text_by_value[str(value)] for value in rows.row_values(column)]
     return joined(texts_with_their_rows(rows, texts, labels))
@@ -245,7 +245,7 @@ def _interval_names_in_caption(limits: EstimateLimits, labels: Labels | None) ->
     kinds = {kind: _interval_name_in_caption(kind) for kind in limits.interval_column_values}
     if not kinds:
         return "intervals"
-    return _texts_of_column(limits.rows, "interval", kinds, labels)
+    return _joined_texts_with_their_rows(limits.rows, "interval", kinds, labels)
 
 
 def _interval_name_in_caption(kind: str) -> str:
@@ -272,7 +272,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         text_by_kind = {
             kind: _interval_name_in_note(kind, limits.rows) for kind in limits.interval_column_values
         }
-        kinds = _texts_of_column(limits.rows, "interval", text_by_kind, labels)
+        kinds = _joined_texts_with_their_rows(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
     if limits.is_no_confidence_interval:
         sentences.append(f"Limits: {NO_INTERVAL}.")
@@ -357,12 +357,12 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
     """
     return paragraph(
         bars_sentence(estimates, mark=mark, labels=labels),
-        weights_sentence(estimates.subset(estimates.has_limits)),
+        score_weights_sentence(estimates.subset(estimates.has_limits)),
         population_and_caution_sentences(estimates),
     )
 
 
-def weights_sentence(estimates: Estimates) -> str:
+def score_weights_sentence(estimates: Estimates) -> str:
     """Say how scores are weighted, where they have different weights."""
     weights = [value for value in estimates.distinct_values("weights") if MEMBERS not in str(value)]
     return weights_text(weights, noun_of_identifier(str(estimates.only_value("unit") or "unit")))
@@ -482,7 +482,7 @@ def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_uni
     return f" ({'; '.join(texts)})"
 
 
-def clustering_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
+def clustering_or_independence_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     """Say whether limits and P values are clustered by unit, where a unit has several pairs."""
     unit = estimates.only_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
@@ -553,7 +553,7 @@ def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> s
     tested = estimates.subset(~np.isnan(estimates.numbers("p_value")))
     names = {str(test): _test_name(tested, str(test)) for test in tested.distinct_values("test")}
     if names:
-        return f"{text} {_texts_of_column(tested, 'test', names, labels)}"
+        return f"{text} {_joined_texts_with_their_rows(tested, 'test', names, labels)}"
     hypotheses = [
         _NULL_HYPOTHESES[term] for term in estimates.distinct_values("term") if term in _NULL_HYPOTHESES
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import (
-    clustering_sentence,
+    clustering_or_independence_sentence,
     count_sentence,
     interval_caption,
     interval_name,
@@ -170,10 +170,10 @@ def test_a_caption_and_a_note_count_and_warn_alike():
 
 def test_it_is_said_whether_a_correlation_knows_its_patients():
     frame = interval("cr2", unit="patient", n=20, n_units=9)
-    assert clustering_sentence(read(frame)) == "Limits and P values are clustered by patient."
-    of_pairs = clustering_sentence(read(frame.assign(interval="bonett-wright")))
+    assert clustering_or_independence_sentence(read(frame)) == "Limits and P values are clustered by patient."
+    of_pairs = clustering_or_independence_sentence(read(frame.assign(interval="bonett-wright")))
     assert of_pairs == "Pairs of one patient are taken as independent."
-    assert clustering_sentence(read(frame.assign(n_units=20))) == ""
+    assert clustering_or_independence_sentence(read(frame.assign(n_units=20))) == ""
 
 
 @given(

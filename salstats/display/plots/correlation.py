@@ -11,7 +11,7 @@ import plotnine as p9
 
 from salstats.checks import check_level, quoted
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import clustering_sentence, p_value_sentence
+from salstats.display.facts import clustering_or_independence_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -572,4 +572,4 @@ def _caption_sentences(
     counts = correlations.distinct_values("n")
     if counts:
         notes.append(f"n = {count_range(counts)} pairs.")
-    return [*notes, clustering_sentence(correlations), caution_note(tiles)]
+    return [*notes, clustering_or_independence_sentence(correlations), caution_note(tiles)]

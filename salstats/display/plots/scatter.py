@@ -13,7 +13,7 @@ import plotnine as p9
 from salstats.checks import check_by, check_frame, check_not_in_by, check_numeric, quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import clustering_sentence, interval_caption, interval_name
+from salstats.display.facts import clustering_or_independence_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows, with_smaller_is_better
@@ -637,7 +637,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
     limits = f" ({interval})" if interval else ""
     return [
         f"{names}{limits}.",
-        clustering_sentence(correlations),
+        clustering_or_independence_sentence(correlations),
         covariates_note(correlations, labels),
     ]
 

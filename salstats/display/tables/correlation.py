@@ -9,7 +9,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.estimates import Estimates, chosen_or_recorded_references
-from salstats.display.facts import clustering_sentence, heading_with_interval, paragraph
+from salstats.display.facts import clustering_or_independence_sentence, heading_with_interval, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, interval_texts, read_estimates_to_show, value_table
@@ -86,7 +86,7 @@ def table_correlation(
     """
     required_columns = ("estimate", "x", "y")
     estimates = read_estimates_to_show(correlations, digits, style, "correlations", required_columns)
-    estimates = estimates.with_adjustment_procedure(adjust)
+    estimates = estimates.with_procedure_column(adjust)
     frame = estimates.frame
     names = Labels(labels, frame).with_references(chosen_or_recorded_references(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]
@@ -121,7 +121,7 @@ def table_correlation(
     test = _test_text(estimates, coefficient)
     if star_texts.note and test:
         p_value_note = f"P values: two-sided, {test}."
-    clustering_note = clustering_sentence(estimates)
+    clustering_note = clustering_or_independence_sentence(estimates)
     if not p_value_note and estimates.distinct_values("interval") == ["cr2"]:
         # the note on the interval names its clusters
         clustering_note = ""

@@ -125,7 +125,7 @@ def table_decrease(  # noqa: C901
     required_columns = ("estimate", "method", "reference")
     all_rows = read_estimates_to_show(
         decrease, digits, style, "decrease", required_columns
-    ).with_adjustment_procedure(adjust)
+    ).with_procedure_column(adjust)
     average = "mean"
     if all_rows.distinct_values("reference_median"):
         average = "median"

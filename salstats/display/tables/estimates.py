@@ -171,7 +171,7 @@ def table_estimates(
     required_columns = ("estimate", "n") if n else ("estimate",)
     all_rows = read_estimates_to_show(
         estimates, digits, style, "estimates", required_columns
-    ).with_adjustment_procedure(adjust)
+    ).with_procedure_column(adjust)
     if all_rows.distinct_values("better"):
         raise SalstatsError(
             "estimates is a significance map",
@@ -325,7 +325,7 @@ def _given_or_mrmc_differences(
     """
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
-        return read_estimates(differences, "differences", required_columns).with_adjustment_procedure(adjust)
+        return read_estimates(differences, "differences", required_columns).with_procedure_column(adjust)
     if all_rows.subset_of_term_if_mrmc("mean") is all_rows:
         return None
     contrasts = all_rows.subset_of_term_if_mrmc("difference")

@@ -14,9 +14,9 @@ from salstats.display.facts import (
     interval_name,
     limits_and_caution_note,
     paragraph,
+    score_weights_sentence,
     tasks_taken_together_sentence,
     undefined_replicates_sentence,
-    weights_sentence,
 )
 from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.format import (
@@ -335,6 +335,6 @@ def estimates_notes(
         limits_and_caution_note(estimates, labels),
         count_sentence(estimates, nouns.counted, nouns.missing),
         undefined_replicates_sentence(estimates),
-        weights_sentence(estimates),
+        score_weights_sentence(estimates),
     )
     return EstimatesNotes(subject, statistics)

@@ -17,7 +17,7 @@ from salstats.display.facts import (
     heading_with_interval,
     limits_and_caution_note,
     paragraph,
-    weights_sentence,
+    score_weights_sentence,
 )
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -159,7 +159,7 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_adjustment_procedure(adjust)
+    all_rows = read_and_join(terms, ("term", "estimate"), "terms").with_procedure_column(adjust)
     names = Labels(labels, all_rows.frame).with_references(chosen_or_recorded_references(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
@@ -233,7 +233,7 @@ def table_regression(
         factor_test_note = tests_of_factors.note
     statistics = paragraph(
         limits_and_caution_note(estimates, names),
-        weights_sentence(estimates),
+        score_weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
         p_value_note,
