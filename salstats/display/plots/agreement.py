@@ -115,8 +115,8 @@ def plot_agreement(
     is_drawn = are_in_drawn_panels(estimates, groups)
     drawn_limits = estimates.subset(is_drawn)
     frame = drawn_limits.frame
-    is_linked = _has_linked_readings(drawn_limits)
-    points = _distinct_points(scores, frame, groups, is_linked=is_linked)
+    is_linked = _are_readings_in_pairs(drawn_limits)
+    points = _distinct_points_with_counts(scores, frame, groups, is_linked=is_linked)
     pair_texts = _pair_texts(estimates.frame, frame_labels)
     undefined_rows = estimates.frame[~is_drawn]
     missing_limits = estimates.with_frame_and_new_keys(
@@ -177,12 +177,12 @@ def _with_pair_and_panel(
     return rows.assign(panel=group_titles(rows, labels, title_columns))
 
 
-def _has_linked_readings(limits: Estimates) -> bool:
+def _are_readings_in_pairs(limits: Estimates) -> bool:
     """Return whether the readings of a case by two raters belong together in pairs, as by default."""
     return all(bool(linked) for linked in limits.distinct_values("linked"))
 
 
-def _distinct_points(
+def _distinct_points_with_counts(
     scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str], *, is_linked: bool
 ) -> pd.DataFrame:
     """Return the distinct pairs of readings of the drawn groups: `mean`, `difference`, and their count `n`.

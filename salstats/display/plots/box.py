@@ -223,13 +223,15 @@ def plot_box(
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_box_of_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
-    all_scores = _with_box_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
+    all_scores = _with_columns_of_their_box(
+        scores.dropna(subset="score")[[*groups, "score"]], positions, groups
+    )
     clouds = pd.DataFrame()
     if places.cloud is not None:
         with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
     points = _scores_drawn_as_points(all_scores, places)
-    outliers = _drawn_outliers(_with_box_positions(outliers, positions, groups), places)
+    outliers = _drawn_outliers(_with_columns_of_their_box(outliers, positions, groups), places)
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
     unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
@@ -282,11 +284,11 @@ def _is_box_of_binary_metric(boxes: pd.DataFrame, metric_of_box: pd.Series) -> n
     return is_binary.to_numpy(dtype=bool)
 
 
-def _with_box_positions(scores: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
-    """Return scores with the position, the panel and the number of scores of their box."""
+def _with_columns_of_their_box(scores: pd.DataFrame, boxes: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
+    """Return scores with the columns of their box; scores without a box are left out."""
     if not groups:
-        return scores.merge(positions, how="cross")
-    return scores.merge(positions, on=groups)
+        return scores.merge(boxes, how="cross")
+    return scores.merge(boxes, on=groups)
 
 
 def _scores_drawn_as_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:

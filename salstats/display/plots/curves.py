@@ -116,7 +116,7 @@ def plot_curves(
         + grid.elements(
             height,
             x=_x_title(rows, frame_labels),
-            y=_y_title(frame_labels),
+            y=_mean_probability_title(frame_labels),
             notes=[
                 scope_note(rows, frame_labels, unnamed_columns),
                 *_caption_sentences(points, has_bands=lines.has_bands),
@@ -175,7 +175,7 @@ def _x_title(rows: pd.DataFrame, labels: Labels) -> str:
     return f"Fraction of pixels {' or '.join(operations)}"
 
 
-def _y_title(labels: Labels) -> str:
+def _mean_probability_title(labels: Labels) -> str:
     """Return the title of the vertical axis: the user's label, else "Mean probability"."""
     label = labels.column("prob")
     has_own_label = label != Labels().column("prob")
@@ -189,7 +189,7 @@ def _caption_sentences(points: Estimates, *, has_bands: bool) -> list[str]:
         notes.append(interval_caption(points, mark="Bands at each step"))
     if points.distinct_values("n"):
         notes.append(f"n = {count_range(points.numbers('n'))}.")
-    return [*notes, _baseline_note(points)]
+    return [*notes, _pixel_baseline_note(points)]
 
 
 def _direction_note(points: Estimates) -> str:
@@ -206,7 +206,7 @@ def _direction_note(points: Estimates) -> str:
     return f"{note[:1].upper()}{note[1:]}."
 
 
-def _baseline_note(points: Estimates) -> str:
+def _pixel_baseline_note(points: Estimates) -> str:
     """Return a sentence on the baselines that replace pixels, by metric if several, "" without any."""
     baselines = points.distinct_values("baseline")
     if not baselines:

@@ -353,12 +353,12 @@ def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
         is_conclusive &= p_values < significance_level(contrasts)
     if not has_limits and not has_p_values:
         is_conclusive[:] = False
-    sides = np.where(distance_below_reference(contrasts) > 0, "lower", "higher")
+    sides = np.where(decrease_from_reference(contrasts) > 0, "lower", "higher")
     return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=TEXT)
 
 
-def distance_below_reference(contrasts: Estimates) -> np.ndarray:
-    """Return the distance of each row below the reference, in the unit of its estimate."""
+def decrease_from_reference(contrasts: Estimates) -> np.ndarray:
+    """Return the decrease of each row from the reference, in the unit of its estimate."""
     terms = contrasts.distinct_values("term")
     if not terms or "percent_decrease" in terms:
         return contrasts.numbers("estimate")
@@ -386,7 +386,7 @@ def sorter_by_loss(
     if row_column != "method" and method is not None and contrasts.distinct_values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
     sides = lower_higher_or_inconclusive(contrasts)
-    loss = distance_below_reference(contrasts)
+    loss = decrease_from_reference(contrasts)
     metrics = contrasts.distinct_values("metric")
     # a larger area under the ROC curve is better whatever the metric
     are_areas = "auroc_difference" in contrasts.distinct_values("term")

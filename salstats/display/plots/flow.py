@@ -180,8 +180,11 @@ def plot_flow(
     # chains side by side, each about as wide as a journal's column
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, frame_labels)
-    chains = [_with_title(_stage_boxes(branches, file, frame_labels), title) for title, branches in groups]
-    note = _case_counting_note(flow, str(file["unit"]), frame_labels)
+    chains = [
+        _with_title_as_first_heading(_stage_boxes(branches, file, frame_labels), title)
+        for title, branches in groups
+    ]
+    note = _partly_excluded_cases_note(flow, str(file["unit"]), frame_labels)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
@@ -195,7 +198,7 @@ def plot_flow(
     return first_page_with_further_pages(pages)
 
 
-def _case_counting_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
+def _partly_excluded_cases_note(flow: pd.DataFrame, unit: str, labels: Labels) -> str:
     """Return a sentence on how cases and units are counted, "" where each case has one score."""
     if not _has_cases_with_several_scores(flow):
         return ""
@@ -424,7 +427,7 @@ def _amount_text(count: Any, noun: str) -> str:
     return counted(count, noun).replace(" ", "\u00a0", 1)
 
 
-def _with_title(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
+def _with_title_as_first_heading(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
     """Return the boxes of a chain below its title.
 
     The title replaces the heading of the first box; if this box lists exclusions, the title has its own box.

@@ -110,7 +110,7 @@ def gallery(  # noqa: C901
     single_row_note = ""
     if len(rows) == 1:
         # a single row has no name at its left, and a single picture no title
-        names = [rows[0].text]
+        names = [rows[0].name_in_sentence]
         if len(titles) == 1:
             names += titles.values()
         single_row_note = f"{', '.join(names)}."
@@ -138,7 +138,7 @@ def gallery(  # noqa: C901
     pages = layout.stacks_of_pages(placed_pictures, outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
-        page_pictures = _pictures_in_page_stacks(placed_pictures, stacks)
+        page_pictures = _pictures_on_page(placed_pictures, stacks)
         page_figures.append(
             overlay_figure(
                 page_pictures,
@@ -154,7 +154,7 @@ def gallery(  # noqa: C901
     return first_page_with_further_pages(page_figures)
 
 
-def _pictures_in_page_stacks(
+def _pictures_on_page(
     placed: Sequence[PlacedPicture], stacks: Sequence[Sequence[Band]]
 ) -> list[PlacedPicture]:
     """Return the pictures whose row and column are on a page, given by its stacks of bands."""
@@ -291,7 +291,7 @@ class GalleryRow:
         return f"{self.case}\n{self.task}"
 
     @property
-    def text(self) -> str:
+    def name_in_sentence(self) -> str:
         """Return the name of the row in a sentence: "Best: case 12, Edema"."""
         if not self.picked:
             return ", ".join(self.parts)

@@ -265,7 +265,7 @@ def plot_pairs(
         )
         + p9.scale_size_identity()
         + p9.scale_alpha_identity()
-        + _method_and_unit_scales(drawing, frame_labels, grid.width)
+        + _colour_and_shape_scales(drawing, frame_labels, grid.width)
         + grid.elements(
             block_height,
             y=y_title,
@@ -291,7 +291,7 @@ def plot_pairs(
     )
 
 
-def _method_and_unit_scales(drawing: PairsData, labels: Labels, width: float) -> list[Any]:
+def _colour_and_shape_scales(drawing: PairsData, labels: Labels, width: float) -> list[Any]:
     """Return the scales of colours, fills and shapes: methods have them all, unless colours are of units."""
     if not drawing.unit_labels:
         aesthetics = ("color", "fill", "shape")
@@ -570,7 +570,7 @@ def _score_layers(drawing: PairsData) -> list[Any]:
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
     layers.append(_line_layer(ends, "unit", drawing, pale=False))
     layers.append(_dot_layer(_distinct_dots_with_sizes(ends), "place", drawing))
-    means = _means_with_bar_ends(drawing)
+    means = _score_means_with_line_ends(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.has_differences_beside:
         to_edge = p9.aes("place", "mean", xend="edge", yend="mean")
@@ -630,7 +630,7 @@ def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
     return distinct.assign(size=size, alpha=np.where(distinct["binary"], _BINARY_ALPHA, alpha))
 
 
-def _means_with_bar_ends(drawing: PairsData) -> pd.DataFrame:
+def _score_means_with_line_ends(drawing: PairsData) -> pd.DataFrame:
     """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
     frame = drawing.differences.frame
     method_means = frame.assign(mean=frame["method_mean"])

@@ -129,7 +129,7 @@ def plot_power(  # noqa: C901, PLR0912
     has_lines = bool(is_on_line.any())
     has_bands = show == "power" and "conf_low" in rows.columns
     has_point_intervals = has_bands and not is_on_line.all()
-    layers = _target_layers(frame, show)
+    layers = _target_line_layers(frame, show)
     interval = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
     aesthetics = ["color"]
     if has_lines:
@@ -336,7 +336,7 @@ def _n_needed_limit_bar(
     return curve.head(1).assign(n_cases=bar_start, limit=bar_end, shown=y)
 
 
-def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
+def _target_line_layers(frame: pd.DataFrame, show: str) -> list[Any]:
     """Return a dashed line at the target: the power, or the width if the plan is for a width, else none."""
     first = frame.iloc[0]
     if show == "power":

@@ -272,7 +272,7 @@ def plot_significance(
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")
     if form == "diagram":
-        return _significance_diagram(
+        return _critical_difference_diagram(
             comparisons.with_frame_and_new_keys(frame), ranking, frame_labels, n_columns, width
         )
     order = _methods_by_label_rank_or_wins(frame, ranking, frame_labels)
@@ -353,7 +353,7 @@ def plot_significance(
     return grid.pages(figure, height)
 
 
-def _significance_diagram(
+def _critical_difference_diagram(
     comparisons: Estimates,
     ranks: Estimates | None,
     labels: Labels,

@@ -145,7 +145,7 @@ def plot_regression(
     if are_ratios:
         coefficients, cut_note = intervals_cut_to_log_axis(coefficients)
     frame_labels = Labels(labels, coefficients.frame)
-    drawing = _prepared_coefficients(coefficients, frame_labels)
+    drawing = _regression_drawing(coefficients, frame_labels)
     terms_are_rows = drawing.row_column == "term"
     has_factors = False
     reference_note = ""
@@ -228,7 +228,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.is_level for entry in entries))
 
 
-def _prepared_coefficients(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
+def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     """Prepare coefficients for a figure whose marks are models and whose panels are outcomes.
 
     Models differ in the method, else in the column `model`, else in their formula.

@@ -214,7 +214,7 @@ def scale_bar_layers(
         p9.geom_segment(line, bars, color=_LIGHT, size=style.bar_size, **_SEPARATE_AES),
     ]
     if is_single:
-        return [*layers, _label_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
+        return [*layers, _boxed_text_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
     return layers, _scale_bar_note(bars, labels)
 
 
@@ -257,7 +257,7 @@ def sheet_text_layers(texts: pd.DataFrame) -> list[Any]:
     return layers
 
 
-def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
+def _boxed_text_layer(mapping: Any, rows: pd.DataFrame) -> Any:
     """Return a layer of white text on dark boxes, which is legible on any image."""
     return p9.geom_label(
         mapping,

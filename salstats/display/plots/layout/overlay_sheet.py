@@ -75,7 +75,7 @@ class PictureSheet:
     stacks: Sequence[Sequence[Band]]
 
     @property
-    def stack_distance_mm(self) -> float:
+    def stack_width_with_gap_mm(self) -> float:
         """Return the distance from the left edge of a stack to that of the next."""
         n_columns = max(len(band.columns) for stack in self.stacks for band in stack)
         return self.names_mm + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
@@ -122,7 +122,7 @@ def sheet_tables(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetT
     """Return the positions of pictures and of names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):
-        stack = _Stack(placed, sheet, left=number * sheet.stack_distance_mm)
+        stack = _Stack(placed, sheet, left=number * sheet.stack_width_with_gap_mm)
         for band in bands:
             stack.add(band)
         stacks.append(stack)
