@@ -131,8 +131,8 @@ def maps_of(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
         if model_index >= len(models):
             return None
         model = models[model_index]
-        assert benchmark.scores is not None
-        rows = benchmark.scores[benchmark.scores["metric"] == picks["metric"].iloc[0]]
+        rows = _scores_with_tasks(benchmark)
+        rows = rows[rows["metric"] == picks["metric"].iloc[0]]
         title = f"Fig. {3 + model_index}: maps of every method"
         if model is not None:
             rows = rows[rows["model"] == model]
@@ -174,13 +174,10 @@ def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study
 def _median_images(benchmark: Benchmark) -> pd.DataFrame:
     """Pick an image of each data set by the first metric: `dataset, case, task, metric, score, ...`."""
     study = _study(benchmark)
-    scores = benchmark.scores
-    assert scores is not None
+    scores = _scores_with_tasks(benchmark)
     cases_and_tasks = {(case.case, task) for case in study for task in case.truths}
     metric = benchmark.names.order("metric", scores["metric"])[0]
     scores = scores[(scores["metric"] == metric) & scores["score"].notna()]
-    if "task" not in scores:
-        scores = scores.assign(task=study.tasks[0])
     keys = zip(scores["case"], scores["task"], strict=True)
     has_truth = [key in cases_and_tasks for key in keys]
     scores = scores[has_truth]
@@ -195,6 +192,15 @@ def _median_images(benchmark: Benchmark) -> pd.DataFrame:
     picks = picks.drop(columns=["method", "pick", "target"])
     order = benchmark.names.order("dataset", picks["dataset"])
     return picks.set_index("dataset").loc[order].reset_index()
+
+
+def _scores_with_tasks(benchmark: Benchmark) -> pd.DataFrame:
+    """Return the scores; those without a column `task` are of the first task of the study."""
+    scores = benchmark.scores
+    assert scores is not None
+    if "task" in scores.columns:
+        return scores
+    return scores.assign(task=_study(benchmark).tasks[0])
 
 
 def _picks_table(benchmark: Benchmark, picks: pd.DataFrame) -> GT:

@@ -1,5 +1,7 @@
 """The data sets: their table, an image of each with its truth, and the maps of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,10 @@ from salstats.studies.saliency_bench.cell_means import (
     score_benchmark,
     scores_of_saliency_methods,
 )
-from salstats.studies.saliency_bench.data_sets import data_sets
+from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_of
+
+# the case nearest to the median may tie with another but for rounding
+ROUNDING = 1e-12
 
 
 def bench_of(scores):
@@ -55,6 +60,26 @@ def test_findings_are_told_by_labels_or_else_by_reasons():
 
 def test_printed_means_have_no_table_of_data_sets():
     assert data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("has_task", [True, False])
+def test_pictures_are_of_the_case_nearest_to_the_median_also_of_scores_without_a_task(drawn_study, has_task):
+    study = drawn_study.select(tasks=["Edema"])
+    scores = ss.score(study, metrics=["iou"]).query("method != 'human'")
+    distances = (scores["score"] - scores["score"].median()).abs()
+    nearest = scores.loc[distances[distances <= distances.min() + ROUNDING].index, "case"]
+    benchmark = bench_of(scores if has_task else scores.drop(columns="task"))
+    benchmark = replace(benchmark, study=study)
+    pictures = figure_1_images_with_truths(benchmark)
+    assert pictures.frame["task"].tolist() == ["Edema"]
+    assert pictures.frame["case"].item() in set(nearest)
+    maps = maps_of(0)(benchmark)
+    assert maps.figure.data["case"].tolist() == pictures.frame["case"].tolist()
+    assert maps.figure.data["method"].tolist() == ["saliency"]
+    assert maps.frame["score"].item() == pictures.frame["score"].item()
+    # the study has maps of a single model
+    assert maps_of(1)(benchmark) is None
 
 
 @pytest.mark.slow
