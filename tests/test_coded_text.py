@@ -6,7 +6,15 @@ import pytest
 from pyarrow import parquet
 
 import salstats as ss
-from salstats.coded_text import TEXT, codes_and_values, dictionary_coded_text, plain_text, sorted_dictionary
+from salstats.coded_text import (
+    TEXT,
+    codes_and_values,
+    dictionary_coded_text,
+    frame_with_sorted_dictionaries,
+    is_dictionary_coded,
+    plain_text,
+    sorted_dictionary,
+)
 
 CODED = pa.dictionary(pa.int32(), pa.string())
 INDEX_TYPES = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -37,6 +45,16 @@ def test_dictionaries_put_below_each_other_are_one():
     codes, values = codes_and_values(pd.concat(parts, ignore_index=True))
     assert codes.tolist() == [1, 0, 2, -1, 0]
     assert values.tolist() == ["a", "b", "c"]
+
+
+def test_text_of_a_table_stays_text_and_its_dictionaries_stay_codes():
+    coded = pa.array(["b", None, "a"]).dictionary_encode()
+    table = pa.table({"note": pa.array(["x", None, ""], pa.large_string()), "site": coded, "n": [1, 2, 3]})
+    frame = frame_with_sorted_dictionaries(table)
+    assert frame["note"].dtype == TEXT
+    assert frame["n"].dtype == "int64"
+    assert [is_dictionary_coded(frame[name]) for name in frame] == [False, True, False]
+    assert codes_and_values(frame["site"])[1].tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", INDEX_TYPES)

@@ -138,9 +138,9 @@ def test_codes_are_of_sorted_values_and_missing_cells_come_last():
 
 @pytest.mark.parametrize("dtype", ["str", "object", "category"])
 def test_an_empty_text_is_blank_and_not_missing(dtype):
-    for values, blank in ((["", "a"], True), (["b", "a"], False)):
+    for values, blank in ((["", "a"], True), (["b", "a"], False), (["", ""], True), ([None, "a"], False)):
         column = ColumnCodes(pd.DataFrame({"x": pd.Series(values, dtype=dtype)})).column("x")
-        assert (column.blank, column.missing) == (blank, False)
+        assert (column.blank, column.missing) == (blank, None in values)
     # a category that no row has
     unused = pd.Categorical(["a", "a"], ["", "a"])
     assert not ColumnCodes(pd.DataFrame({"x": unused})).column("x").blank

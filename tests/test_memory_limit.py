@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats import memory_limit
 from salstats.errors import InputFileError
@@ -27,7 +28,7 @@ def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_fr
 def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
     for n_bytes in (1.5 * 2**30, 2**33, 2**33 + 1):
         monkeypatch.setenv(memory_limit.LIMIT, "0.5")
-        with pytest.raises(InputFileError) as caught:
+        with raises(InputFileError, option=memory_limit.LIMIT) as caught:
             memory_limit.check_size(n_bytes, "it")
         allowed = re.search(rf"{memory_limit.LIMIT}=(\d+)", str(caught.value))[1]
         monkeypatch.setenv(memory_limit.LIMIT, allowed)

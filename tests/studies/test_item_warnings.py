@@ -39,3 +39,12 @@ def test_the_error_of_a_run_that_made_nothing_has_each_reason_once():
     assert str(error).count("there is no score") == 1
     assert "few cases" not in str(error)
     assert error.__cause__ is None
+
+
+def test_different_reasons_stand_behind_each_other_and_a_failure_is_the_cause():
+    first = ItemNotMade("Table 2", "there is no score")
+    second = ItemFailed("Table 9", KeyError("model"))
+    error = nothing_made([first, second])
+    assert str(error) == f"{first}; {second}"
+    assert error.__cause__ is second.error
+    assert str(nothing_made([])) == "no result can be made of these data"

@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import pandas as pd
 import plotnine as p9
 import pytest
@@ -40,7 +41,9 @@ def figure():
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".tiff"])
-def test_raster_has_the_size_and_resolution_asked_for(figure, tmp_path, suffix):
+def test_raster_has_the_size_and_resolution_asked_for(figure, tmp_path, suffix, monkeypatch):
+    # whatever a user's own settings of Matplotlib are
+    monkeypatch.setitem(mpl.rcParams, "savefig.dpi", 50)
     file = ss.save_figure(figure, tmp_path / f"f{suffix}", width=89, height=60, dpi=300)
     with Image.open(file) as image:
         assert image.size == pytest.approx((89 / 25.4 * 300, 60 / 25.4 * 300), abs=PIXEL)

@@ -124,6 +124,11 @@ def test_missing_values_are_left_out_and_said():
     assert figure.data["estimate"].notna().all()
     assert "Undefined, not drawn: Edema/0.2 and Atelectasis/0.2." in caption(figure)
     assert "Threshold" in drawn_texts(figure)
+    # a single method is not named, several are
+    one_method = rows.assign(method="gradcam")
+    assert "Undefined, not drawn: Edema/0.2 and Atelectasis/0.2." in caption(ss.plot_thresholds(one_method))
+    two = pd.concat([sweep(method="human"), one_method])
+    assert "not drawn: Grad-CAM/Edema/0.2 and Grad-CAM/Atelectasis/0.2." in caption(ss.plot_thresholds(two))
     nothing = rows.assign(estimate=rows["estimate"].mask(rows["task"] == "Edema"))
     assert "Undefined, not drawn: Edema and Atelectasis/0.2." in caption(ss.plot_thresholds(nothing))
 

@@ -83,6 +83,8 @@ def test_settings_and_versions_stand_in_the_rows(small):
     assert expected.items() <= rows.items()
     for name in ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib"):
         assert rows[f"Version of {name}"][0].isdigit()
+    assert rows["Test of contrasts"] == "that of the interval"
+    assert dict(provenance_rows(words(test="wilcoxon"), small))["Test of contrasts"] == "wilcoxon"
     bare = dict(provenance_rows(words(reference=None, adjust="none", covariates=()), small))
     assert (bare["Reference"], bare["Adjustment for multiple tests"], bare["Covariates"]) == ("none",) * 3
     assert "Rows used" not in bare

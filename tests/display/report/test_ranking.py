@@ -43,3 +43,5 @@ def test_ranked_means_are_averages_on_the_first_metric_with_a_compared_method():
     assert ranked.distinct_values("metric") == ["hit"]
     assert ranked.distinct_values("task") == ["Average"]
     assert means.subset(is_mean_on_first_metric(means, None)).distinct_values("metric") == ["iou"]
+    without_averages = means_of(*(row for row in rows if row["task"] == "Edema"))
+    assert is_mean_on_first_metric(without_averages, "human").tolist() == [False, False, True, True]

@@ -10,6 +10,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
     barred_rows,
     chosen_or_recorded_references,
+    guide_lines,
     margin_lines,
     no_effect_value,
     only_varying_column,
@@ -114,3 +115,19 @@ def test_tasks_are_rows_and_methods_marks_and_without_tasks_methods_are_rows():
     assert (drawing.n_panels, drawing.dodges) == (2, True)
     without_tasks = prepared_drawing(read_estimates(estimates(tasks=["Edema"]).drop(columns="task")), None)
     assert (without_tasks.row_column, without_tasks.dodges) == ("method", False)
+
+
+def test_a_further_column_is_in_the_titles_of_panels_and_each_has_its_line():
+    frame = pd.concat([estimates(metrics=["iou", "auc"], model=model) for model in "ab"])
+    drawing = prepared_drawing(read_estimates(frame), None)
+    assert drawing.facet_column == "model"
+    assert set(drawing.frame["panel"]) == {
+        f"{model}, {metric}" for model in "ab" for metric in ("Mean IoU", "Mean AUC")
+    }
+    guides = guide_lines(drawing, "mean").set_index("panel")["guide"]
+    assert {panel.partition(", ")[2]: guide for panel, guide in guides.items()} == {
+        "Mean IoU": 0.0,
+        "Mean AUC": 0.5,
+    }
+    one_metric = prepared_drawing(read_estimates(frame[frame["metric"] == "iou"]), None)
+    assert one_metric.n_panels == 2

@@ -73,6 +73,7 @@ def test_captions_legends_and_further_room_make_the_figure_higher():
     assert height(notes=["A sentence."]) > plain
     assert height(legend=["Grad-CAM", "LIME"]) > plain
     assert height(notes=[""]) == plain
+    assert panel_grid(["a"]).needed_legend_width([]) == 0
 
 
 def test_a_number_of_columns_below_one_is_an_error():
