@@ -310,9 +310,15 @@ def test_a_network_knows_the_outputs_of_tasks(some):
     network, tasks = Network("n", small_cnn(), tasks={"A": 2, "B": 0}), ["A", "B", "A", "B"]
     curves = insertion(network, images, maps, tasks=tasks)
     pd.testing.assert_frame_equal(curves, insertion(network, images, maps, [2, 0, 2, 0], tasks=tasks))
-    for asked in ({}, {"tasks": ["A", "B", "A", "C"]}):
+    without_tasks = Network("n", small_cnn())
+    for given, asked in (
+        (network, {}),
+        (network, {"tasks": ["A", "B", "A", "C"]}),
+        (without_tasks, {"tasks": tasks}),
+        (small_cnn(), {"tasks": tasks}),
+    ):
         with raises(SalstatsError, option="targets"):
-            insertion(network, images, maps, **asked)
+            insertion(given, images, maps, **asked)
 
 
 @BOTH

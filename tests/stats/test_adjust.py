@@ -6,8 +6,21 @@ import pytest
 from scipy import stats
 from tests_support import raises
 
-from salstats.errors import ValueRangeError
-from salstats.stats.adjust import adjust, adjust_p_values
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.stats.adjust import (
+    adjust,
+    adjust_p_values,
+    adjust_unless_none,
+    adjusted_frame,
+    check_procedure,
+    find_procedure,
+)
+from salstats.stats.engine.joint_adjustment import (
+    NullDraws,
+    single_step_min_p,
+    step_down_max_t,
+    step_down_min_p,
+)
 
 # R wrote 15 to 17 digits; products and running extremes of doubles lose at most a few units in the last
 R_DIGITS = 1e-12
@@ -181,3 +194,95 @@ def test_rows_over_others_are_a_family_of_their_own(procedure, pooled):
     assert adjust(over, procedure=procedure)["n_tests"].tolist() == [1]
     named = adjust(tasks.assign(method=[pooled, "x", "y"], task="a"), procedure=procedure)
     assert named["n_tests"].tolist() == [3, 3, 3]
+
+
+def test_limits_without_a_procedure_or_their_columns_are_an_error():
+    table = table_with_limits()
+    with raises(SalstatsError, option="procedure", value="none"):
+        adjust(table, procedure="none", intervals=True)
+    with raises(ColumnError, column="conf_low"):
+        adjust(table.drop(columns="conf_low"), intervals=True)
+
+
+def test_procedure_none_leaves_a_result_as_it_is():
+    table = table_with_limits()
+    assert adjust_unless_none(table, "None") is table
+    pd.testing.assert_frame_equal(adjust_unless_none(table, "holm"), adjust(table, procedure="holm"))
+
+
+def test_a_procedure_is_found_in_any_case_and_needs_what_its_record_says():
+    assert find_procedure("bh").name == check_procedure("bh") == "BH"
+    assert find_procedure(None) is None
+    assert find_procedure("magic") is None
+    assert check_procedure("Max-T", has_draws=True) == "max-t"
+    assert check_procedure("Tukey", of_contrasts=True) == "tukey"
+    with raises(SalstatsError, option="adjust", value="max-t"):
+        check_procedure("max-t", "adjust", of_contrasts=True)
+    for options, more in (
+        ({}, []),
+        ({"has_draws": True}, ["max-t", "min-p", "single-step"]),
+        ({"of_contrasts": True}, ["tukey", "mvt"]),
+    ):
+        plain = ["bonferroni", "sidak", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none"]
+        with raises(ValueRangeError, option="adjust", value="magic") as raised:
+            check_procedure("magic", "adjust", **options)
+        assert sorted(raised.value.choices) == sorted(plain + more)
+    with raises(ValueRangeError, value="tukey"):
+        check_procedure("tukey", has_draws=True)
+
+
+@pytest.fixture
+def null_draws():
+    """Draws of four rows, of which the second is far from the null hypothesis."""
+    drawn = np.abs(np.random.default_rng(0).normal(size=(499, 4)))
+    return NullDraws(np.array([2.2, 4.5, 1.0, 2.4]), drawn)
+
+
+def test_joint_procedures_adjust_each_family_by_its_draws(null_draws):
+    terms = ["(Intercept)", "a", "b", "c"]
+    table = pd.DataFrame({"term": terms, "p_value": null_draws.p_values()})
+    family = null_draws.rows(np.array([1, 2, 3]))
+    p_values = table["p_value"].to_numpy()[1:]
+    by_procedure = {
+        "max-t": np.maximum(step_down_max_t(family), p_values),
+        "min-p": np.clip(step_down_min_p(family), p_values, adjust_p_values(p_values, "holm")),
+        "single-step": single_step_min_p(family, p_values),
+    }
+    for procedure, expected in by_procedure.items():
+        result = adjusted_frame(table, procedure, null_draws=null_draws)
+        np.testing.assert_allclose(result["p_adjusted"], [np.nan, *expected])
+        assert result["n_tests"].eq(3).all()
+        assert result["procedure"].eq(procedure).all()
+
+
+def test_a_row_whose_own_p_value_is_larger_keeps_it_under_max_t(null_draws):
+    p_values = np.array([0.9, 0.5, 0.95, 0.9])
+    result = adjusted_frame(pd.DataFrame({"p_value": p_values}), "max-t", null_draws=null_draws)
+    expected = np.maximum(step_down_max_t(null_draws), p_values)
+    np.testing.assert_allclose(result["p_adjusted"], expected)
+
+
+def test_adjusted_p_values_that_a_floor_bounds_are_marked(null_draws):
+    """Bonferroni of four tests: 0.002 at its floor gives a bound of 0.008; 0.003 lies above its floor."""
+    table = pd.DataFrame({"p_value": [0.002, 0.003, 0.4, 0.5], "p_floor": [0.002, 0.002, np.nan, 0.002]})
+    result = adjust(table)
+    np.testing.assert_allclose(result["p_adjusted"], [0.008, 0.012, 1, 1])
+    np.testing.assert_allclose(result["p_adjusted_floor"], [0.008, np.nan, np.nan, np.nan])
+    # of draws: no draw lies as far as the second row
+    drawn = pd.DataFrame({"p_value": null_draws.p_values(), "p_floor": null_draws.p_floor})
+    for procedure in ("max-t", "min-p", "single-step"):
+        bounds = adjusted_frame(drawn, procedure, null_draws=null_draws)["p_adjusted_floor"]
+        assert bounds.notna().tolist() == [False, True, False, False]
+    no_floors = adjust(table.drop(columns="p_floor"))
+    assert "p_adjusted_floor" not in no_floors.columns
+
+
+def test_p_values_against_the_margin_are_a_family_and_decide_on_equivalence():
+    claim = "equivalent"
+    table = pd.DataFrame(
+        {"p_value": [0.9, 0.8], "p_margin": [0.01, 0.03], "conf_level": 0.95, "verdict": claim}
+    )
+    result = adjust(table)
+    assert result.columns.tolist()[:4] == ["p_value", "p_adjusted", "p_margin", "p_margin_adjusted"]
+    np.testing.assert_allclose(result["p_margin_adjusted"], [0.02, 0.06])
+    assert result["verdict"].tolist() == [claim, "inconclusive"]

@@ -72,6 +72,16 @@ def test_a_perfect_fit_has_no_dispersion(n):
     assert least_squares(matrix, line + noise, True).dispersion == pytest.approx(1e-18, rel=1)
 
 
+def test_a_fit_of_few_rows_is_perfect_up_to_the_limit_of_r():
+    """The variance of residuals of s spacings of doubles is s^2 * 4.9e-32 of the fitted 1."""
+    spacing = np.finfo(float).eps
+    alternating = np.tile([0, 1], 10)
+    for n_spacings, is_perfect in ((4, True), (12, False)):
+        response = 1 + n_spacings * spacing * alternating
+        dispersion = least_squares(np.ones((20, 1)), response, True).dispersion
+        assert np.isnan(dispersion) == is_perfect
+
+
 def test_any_outcome_suits_a_linear_model():
     GAUSSIAN.check_outcome(np.array([-1e9, 0.5, 7.0]), "gaussian")
     np.testing.assert_array_equal(GAUSSIAN.variance(np.array([0.1, 5.0])), 1)
