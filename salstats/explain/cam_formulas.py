@@ -31,7 +31,6 @@ def gradcamplusplus_weights(activations: np.ndarray, gradients: np.ndarray) -> n
     squares = gradients**2
     sums = activations.sum(axis=_PIXELS, keepdims=True)
     alphas = squares / (2 * squares + sums * squares * gradients + 1e-6)
-    alphas[gradients == 0] = 0
     return (alphas * np.maximum(gradients, 0)).sum(axis=_PIXELS, keepdims=True)
 
 

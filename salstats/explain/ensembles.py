@@ -132,7 +132,8 @@ def best_trainings(
     check_count(n_best, "n_best")
     numbers = check_numeric(results, value, "results")
     with_task = results[["task", training]].assign(number=numbers).dropna(subset="task")
-    rows = with_task.dropna(subset="number")
+    # a training without a value or a name cannot be chosen
+    rows = with_task.dropna()
     repeated = rows[rows.duplicated(["task", training])]
     if len(repeated):
         first = repeated.iloc[0]

@@ -74,6 +74,17 @@ def test_results_that_name_no_best_trainings_are_an_error(change, kind, fields):
         best_trainings(results.assign(**change), n_best=3)
 
 
+def test_a_training_without_a_name_or_a_task_is_not_chosen():
+    results = pd.DataFrame(
+        {
+            "task": ["Edema", "Edema", None, "Edema"],
+            "seed": ["a", None, "b", "c"],
+            "auc": [0.6, 0.9, 0.8, 0.7],
+        }
+    )
+    assert best_trainings(results.assign(note=np.nan), n_best=2, value="auc") == {"Edema": ["c", "a"]}
+
+
 def test_a_task_without_any_value_is_an_error_and_does_not_disappear():
     tasks = ["Edema", "Edema", "Mass", "Mass"]
     results = pd.DataFrame({"task": tasks, "seed": [1, 2, 1, 2], "estimate": [0.5, 0.6, np.nan, np.nan]})

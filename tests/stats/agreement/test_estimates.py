@@ -9,7 +9,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.stats.agreement import bland_altman, icc, kappas
+from salstats.stats.agreement import bland_altman, icc, kappas, krippendorff
 from salstats.stats.agreement.readings import equal_row_weights
 from salstats.stats.agreement.records import KINDS
 
@@ -276,3 +276,65 @@ def test_alpha_of_few_continuous_scores_has_no_rare_categories(values):
         warnings.filterwarnings("error", "only")
         found = ss.agreement(frame_of(values[:6]), kind="krippendorff")
     assert "caution" not in found or found["caution"].isna().all()
+
+
+@pytest.mark.parametrize("scale", [None, *krippendorff.SCALES])
+def test_alpha_of_a_frame_is_that_of_the_scale(ratings, scale):
+    own = alone(ratings.pivot(index="case", columns="reader", values="score").to_numpy(float))
+    used = scale or "interval"
+    (expected,) = krippendorff.krippendorff(own, equal_row_weights(own), used)[0]
+    found = ss.agreement(ratings, kind="krippendorff", scale=scale)
+    assert found["term"].tolist() == [f"krippendorff_{used}"]
+    assert found["estimate"].item() == pytest.approx(expected, rel=ROUNDING)
+
+
+def test_forms_stand_in_the_order_in_which_they_are_asked_for(scores):
+    every = ss.agreement(scores, by="method").set_index(["method", "term"])
+    found = ss.agreement(scores, by="method", form=["icc3k", "icc1"])
+    assert found["term"].tolist() == ["icc3k", "icc1"] * 2
+    expected = every.loc[list(zip(found["method"], found["term"], strict=True))]
+    for column in ("estimate", "conf_low", "conf_high", "p_value", "n_cases"):
+        np.testing.assert_array_equal(found[column], expected[column], err_msg=column)
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ({"kind": "icc", "linked": False}, {"option": "linked", "value": False, "match": "bland-altman"}),
+        (
+            {"kind": "ccc", "weighting": "linear"},
+            {"option": "weighting", "value": "linear", "match": "cohen"},
+        ),
+        ({"kind": "fleiss", "scale": "nominal"}, {"option": "scale", "match": "krippendorff"}),
+        ({"kind": "cohen", "form": "icc1"}, {"option": "form", "value": "icc1", "match": "'icc'"}),
+        ({"kind": "icc", "form": ["icc1", "icc4"]}, {"option": "form", "value": "icc4"}),
+        ({"kind": "cohen", "weighting": "cubic"}, {"option": "weighting", "value": "cubic"}),
+    ],
+)
+def test_an_option_of_another_kind_is_an_error(ratings, options, fields):
+    with raises(ValueRangeError, **fields):
+        ss.agreement(ratings, **options)
+
+
+def test_unlinked_readings_of_a_case_are_compared_through_their_means(values):
+    two = frame_of(values[:, :2]).assign(reader=lambda frame: frame["reader"].replace("r1", "r9"))
+    again = two.assign(score=two["score"] + 0.1)
+    apart = pd.concat([two.assign(seed=two["reader"] + "a"), again.assign(seed=two["reader"] + "b")])
+    with warns(option="linked", column="seed", rows=(0, 1, 2)):
+        linked = ss.agreement(apart, kind="bland-altman")
+    assert linked["estimate"].isna().all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        unlinked = ss.agreement(apart, kind="bland-altman", linked=False).set_index("term")
+    assert unlinked.loc["bias", "estimate"] == pytest.approx(np.mean(values[:, 0] - values[:, 1]), rel=1e-10)
+    assert (unlinked["n"] == 4 * len(values)).all()
+
+
+def test_a_pair_of_readers_that_shares_one_case_has_no_estimate(values):
+    gaps = values.copy()
+    gaps[1:15, 0] = np.nan
+    gaps[15:, 1] = np.nan
+    with warns(column="estimate", rows=(0, 1, 2)):
+        found = ss.agreement(frame_of(gaps), kind="bland-altman")
+    assert found.groupby("pair")["estimate"].count().to_dict() == {"r0 - r1": 0, "r0 - r2": 3, "r1 - r2": 3}
+    assert found.groupby("pair")["n_cases"].first().to_list() == [1, 16, 15]

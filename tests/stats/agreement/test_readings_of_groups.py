@@ -9,6 +9,8 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, Setting, ValueRangeError
+from salstats.frames import KEY_COLUMNS
+from salstats.stats.agreement.readings_of_groups import mean_and_difference_of_reading_pairs
 
 
 def test_methods_metrics_and_tools_are_compared_too(values):
@@ -132,3 +134,44 @@ def test_readings_of_people_and_scores_without_a_reader_are_compared_unlinked():
     bias = found.query("term == 'bias'").set_index("pair")["estimate"]
     means = scores.groupby("method")["score"].mean()
     assert bias["gradcam - human"] == pytest.approx(means["gradcam"] - means["human"])
+
+
+def test_points_of_pairs_are_means_and_differences_of_their_cases(values):
+    gaps = values.copy()
+    gaps[0, 0] = gaps[1, 2] = np.nan
+    scores = pd.concat([frame_of(gaps), frame_of(gaps + 1, method="rise")], ignore_index=True)
+    points = mean_and_difference_of_reading_pairs(scores, "reader", ["method"])
+    assert list(points.columns) == ["method", "pair", "mean", "difference"]
+    expected = []
+    for method, shift in (("gradcam", 0), ("rise", 1)):
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            own = gaps[:, [first, second]]
+            own = own[~np.isnan(own).any(axis=1)] + shift
+            pair = f"r{first} - r{second}"
+            expected += [(method, pair, np.mean(row), row[0] - row[1]) for row in own]
+    expected_points = pd.DataFrame(expected, columns=points.columns)
+    pd.testing.assert_frame_equal(points, expected_points, check_dtype=False)
+
+
+def test_a_point_of_unlinked_readings_is_a_case(values):
+    two = frame_of(values[:, :2])
+    runs = [
+        two.assign(seed=two["reader"] + run, score=two["score"] + shift)
+        for run, shift in (("a", 0), ("b", 1))
+    ]
+    points = mean_and_difference_of_reading_pairs(pd.concat(runs), "reader", ["method"], linked=False)
+    np.testing.assert_allclose(points["mean"], values[:, :2].mean(axis=1) + 0.5)
+    np.testing.assert_allclose(points["difference"], values[:, 0] - values[:, 1])
+
+
+def test_raters_of_a_column_of_ones_own_need_a_free_key_column(values):
+    tools = frame_of(values).rename(columns={"reader": "tool"})
+    keys = [column for column in KEY_COLUMNS[3:] if column not in tools.columns]
+    full = tools.assign(**dict.fromkeys(keys, "one"))
+    with raises(ColumnError, option="over", value="tool", column="tool", choices=KEY_COLUMNS[3:]):
+        ss.agreement(full, over="tool")
+    # with one of them free, no reading may stand twice
+    free = full.drop(columns=keys[-1])
+    assert len(ss.agreement(free, over="tool")) == 6
+    with raises(ColumnError, rows=(0, len(free)), match="same observation"):
+        ss.agreement(pd.concat([free, free.assign(score=0.5)], ignore_index=True), over="tool")
