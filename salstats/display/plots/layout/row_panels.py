@@ -377,7 +377,7 @@ class RowPanels(Panels):
         elements = [
             self._x_scale(log=log),
             *self.elements_around_panels(panels_height, x=x_title, y="", notes=notes, legend=legend),
-            self._theme(x_title, legend),
+            self._spacing_theme(x_title, legend),
         ]
         if self.rows.height > _TALL_MM:
             elements.append(p9.theme(panel_grid_major_x=p9.element_line(color=_GRID_COLOUR, size=0.25)))
@@ -390,7 +390,7 @@ class RowPanels(Panels):
             elements.append(self.facet_wrap("panel", self._padded_title, scales))
         return elements
 
-    def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
+    def _spacing_theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
         """Return the theme with the room around panels and the places of axis title and legend."""
         width = self.width
         left_mm = max(map(text_width_mm, self.rows.texts)) + COLUMN_GAP_MM
