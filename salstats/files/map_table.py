@@ -154,7 +154,10 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
         raise InputFileError(f"{location}: path {path!r} names no file", column="path", value=path)
     if windows_path.anchor or windows_path.drive or path.startswith("~"):
         raise InputFileError(
-            f"{location}: path {path!r} is absolute; it must count from the folder", column="path", value=path
+            f"{location}: path {path!r} is absolute",
+            hint="it must count from the folder",
+            column="path",
+            value=path,
         )
     file = folder.joinpath(*names)
     if ".." not in names:
@@ -163,7 +166,10 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
         if os.path.commonpath([real_folder, os.path.realpath(file)]) == real_folder:
             return file
     raise InputFileError(
-        f"{location}: path {path!r} leaves the folder; name a file in it", column="path", value=path
+        f"{location}: path {path!r} leaves the folder",
+        hint="name a file in it",
+        column="path",
+        value=path,
     )
 
 

@@ -61,6 +61,7 @@ def find_case_files(
             raise InputFileError(
                 f"case {case} has two files, {files[case]} and {path}",
                 hint="remove one, or give each method its folder",
+                value=case,
                 path=path,
             )
         if not path.is_file():
@@ -94,6 +95,7 @@ def find_task_files(
     if only_task is None:
         raise InputFileError(
             f"{outside[0]}: lies in no folder of its task, {root.name}/TASK/{outside[0].name}",
+            column="task",
             path=outside[0],
         )
     for task_folder in task_folders:
@@ -165,8 +167,11 @@ def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np
         return saliency.astype(np.float64)
 
 
-def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str) -> None:
-    """Warn where the array of a .npy file covers its image only when rows and columns are exchanged."""
+def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows: Sequence[int] = ()) -> None:
+    """Warn where the array of a .npy file covers its image only when rows and columns are exchanged.
+
+    `location` says in the message where the map stands, and `rows` are its rows of a table.
+    """
     shape = _npy_shape_or_empty(file)
     if (
         len(shape) != 2
@@ -178,6 +183,8 @@ def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str) -> N
         f"{location}: the map is {shape[0]} x {shape[1]} and its image {image_shape[0]} x {image_shape[1]} "
         "(height x width)",
         hint="it looks turned: the first axis of an array runs from the top down",
+        value=shape,
+        rows=rows,
         path=file,
     )
 
@@ -264,7 +271,10 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
     """Read the run-length code of a mask in a file, as `read_mask` reads masks."""
     file = Path(path)
     if file.suffix.lower() == ".json":
-        return Rle.from_coco(read_json(file), str(file))
+        try:
+            return Rle.from_coco(read_json(file), str(file))
+        except InputFileError as error:
+            raise error.prefixed(path=file) from error.__cause__
     try:
         return masks.encode(read_mask(file, threshold=threshold))
     except InputFileError:
@@ -371,7 +381,7 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
     """Read the arrays of an .npz, or those of some names; nothing is unpickled."""
     with opened(file) as stream:
         if not stream.peek(2).startswith(b"PK"):
-            raise InputFileError(f"{file}: not a NumPy archive", path=file)
+            raise InputFileError(f"{file}: not a NumPy archive", choices=["NPZ"], path=file)
         try:
             # an archive that breaks off must not stay open
             with np.load(stream, allow_pickle=False) as archive:

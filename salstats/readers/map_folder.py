@@ -197,16 +197,14 @@ def _case(
             prediction(task, series, shape, masks.file, mask=human_masks.get(task, empty(shape)))
             for task in tasks
         ]
-    patients = [
-        (row.patient, f"{_row_location(folder, row)}, column 'patient'") for row in rows if row.patient
-    ]
+    patients = [(row.patient, row) for row in rows if row.patient]
     return Case(
         case=name,
         shape=shape,
         truths={task: Truth.of(true_masks[task]) for task in tasks if task in true_masks},
         predictions=tuple(predictions),
         annotated=name in truth.values,
-        patient=_agreed_value(patients, f"the patient of case {name!r}"),
+        patient=_agreed_value(patients, folder, f"the patient of case {name!r}", column="patient"),
         labels=_labels(name, rows, tasks, folder),
     )
 
@@ -215,9 +213,12 @@ def _shape(
     case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[int, int]:
     """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
-    sizes = [(masks.shapes[case], str(masks.file)) for masks in mask_files if case in masks.shapes]
-    sizes += [(row.shape, _row_location(folder, row)) for row in rows if row.shape is not None]
-    shape: tuple[int, int] | None = _agreed_value(sizes, f"the (height, width) of the image of case {case!r}")
+    sizes: list[tuple[tuple[int, int], Path | MapRow]] = []
+    sizes += [(masks.shapes[case], masks.file) for masks in mask_files if case in masks.shapes]
+    sizes += [(row.shape, row) for row in rows if row.shape is not None]
+    shape: tuple[int, int] | None = _agreed_value(
+        sizes, folder, f"the (height, width) of the image of case {case!r}"
+    )
     if shape is None:
         raise InputFileError(
             f"{_row_location(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
@@ -231,13 +232,12 @@ def _shape(
 
 def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Path) -> dict[str, float]:
     """Return the label of each task that rows give one for."""
-    labels: dict[str, list[tuple[float, str]]] = {}
+    labels: dict[str, list[tuple[float, MapRow]]] = {}
     for row in rows:
         if row.key.task in tasks and not math.isnan(row.label):
-            source = f"{_row_location(folder, row)}, column 'label'"
-            labels.setdefault(row.key.task, []).append((row.label, source))
+            labels.setdefault(row.key.task, []).append((row.label, row))
     return {
-        task: _agreed_value(values, f"the label of case {case!r}, task {task!r},")
+        task: _agreed_value(values, folder, f"the label of case {case!r}, task {task!r},", column="label")
         for task, values in labels.items()
     }
 
@@ -279,10 +279,13 @@ def _row_location(folder: Path, row: MapRow) -> str:
     return f"{folder / TABLE}, row {row.number}"
 
 
-def _agreed_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
+def _agreed_value(
+    values: Sequence[tuple[Any, Path | MapRow]], folder: Path, description: str, column: str | None = None
+) -> Any:
     """Return the value that all sources give, None where there is none; InputFileError where two differ.
 
-    `values` are pairs of a value and its source, a file or a row; `description` says what the value is.
+    `values` are pairs of a value and its source: a file, or a row of the folder's table, with the value in
+    its `column`; `description` says what the value is.
     """
     if not values:
         return None
@@ -290,9 +293,24 @@ def _agreed_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
     for value, source in values:
         if value != first_value:
             raise InputFileError(
-                f"{source}: {description} is {value}, in {first_source} it is {first_value}", value=value
+                f"{_source_location(source, folder, column)}: {description} is {value}, in "
+                f"{_source_location(first_source, folder, column)} it is {first_value}",
+                value=value,
+                column=column,
+                rows=[source.position] if isinstance(source, MapRow) else (),
+                path=folder / TABLE if isinstance(source, MapRow) else source,
             )
     return first_value
+
+
+def _source_location(source: Path | MapRow, folder: Path, column: str | None) -> str:
+    """Write where a value stands: its file, or its row of the table and its column."""
+    if not isinstance(source, MapRow):
+        return str(source)
+    location = _row_location(folder, source)
+    if column is not None:
+        location += f", column {column!r}"
+    return location
 
 
 def _rows_by_case(

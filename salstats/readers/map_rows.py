@@ -142,12 +142,15 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.number}")
+        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.number}", rows=[row.position])
 
 
 def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
     """Return the file of a map, which must exist and be of a kind that is read."""
-    file = file_inside(folder, path, str(location))
+    try:
+        file = file_inside(folder, path, str(location))
+    except InputFileError as error:
+        raise error.prefixed(rows=[location.number - 2], path=location.table) from None
     if file.suffix.lower() not in MAP_SUFFIXES:
         raise location.error(
             f": path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",

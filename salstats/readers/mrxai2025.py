@@ -163,6 +163,7 @@ def read_mrxai2025(
             f"{predictions}: case {contradicted[0]!r}{count_after_first_text(contradicted)} has a label that "
             "its mask contradicts",
             hint="the label of the table counts as label, the mask as truth",
+            value=contradicted,
             column="label",
             path=str(predictions),
         )
@@ -179,6 +180,7 @@ def _warn_of_missing_probabilities(
         warn(
             f"{file}: case {without[0]!r}{count_after_first_text(without)} of the study has no probability",
             column="prob",
+            value=without,
             path=str(file),
         )
 
@@ -201,6 +203,7 @@ def _image_and_mask_by_case(folder: Path) -> dict[str, tuple[Path, Path]]:
             raise InputFileError(
                 f"case {case} has two files, {first_file} and {file}",
                 hint="every image needs its own name",
+                value=case,
                 path=file,
             )
     _check_counterparts(images, masks, "image has no mask")
@@ -217,7 +220,9 @@ def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Pa
     )
     if unpaired:
         file = files[unpaired[0]]
-        raise InputFileError(f"{file}{count_after_first_text(unpaired)}: the {problem} beside it", path=file)
+        raise InputFileError(
+            f"{file}{count_after_first_text(unpaired)}: the {problem} beside it", value=unpaired, path=file
+        )
 
 
 def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
@@ -227,6 +232,7 @@ def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
     if truth.shape != shape:
         raise InputFileError(
             f"{mask}: is {truth.shape[0]} x {truth.shape[1]}, its image {image.name} {shape[0]} x {shape[1]}",
+            value=truth.shape,
             path=mask,
         )
     return shape, truth

@@ -57,12 +57,16 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         lines = str(error).splitlines()
-        reason = lines[0] if lines else "damaged"
-        raise InputFileError(
-            f"{file}: not a Parquet file, or damaged ({reason})", hint="write the file again", path=file
-        ) from error
+        raise _damaged_file_error(file, lines[0] if lines else "damaged") from error
     _check_years_of_dates(file, frame)
     return frame
+
+
+def _damaged_file_error(file: Path, reason: str) -> InputFileError:
+    """Make the error of a file that is damaged, or no Parquet file."""
+    return InputFileError(
+        f"{file}: not a Parquet file, or damaged ({reason})", hint="write the file again", path=file
+    )
 
 
 def _check_years_of_dates(file: Path, frame: pd.DataFrame) -> None:
@@ -114,7 +118,10 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
     import pyarrow as pa
     from pyarrow import parquet
 
-    pages = page_sizes(data, metadata.num_columns)
+    try:
+        pages = page_sizes(data, metadata.num_columns)
+    except InputFileError as error:
+        raise _damaged_file_error(file, str(error)) from error
     # a file of a few bytes can have any number of rows, and its pages can unpack to any number of bytes
     size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total for column in pages)
     content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"

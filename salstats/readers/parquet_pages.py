@@ -9,6 +9,8 @@ src/main/thrift/parquet.thrift.
 from dataclasses import dataclass
 from typing import Any
 
+from salstats.errors import InputFileError
+
 #: Encodings of text (enum Encoding) that pyarrow does not read as a dictionary.
 DELTA_LENGTH_BYTE_ARRAY = 6
 DELTA_BYTE_ARRAY = 7
@@ -63,7 +65,7 @@ class PageSizes:
 
 
 def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
-    """Return the sizes of each column's pages; ValueError where the headers of the pages are damaged.
+    """Return the sizes of each column's pages; InputFileError where their headers are damaged.
 
     The footer is read here, as pyarrow ends the process where it is damaged in some places.
     """
@@ -75,7 +77,7 @@ def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
         for column_sizes, chunk in zip(sizes, _structs(row_group, _COLUMNS), strict=True):
             column = chunk.get(_META_DATA)
             if not isinstance(column, dict):
-                raise ValueError("its footer lacks the positions of columns")
+                raise InputFileError("its footer lacks the positions of columns")
             if column.get(_NUM_VALUES) == 0:
                 # no page is read, and the positions of pages may be anything
                 continue
@@ -92,7 +94,7 @@ def _structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]:
     """Return the structs of a field that is a list of them."""
     values = struct.get(field, [])
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise ValueError("its footer lacks the positions of columns")
+        raise InputFileError("its footer lacks the positions of columns")
     return values
 
 
@@ -100,14 +102,14 @@ def _whole_number(struct: dict[int, Any], field: int) -> int:
     """Return the whole number of a field, which is 0 or more."""
     value = struct.get(field)
     if not isinstance(value, int) or value < 0:
-        raise ValueError("a size or a place of a page is missing")
+        raise InputFileError("a size or a place of a page is missing", value=value)
     return value
 
 
 def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
     """Add the sizes and encodings of the pages from byte `start` of a file to byte `end`."""
     if end > len(data):
-        raise ValueError("a column lies outside the file")
+        raise InputFileError("a column lies outside the file", value=end)
     position = start
     while position < end:
         reader = _CompactReader(data, position)
@@ -173,7 +175,7 @@ class _CompactReader:
             return self._list(depth + 1)
         if value_type == _STRUCT:
             return self.struct(depth + 1)
-        raise ValueError(f"a header has a field of type {value_type}")
+        raise InputFileError(f"a header has a field of type {value_type}", value=value_type)
 
     def _list(self, depth: int) -> list[Any]:
         """Read the values of a list as `_value` does, but truth values as their bytes, of which 1 is true."""
@@ -194,12 +196,12 @@ class _CompactReader:
     def _check_depth(self, depth: int) -> None:
         """Raise where structs and lists lie in one another too deeply."""
         if depth > _DEEPEST:
-            raise ValueError("a header is nested too deeply")
+            raise InputFileError("a header is nested too deeply", value=depth)
 
     def _check_remaining(self, n_bytes: int) -> None:
         """Raise where fewer bytes remain."""
         if self.position < 0 or n_bytes > len(self.data) - self.position:
-            raise ValueError("a header is cut short")
+            raise InputFileError("a header is cut short", value=n_bytes)
 
     def _skip(self, n_bytes: int) -> None:
         """Skip some bytes."""
@@ -224,7 +226,7 @@ class _CompactReader:
                 return value
             shift += 7
             if shift > 63:
-                raise ValueError("a number of a header has too many bytes")
+                raise InputFileError("a number of a header has too many bytes", value=shift // 7)
 
     def _integer(self) -> int:
         """Read a signed whole number in the "zigzag" code: 0, -1, 1, -2, 2 are stored as 0, 1, 2, 3, 4."""

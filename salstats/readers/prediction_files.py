@@ -30,7 +30,9 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
     contents = [file for folder in folders for file in folder.iterdir() if not file.name.startswith(".")]
     images = sorted(file for file in contents if file.suffix.lower() in suffixes and not file.is_dir())
     if not images:
-        raise InputFileError(f"{root}: holds no {layout} (links to folders are not searched)", path=root)
+        raise InputFileError(
+            f"{root}: holds no {layout} (links to folders are not searched)", choices=[layout], path=root
+        )
     # files in the root that may be images, and links to folders that may hold some
     possible = [path for path in entries if path.is_dir() or path.suffix.lower() in suffixes]
     excluded = sorted({*contents, *possible} - {*images, *folders})
@@ -38,6 +40,7 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
         warn(
             f"{excluded[0]}{count_after_first_text(excluded)}: left out",
             hint=f"images are {layout}, and links to folders are not searched",
+            value=excluded,
             path=excluded[0],
         )
     return images
@@ -134,14 +137,17 @@ def _read_content(
     colormap: str | None,
 ) -> Content:
     """Read the map and the mask; the mask must be of the image's size."""
+    mask_file = None
     if isinstance(mask, Path):
-        source = str(mask)
-        mask = read_rle(mask)
+        mask_file = mask
+        source = str(mask_file)
+        mask = read_rle(mask_file)
     if mask is not None and mask.shape != shape:
         raise InputFileError(
             f"{source}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
             f"{shape[0]} x {shape[1]}",
             value=mask.shape,
+            path=mask_file,
         )
     saliency = None if map_file is None else read_map(map_file, colormap=colormap)
     return Content(saliency=saliency, mask=mask, prob=prob, label=label, shape=shape)

@@ -242,6 +242,7 @@ class FileTable:
             reason,
             hint=hint,
             option=option,
+            value=cell,
             column=column,
             rows=[position],
             path=self.file,

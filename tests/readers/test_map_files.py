@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import warnings
 
 import cv2
@@ -99,7 +100,9 @@ class TestFindCaseFiles:
     def test_two_files_of_a_case_are_named(self, tmp_path):
         for name in ("a.npy", "a.png"):
             (tmp_path / name).touch()
-        with raises(InputFileError, path=tmp_path / "a.png", match=r"case a .*a\.npy"):
+        # the first of the two files
+        first_file = re.escape(str(tmp_path / "a.npy"))
+        with raises(InputFileError, path=tmp_path / "a.png", value="a", match=first_file):
             find_case_files(tmp_path)
 
     def test_a_link_to_a_file_is_followed_and_one_to_nothing_is_said(self, tmp_path):
@@ -177,15 +180,22 @@ class TestReadMap:
         monkeypatch.setenv("SALSTATS_LIMIT_GB", str(12 * 8 / 2**30))
         assert read_map(tmp_path / "a.png").shape == (3, 4)
         monkeypatch.setenv("SALSTATS_LIMIT_GB", str(11 * 8 / 2**30))
-        with raises(InputFileError, option="SALSTATS_LIMIT_GB", match=r"a\.png: its 3 x 4 "):
+        with raises(InputFileError, option="SALSTATS_LIMIT_GB", value=12 * 8):
             read_map(tmp_path / "a.png")
 
     @pytest.mark.parametrize("suffix", [".npy", ".npz"])
     def test_python_objects_are_refused(self, tmp_path, suffix):
         array = np.array([[{"a": 1}, None]], dtype=object)
         path = tmp_path / f"a{suffix}"
-        np.save(path, array) if suffix == ".npy" else np.savez(path, array)
-        with pytest.raises(InputFileError, match=r"holds Python objects|refused to load an array"):
+        if suffix == ".npy":
+            np.save(path, array)
+            error = UnsafePickleError
+            name = None
+        else:
+            np.savez(path, array)
+            error = InputFileError
+            name = "arr_0"
+        with raises(error, path=path, value=name):
             read_map(path)
 
     @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
@@ -237,8 +247,9 @@ class TestReadMap:
             header = {"descr": "<f8", "fortran_order": False, "shape": (100_000, 100_000)}
             np.lib.format.write_array_header_1_0(file, header)
             file.write(b"\0" * 64)
-        with pytest.raises(InputFileError, match=r"a\.npy: not a NumPy array, or damaged"):
+        with raises(InputFileError, path=tmp_path / "a.npy", option=None) as caught:
             read_map(tmp_path / "a.npy")
+        assert caught.value.__cause__ is not None
 
     @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy", ".npz"])
     def test_a_file_cut_short_is_said_to_be_damaged(self, tmp_path, suffix):
@@ -252,16 +263,21 @@ class TestReadMap:
         with raises(InputFileError, path=path, value=None, choices=(), hint="", option=None):
             read_map(path)
 
-    @pytest.mark.parametrize("suffix", [".png", ".tif", ".npy", ".npz"])
-    def test_missing_empty_and_other_files(self, tmp_path, suffix):
+    @pytest.mark.parametrize(
+        ("suffix", "formats"),
+        [(".png", ("PNG", "TIFF")), (".tif", ("PNG", "TIFF")), (".npy", ()), (".npz", ("NPZ",))],
+    )
+    def test_missing_empty_and_other_files(self, tmp_path, suffix, formats):
         path = tmp_path / f"a{suffix}"
-        with pytest.raises(InputFileError, match=rf"a\{suffix}: no such file"):
+        with raises(InputFileError, path=path, choices=()) as caught:
             read_map(path)
+        assert type(caught.value.__cause__) is FileNotFoundError
         path.write_bytes(b"")
-        with pytest.raises(InputFileError, match=rf"a\{suffix}:? (the file )?is empty"):
+        with raises(InputFileError, path=path, choices=()) as caught:
             read_map(path)
+        assert caught.value.__cause__ is None
         path.write_text("this is text and nothing else")
-        with pytest.raises(InputFileError, match=rf"a\{suffix}: (neither PNG nor TIFF|not a NumPy)"):
+        with raises(InputFileError, path=path, choices=formats):
             read_map(path)
 
     @pytest.mark.parametrize("seed", range(12))
@@ -324,7 +340,7 @@ class TestReadMask:
 
     def test_a_json_that_holds_no_mask(self, tmp_path):
         (tmp_path / "a.json").write_text('{"case": {"size": [3, 4]}}')
-        with pytest.raises(InputFileError, match=r"a\.json: no 'size'; a COCO mask has size and counts"):
+        with raises(InputFileError, path=tmp_path / "a.json", column="size"):
             read_mask(tmp_path / "a.json")
 
     def test_other_numbers_are_named(self, tmp_path):
@@ -341,8 +357,9 @@ class TestReadMask:
         np.save(tmp_path / "b.npy", np.array([[np.nan, 1.0]]))
         with raises(InputFileError, path=tmp_path / "b.npy", value=1):
             read_mask(tmp_path / "b.npy", threshold=0.5)
-        with pytest.raises(InputFileError, match="not a mask but"):
+        with raises(InputFileError, path=tmp_path / "b.npy") as caught:
             read_mask(tmp_path / "b.npy")
+        np.testing.assert_array_equal(caught.value.value, [1, np.nan])
 
 
 class TestImageShape:

@@ -5,7 +5,7 @@ import cv2
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 from tiff_files import (
     CASES,
     HEALTHY,
@@ -19,7 +19,7 @@ from tiff_files import (
 )
 
 import salstats as ss
-from salstats.errors import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError
 from salstats.images import masks
 from salstats.images.masks import Rle, decode
 from salstats.readers.formats import read_study
@@ -65,12 +65,13 @@ class TestLayout:
     def test_images_that_are_passed_over_are_said(self, folder, tmp_path, where):
         image, _ = write_pair(tmp_path / "other", "TCGA_XX_9_1", truth(HEALTHY))
         if where == "link":
-            (folder / "link").symlink_to(image.parent)
+            left_out = folder / "link"
+            left_out.symlink_to(image.parent)
         elif where == "below":
-            image.parent.rename(folder / PATIENTS[0] / "below")
+            left_out = image.parent.rename(folder / PATIENTS[0] / "below")
         else:
-            image.rename(folder / "above.tif")
-        with pytest.warns(SalstatsWarning, match=rf"{where}.*: left out; images are PATIENT/NAME.tif"):
+            left_out = image.rename(folder / "above.tif")
+        with warns(path=left_out, value=[left_out]):
             assert len(read_mrxai2025(folder)) == len(CASES)
 
 
@@ -127,28 +128,35 @@ class TestExplanations:
 
     @pytest.mark.parametrize("form", ["png", "json"])
     def test_a_mask_of_another_size_names_its_file(self, folder, tmp_path, form):
-        place, said = write_masks(tmp_path / "lime"), rf"lime/{CASES[2]}\.png"
+        place = write_masks(tmp_path / "lime")
+        file = place / f"{CASES[2]}.png"
+        # the size of the image
+        fact = "32 x 40"
         if form == "png":
-            cv2.imwrite(str(place / f"{CASES[2]}.png"), np.zeros((8, 9), np.uint8))
+            cv2.imwrite(str(file), np.zeros((8, 9), np.uint8))
         else:
-            place, said = tmp_path / "rex.json", rf"rex\.json, case {CASES[2]}"
+            file = None
+            place = tmp_path / "rex.json"
+            # the file and the case of a mask that has no file of its own
+            fact = rf"rex\.json, case {CASES[2]}\b.* 32 x 40"
             place.write_text(json.dumps({CASES[2]: masks.empty((8, 9)).to_coco()}))
         study = read_mrxai2025(folder, masks={"lime": place})
-        with pytest.raises(InputFileError, match=rf"{said}: the mask is 8 x 9 .*, its image 32 x 40"):
+        with raises(InputFileError, value=(8, 9), path=file, match=fact):
             ss.score(study, metrics="dice")
 
     @pytest.mark.parametrize(
-        ("content", "match"),
+        ("content", "fields"),
         [
-            ({CASES[0]: {"Tumor": {}}}, r"has no task 'tumour' \(tasks: 'Tumor'\)"),
-            ([], "not an object of cases"),
-            ({}, "not an object of cases"),
+            ({CASES[0]: {"Tumor": {}}}, {"option": "task", "value": "tumour", "choices": ("Tumor",)}),
+            ([], {"option": None}),
+            ({}, {"option": None}),
         ],
     )
-    def test_a_json_file_without_the_masks(self, folder, tmp_path, content, match):
-        (tmp_path / "rex.json").write_text(json.dumps(content))
-        with pytest.raises(InputFileError, match=rf"rex\.json.*{match}"):
-            read_mrxai2025(folder, masks={"rex": tmp_path / "rex.json"})
+    def test_a_json_file_without_the_masks(self, folder, tmp_path, content, fields):
+        file = tmp_path / "rex.json"
+        file.write_text(json.dumps(content))
+        with raises(InputFileError, path=file, **fields):
+            read_mrxai2025(folder, masks={"rex": file})
 
     def test_what_write_masks_writes_is_read_back(self, folder, tmp_path):
         (tmp_path / "maps").mkdir()
@@ -164,40 +172,41 @@ class TestExplanations:
 
 class TestFaultsOfTheLayout:
     @pytest.mark.parametrize(
-        ("change", "match"),
+        ("change", "name", "value"),
         [
-            (lambda image, mask: mask.unlink(), rf"{CASES[0]}\.tif: the image has no mask"),
-            (lambda image, mask: image.unlink(), rf"{CASES[0]}_mask\.tif: the mask has no image"),
+            (lambda image, mask: mask.unlink(), f"{CASES[0]}.tif", [CASES[0]]),
+            (lambda image, mask: image.unlink(), f"{CASES[0]}_mask.tif", [CASES[0]]),
             (
                 lambda image, mask: mask.rename(image.parents[1] / PATIENTS[1] / mask.name),
-                rf"{CASES[0]}\.tif: the image has no mask",
+                *(f"{CASES[0]}.tif", [CASES[0]]),
             ),
             (
                 lambda image, mask: cv2.imwrite(str(mask), np.zeros((16, 40), np.uint8)),
-                rf"{CASES[0]}_mask\.tif: is 16 x 40, its image .* 32 x 40",
+                *(f"{CASES[0]}_mask.tif", (16, 40)),
             ),
             (
                 lambda image, mask: cv2.imwrite(str(mask), np.full(SHAPE, 7, np.uint8)),
-                rf"{CASES[0]}_mask\.tif: not a mask but 1 different numbers \(7\)",
+                *(f"{CASES[0]}_mask.tif", [7]),
             ),
-            (lambda image, mask: image.write_bytes(b"II*\0"), rf"{CASES[0]}\.tif: not a whole image"),
+            (lambda image, mask: image.write_bytes(b"II*\0"), f"{CASES[0]}.tif", None),
         ],
     )
-    def test_a_pair_that_is_none_is_named(self, folder, change, match):
+    def test_a_pair_that_is_none_is_named(self, folder, change, name, value):
         place = folder / PATIENTS[0]
         change(place / f"{CASES[0]}.tif", place / f"{CASES[0]}_mask.tif")
-        with pytest.raises(InputFileError, match=match):
+        with raises(InputFileError, path=place / name, value=value):
             read_mrxai2025(folder)
 
     def test_a_name_that_two_patients_have(self, folder):
         for name in (f"{CASES[0]}.tif", f"{CASES[0]}_mask.tif"):
             (folder / PATIENTS[1] / name).write_bytes((folder / PATIENTS[0] / name).read_bytes())
-        with pytest.raises(InputFileError, match=f"case {CASES[0]} has two files, .* needs its own name"):
+        second_file = folder / PATIENTS[1] / f"{CASES[0]}.tif"
+        with raises(InputFileError, path=second_file, value=CASES[0], hint="every image needs its own name"):
             read_mrxai2025(folder)
 
     def test_a_folder_too_high_or_too_low(self, folder):
         for place in (folder.parent, folder / PATIENTS[0]):
-            with pytest.raises(InputFileError, match=r"holds no PATIENT/NAME\.tif"):
+            with raises(InputFileError, path=place, choices=("PATIENT/NAME.tif beside NAME_mask.tif",)):
                 read_mrxai2025(place)
 
 
@@ -224,7 +233,7 @@ class TestPredictions:
     def test_a_label_that_the_mask_contradicts_is_counted_and_kept(self, folder, tmp_path):
         table = pd.DataFrame({"case": CASES, "prob": 0.5, "label": 1})
         table.to_csv(tmp_path / "p.csv", index=False)
-        with pytest.warns(SalstatsWarning, match=f"case '{HEALTHY}' has a label that its mask contradicts"):
+        with warns(column="label", value=[HEALTHY], path=tmp_path / "p.csv"):
             study = read_mrxai2025(folder, predictions=tmp_path / "p.csv")
         assert {c.labels["tumour"] for c in study} == {1.0}
 
@@ -232,9 +241,7 @@ class TestPredictions:
         pd.DataFrame({"case": CASES[:4], "prob": [0.5, 0.5, 0.5, np.nan]}).to_csv(
             tmp_path / "p.csv", index=False
         )
-        with pytest.warns(
-            SalstatsWarning, match=rf"case '{CASES[3]}' \(and 2 more\) of the study has no prob"
-        ):
+        with warns(column="prob", value=list(CASES[3:]), path=tmp_path / "p.csv"):
             read_mrxai2025(folder, predictions=tmp_path / "p.csv")
 
 

@@ -84,8 +84,10 @@ def test_a_stated_size_is_not_believed(tmp_path, monkeypatch):
     monkeypatch.setenv(LIMIT, str(LIMIT_BYTES / 2**30))
     allocated = pa.total_allocated_bytes()
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("read"))
-    with raises(InputFileError, option=LIMIT, match="60 rows of 1 columns"):
+    with raises(InputFileError, option=LIMIT) as caught:
         ss.read_data(file)
+    # the texts as they are when they are unpacked
+    assert caught.value.value >= 60 * 1_000_000
     assert pa.total_allocated_bytes() - allocated < LIMIT_BYTES
 
 
@@ -105,7 +107,7 @@ def test_texts_that_share_their_beginnings_are_decoded_only_up_to_the_limit(tmp_
             yield batch
 
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
-    with raises(InputFileError, option=LIMIT, match="100 rows of 1 columns"):
+    with raises(InputFileError, option=LIMIT):
         ss.read_data(file)
     assert sum(n_rows) * 1_000_000 < 1.5 * LIMIT_BYTES
 
@@ -173,24 +175,25 @@ def test_parquet_scores_are_float64(parquet_file, column, expected):
     assert np.array_equal(score, expected, equal_nan=True)
 
 
+#: A cell of a date, as text.
+DAY = "2020-01-02 00:00:00"
+
+
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "column", "rows", "value"),
     [
-        pytest.param({"box": [[1], [2]]}, r"column 'box': its cells are of type list", id="list"),
-        pytest.param({"case": ["a", None]}, r"row 2, column 'case': empty", id="empty case"),
-        pytest.param({"case": [1.0, 2.0**60]}, r"row 2, column 'case'.*too large", id="large float"),
-        pytest.param({"score": [0.5, np.inf]}, r"row 2, column 'score'.*is infinite", id="infinite"),
-        pytest.param(
-            {"score": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'score'.*not a number", id="time"
-        ),
-        pytest.param(
-            {"case": [datetime.datetime(2020, 1, 2)] * 2}, r"row 1, column 'case'.*date or time", id="date id"
-        ),
+        pytest.param({"box": [[1], [2]]}, "box", (), None, id="list"),
+        pytest.param({"case": ["a", None]}, "case", (1,), None, id="empty case"),
+        pytest.param({"case": [1.0, 2.0**60]}, "case", (1,), "1.152921504606847e+18", id="large float"),
+        pytest.param({"score": [0.5, np.inf]}, "score", (1,), "inf", id="infinite"),
+        pytest.param({"score": [datetime.datetime(2020, 1, 2)] * 2}, "score", (0,), DAY, id="time"),
+        pytest.param({"case": [datetime.datetime(2020, 1, 2)] * 2}, "case", (0,), DAY, id="date id"),
     ],
-)  # fmt: skip
-def test_a_bad_parquet_column_is_named_with_its_row(parquet_file, columns, message):
-    with pytest.raises(ColumnError, match=message):
-        ss.read_scores(parquet_file(**columns))
+)
+def test_a_bad_parquet_column_is_named_with_its_row(parquet_file, columns, column, rows, value):
+    file = parquet_file(**columns)
+    with raises(ColumnError, path=file, column=column, rows=rows, value=value):
+        ss.read_scores(file)
 
 
 def test_row_labels_without_a_name_are_no_column_of_a_parquet_file(tmp_path):
@@ -209,7 +212,8 @@ def test_a_named_index_is_a_column_of_a_parquet_file(tmp_path):
 @pytest.mark.parametrize(("unit", "number"), [("us", 2**62), ("s", 2**50), ("ms", -(2**60))])
 def test_a_time_that_no_year_has_is_named_with_its_row(parquet_file, unit, number):
     file = parquet_file(seen=pa.array([0, number], pa.timestamp(unit)))
-    with raises(ColumnError, column="seen", rows=(1,), match="1 to 9999"):
+    hint = "correct it or store the column as text"
+    with raises(ColumnError, column="seen", rows=(1,), path=file, hint=hint):
         ss.read_scores(file)
 
 
