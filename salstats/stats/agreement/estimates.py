@@ -16,7 +16,7 @@ from salstats.stats.agreement.readings_of_groups import (
     AgreementDesign,
     agreement_design,
     checked_readings_of_group,
-    shared_readings_of_raters,
+    readings_by_two_or_more_raters,
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -210,7 +210,8 @@ def agreement(  # noqa: C901
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
     if record.needs != CONTINUOUS and record.name != "ac1" and is_categorical:
-        has_few_minority_units = _few_minority_mask_with_warning(keys, results, len(terms))
+        has_few_minority_units = _has_few_minority_units(results)
+        _warn_of_few_minority_units(keys, results, has_few_minority_units, len(terms))
 
     # From here on there is a row per result and term.
     unit_sizes = np.column_stack([result.unit_sizes for result in results])
@@ -297,10 +298,10 @@ def _results_of_groups_and_pairs(
             rater_sets = list(combinations(range(len(raters)), 2))
         for rater_set in rater_sets:
             linked = options.get("linked") is not False
-            readings = shared_readings_of_raters(group_readings.readings, rater_set, linked=linked)
+            readings = readings_by_two_or_more_raters(group_readings.readings, rater_set, linked=linked)
             none_linked = False
             if record.option == "linked" and linked and readings.n_cases == 0:
-                unlinked = shared_readings_of_raters(group_readings.readings, rater_set, linked=False)
+                unlinked = readings_by_two_or_more_raters(group_readings.readings, rater_set, linked=False)
                 none_linked = unlinked.n_cases > 0
             if interval.name in record.complete and not readings.is_complete:
                 raise ValueRangeError(
@@ -384,16 +385,21 @@ def _n_units_outside_modal_category(readings: RaterReadings) -> int:
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _few_minority_mask_with_warning(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], n_terms: int
-) -> np.ndarray:
-    """Warn of results whose readings are nearly all of one category; return a mask of these results.
+def _has_few_minority_units(results: Sequence[_AgreementResult]) -> np.ndarray:
+    """Mask of the results whose readings are nearly all of one category, shape (n_results,)."""
+    n_units = np.array([result.n_units_outside_modal_category for result in results])
+    return np.asarray((n_units > 0) & (n_units < _FEW_MINORITY_UNITS))
+
+
+def _warn_of_few_minority_units(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], is_few: np.ndarray, n_terms: int
+) -> None:
+    """Warn of results whose readings are nearly all of one category, those of the mask `is_few`.
 
     Each result has a row of the frame for each of its terms.
     """
-    n_units = np.array([result.n_units_outside_modal_category for result in results])
-    is_few = (n_units > 0) & (n_units < _FEW_MINORITY_UNITS)
     if is_few.any():
+        n_units = np.array([result.n_units_outside_modal_category for result in results])
         warn(
             f"only {n_units[is_few].min()} units have another reading than the most frequent one in ",
             named_groups(keys, is_few),
@@ -403,7 +409,6 @@ def _few_minority_mask_with_warning(
             value=int(n_units[is_few].min()),
             rows=np.flatnonzero(np.repeat(is_few, n_terms)).tolist(),
         )
-    return np.asarray(is_few)
 
 
 def _warn_of_undefined(

@@ -70,7 +70,7 @@ def agreement_design(
     scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, unit: Unit
 ) -> AgreementDesign:
     """Check scores and return their groups, cases and units; `over` is the column of the raters."""
-    codes = _scores_with_raters(scores, over)
+    codes = _coded_rows_with_rater(scores, over)
     frame = codes.frame
     columns = check_by(frame, by, [column for column in DEFAULT_BY if column != over])
     if over in columns:
@@ -103,7 +103,7 @@ def agreement_design(
     return design
 
 
-def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
+def _coded_rows_with_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
     """Return coded scores of the rows that have a rater, without repeated rows.
 
     The raters' column need not be a key column of scores frames.
@@ -222,12 +222,12 @@ def checked_readings_of_group(design: AgreementDesign, group: int, record: Agree
     readings = RaterReadings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
     group_readings = GroupReadings(readings, raters, frame_rows, label)
     if not record.repeated:
-        _check_one_reading_per_rater(design, group_readings, record)
+        _check_cases_have_no_repeats(design, group_readings, record)
     _check_values_suit_kind(values, record, label)
     return group_readings
 
 
-def _check_one_reading_per_rater(
+def _check_cases_have_no_repeats(
     design: AgreementDesign, group_readings: GroupReadings, record: Agreement
 ) -> None:
     """Raise if a case has several readings of one rater."""
@@ -254,7 +254,7 @@ def _check_one_reading_per_rater(
     )
 
 
-def shared_readings_of_raters(
+def readings_by_two_or_more_raters(
     readings: RaterReadings, raters: Sequence[int], *, linked: bool
 ) -> RaterReadings:
     """Return the readings of some raters (positions of columns) in the rows that two or more of them read.
@@ -321,7 +321,7 @@ def mean_and_difference_of_reading_pairs(
         group_readings = checked_readings_of_group(design, group, KINDS["bland-altman"])
         raters = group_readings.raters
         for first, second in combinations(range(len(raters)), 2):
-            readings = shared_readings_of_raters(group_readings.readings, (first, second), linked=linked)
+            readings = readings_by_two_or_more_raters(group_readings.readings, (first, second), linked=linked)
             values = readings.values
             if not linked:
                 values = pd.DataFrame(values).groupby(readings.cases).mean().to_numpy()
