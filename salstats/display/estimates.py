@@ -17,7 +17,7 @@ from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, undotted_na
 from salstats.stats.adjust import check_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
-    average_decrease_kind,
+    decrease_of_means_or_mean_of_decreases,
     is_average_over_column,
     members_of_averages,
 )
@@ -191,7 +191,7 @@ class Estimates:
         is_average = is_average_over_column(frame, self.keys).any(axis=1)
         for row, term in enumerate(self.row_values("term")):
             if is_average[row] and term == "percent_decrease":
-                kinds[row] = average_decrease_kind(frame, row, members.get(row, ()))
+                kinds[row] = decrease_of_means_or_mean_of_decreases(frame, row, members.get(row, ()))
         return tuple(kinds)
 
     @cached_property

@@ -21,7 +21,7 @@ from salstats.checks import (
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import simultaneous_limits_and_levels
-from salstats.stats.engine.equivalence import SIDES, is_below, sides_and_claims, verdict_texts
+from salstats.stats.engine.equivalence import SIDES, is_strictly_below, sides_and_claims, verdict_texts
 from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
     NullDraws,
@@ -31,9 +31,9 @@ from salstats.stats.engine.joint_adjustment import (
 )
 from salstats.stats.engine.monte_carlo import (
     p_floors,
+    warn_adjusted_p_values_are_bounds,
     warn_if_replicates_are_few,
     warn_if_within_monte_carlo_error,
-    warn_of_floors,
 )
 
 INTERCEPT = "(Intercept)"
@@ -250,7 +250,7 @@ def adjusted_frame(
         for rows in families:
             p_margin_adjusted[rows] = adjust_p_values(p_margin[rows], procedure_name, n_tests)
         _insert_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
-        is_within_margin = is_below(p_margin_adjusted, _alpha_of_rows(estimates))
+        is_within_margin = is_strictly_below(p_margin_adjusted, _alpha_of_rows(estimates))
     # Limits and P values of the single-step procedure agree, so the verdict by the limits stands.
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
         result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
@@ -317,7 +317,9 @@ def _adjusted_verdicts(
     if not set(sides) <= set(SIDES):
         return verdict
     # A P value of NaN is not below alpha either.
-    is_undecided = ~is_below(result["p_adjusted"].to_numpy(dtype=np.float64), _alpha_of_rows(estimates))
+    is_undecided = ~is_strictly_below(
+        result["p_adjusted"].to_numpy(dtype=np.float64), _alpha_of_rows(estimates)
+    )
     if limits_widened:
         holds_zero = (result["conf_low"] <= 0) & (result["conf_high"] >= 0)
         is_undecided |= holds_zero.to_numpy(dtype=bool)
@@ -336,7 +338,7 @@ def _warn_of_imprecise_p_values(
         counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.p_floor)
         warn_if_within_monte_carlo_error(counted, alpha)
     elif not warn_if_replicates_are_few(tested, alpha, procedure_name):
-        warn_of_floors(tested)
+        warn_adjusted_p_values_are_bounds(tested)
         warn_if_within_monte_carlo_error(tested, alpha)
 
 

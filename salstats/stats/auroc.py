@@ -18,7 +18,7 @@ from salstats.stats.engine.comparisons import (
     pair_rows,
     values_of_side,
 )
-from salstats.stats.engine.equivalence import side_verdicts
+from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.few_units import (
     are_both_few_misranked,
     are_few_misranked,
@@ -383,20 +383,20 @@ def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> 
     return {
         "method_area": difference + reference_area,
         "reference_area": reference_area,
-        "verdict": side_verdicts(difference, excludes_zero),
+        "verdict": lower_or_higher_verdicts(difference, excludes_zero),
     }
 
 
 def _one_sided_pairs_with_missing_side(
-    keys: pd.DataFrame, scores: np.ndarray, reference_scores: np.ndarray, labels: np.ndarray
+    pair_keys: pd.DataFrame, scores: np.ndarray, reference_scores: np.ndarray, labels: np.ndarray
 ) -> pd.DataFrame:
     """Return the keys of labelled pairs with only one of their two scores, and the side without a score.
 
-    `keys` holds the grouping columns of each pair. Pairs without a label enter no area and are left out.
+    `pair_keys` holds the grouping columns of each pair. Pairs without a label enter no area and are left out.
     """
     lacks_one_score = np.isnan(scores) != np.isnan(reference_scores)
     missing_side = np.where(np.isnan(scores), "method", "reference")
-    pairs = keys.assign(**{MISSING_SIDE: missing_side})
+    pairs = pair_keys.assign(**{MISSING_SIDE: missing_side})
     one_sided: pd.DataFrame = pairs.loc[~np.isnan(labels) & lacks_one_score]
     return one_sided
 

@@ -62,7 +62,9 @@ def members_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, l
     return members
 
 
-def average_decrease_kind(frame: pd.DataFrame, row: int, members: Sequence[int]) -> AverageKind:
+def decrease_of_means_or_mean_of_decreases(
+    frame: pd.DataFrame, row: int, members: Sequence[int]
+) -> AverageKind:
     """Return the kind of the average percentage decrease in a row, from the numbers of the frame.
 
     `members` are the rows that count alike in the average. Without any, as where the frame lacks them or

@@ -155,7 +155,7 @@ def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     """
     method_names = codes.frame["method"].to_numpy(dtype=object)
     all_rows = np.arange(len(method_names))
-    source, method_row = _absent_scores(codes)
+    source, method_row = _cases_without_row_of_method(codes)
     present = pd.DataFrame(
         {"method_row": all_rows, "reference_row": -1, "source": all_rows, "method": method_names}
     )
@@ -192,8 +192,8 @@ def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     return pd.concat([pair_frame[~is_repeated], reference_scores], ignore_index=True)
 
 
-class _AbsentScores(NamedTuple):
-    """Scores that a method lacks and another method has; each array of shape (n_absent,)."""
+class _CasesWithoutRow(NamedTuple):
+    """Cases, with task and metric, that a method has no row of and another has; each of shape (n_absent,)."""
 
     #: A row of the scores with the case, task and metric of the absent score.
     source: np.ndarray
@@ -201,7 +201,7 @@ class _AbsentScores(NamedTuple):
     method_row: np.ndarray
 
 
-def _absent_scores(codes: ColumnCodes) -> _AbsentScores:
+def _cases_without_row_of_method(codes: ColumnCodes) -> _CasesWithoutRow:
     """Find the cases (and tasks) of each metric that a method lacks and another method has."""
     methods = codes.column("method").codes
     task_columns = [column for column in ("task", "metric") if column in codes.frame.columns]
@@ -217,7 +217,7 @@ def _absent_scores(codes: ColumnCodes) -> _AbsentScores:
         absent = row_of_observation[has_task & ~has_observation]
         sources.append(absent)
         method_rows.append(np.full(len(absent), rows[0]))
-    return _AbsentScores(np.concatenate(sources), np.concatenate(method_rows))
+    return _CasesWithoutRow(np.concatenate(sources), np.concatenate(method_rows))
 
 
 class _Stage(NamedTuple):

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_draws
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
-from salstats.stats.correlation import correlate, warn_pooled_pairs
+from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import inference_to
@@ -142,7 +142,7 @@ def correlate_clustered(
     if options.draws is not None:
         check_draws(options.draws, units.n)
     complete = ~(np.isnan(variables.x) | np.isnan(variables.y))
-    warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata)
+    warn_pairs_pooled_by_default(codes.frame[complete], by, groups, variables.strata)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)
     is_stratified = bool(variables.strata)
     stratum_codes = codes.combined(variables.strata)
@@ -165,7 +165,7 @@ def correlate_clustered(
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
     n_pairs = np.array([_count_pairs(strata) for strata in strata_of_groups])
-    n_units = np.array([_count_units(strata) for strata in strata_of_groups])
+    n_units = np.array([_count_distinct_units(strata) for strata in strata_of_groups])
     _warn_of_doubtful_percentiles(keys, n_units, n_undefined, options.n_replicates)
     columns: dict[str, object] = {
         "term": "spearman",
@@ -240,7 +240,7 @@ def _count_pairs(strata: list[Stratum]) -> int:
     return sum(len(stratum.rows) for stratum in strata)
 
 
-def _count_units(strata: list[Stratum]) -> int:
+def _count_distinct_units(strata: list[Stratum]) -> int:
     """Return the number of units with a pair in some stratum."""
     units: set[int] = set()
     for stratum in strata:

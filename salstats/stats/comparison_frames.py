@@ -20,7 +20,7 @@ from salstats.stats.engine.comparisons import (
     target_of_scores,
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
-from salstats.stats.engine.equivalence import Margin, margin_test_columns, side_verdicts
+from salstats.stats.engine.equivalence import Margin, lower_or_higher_verdicts, margin_test_columns
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     check_one_metric,
@@ -266,7 +266,7 @@ def _means_pairs_and_verdict_columns(
         "n_pairs": paired_target.n_pairs,
     }
     metrics = metrics_of(target.keys, scores)
-    columns |= verdict_columns(reported, reference_mean, method_mean, metrics, margin)
+    columns |= lower_or_higher_verdict_columns(reported, reference_mean, method_mean, metrics, margin)
     if reported.conf_set is not None:
         columns["conf_set"] = reported.conf_set
     return columns
@@ -288,14 +288,14 @@ def _replicates_column(
 
 
 def _with_adjusted_p_values(
-    frame: pd.DataFrame, procedure: str, tested: PairedTestResult, order: np.ndarray
+    frame: pd.DataFrame, procedure: str, tested: PairedTestResult, test_rows: np.ndarray
 ) -> pd.DataFrame:
-    """Adjust the P values of a frame; `order` holds the positions of its rows in the result of the test."""
+    """Adjust the P values of a frame; `test_rows` are the positions of its rows in the result of the test."""
     if procedure == "none" or "p_value" not in frame.columns:
         return frame
     null_draws = None
     if tested.null_draws is not None and procedure in JOINT:
-        null_draws = tested.null_draws.rows(order)
+        null_draws = tested.null_draws.rows(test_rows)
     return adjusted_frame(frame, procedure, null_draws=null_draws)
 
 
@@ -365,7 +365,7 @@ def binary_score_choices(options: Options, test: str) -> list[tuple[str, str]]:
     return choices
 
 
-def verdict_columns(
+def lower_or_higher_verdict_columns(
     estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
@@ -400,7 +400,7 @@ def verdict_columns(
     if row_weights is not None:
         averages_decreases = np.count_nonzero(row_weights, axis=0) > 1
         difference = np.where(averages_decreases, sense * estimates.estimate, difference)
-    side = side_verdicts(difference, excludes_zero)
+    side = lower_or_higher_verdicts(difference, excludes_zero)
     if margin is None:
         return {"verdict": side}
     return margin_test_columns(estimates, margin, metrics, sense, side, is_sound)

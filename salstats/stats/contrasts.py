@@ -494,7 +494,7 @@ def _check_ratio_scale(scores: pd.DataFrame) -> None:
                 column="metric",
                 value=metric,
             )
-    lowest = lowest_scores(scores)
+    lowest = min_score_by_metric(scores)
     for metric in lowest.index[lowest < -ROUNDING]:
         raise ValueRangeError(
             f"metric {metric!r} has scores below 0, such as {lowest[metric]:.4g}, so a percentage of it "
@@ -505,7 +505,7 @@ def _check_ratio_scale(scores: pd.DataFrame) -> None:
         )
 
 
-def lowest_scores(scores: pd.DataFrame) -> pd.Series:
+def min_score_by_metric(scores: pd.DataFrame) -> pd.Series:
     """Return the lowest score of each metric, NaN where none is a number."""
     values = pd.to_numeric(scores["score"], errors="coerce")
     return values.groupby(scores["metric"].astype(TEXT)).min()

@@ -45,9 +45,9 @@ from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
+    human_display_name_column,
     keys_of_absent_findings,
     n_absent_column,
-    only_human_label_column,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 from salstats.stats.engine.wide_tables import correlation_table
@@ -316,7 +316,9 @@ def correlate(
     )
     complete = sample.is_complete_row
     within_unit = unit if test == "rm" else None
-    tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata, within_unit)
+    tasks_pooled = warn_pairs_pooled_by_default(
+        codes.frame[complete], by, groups, variables.strata, within_unit
+    )
     check_rm_has_repeats(test, units, complete)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(variables.strata)
@@ -355,7 +357,7 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= only_human_label_column(data)
+    special_columns |= human_display_name_column(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
@@ -393,14 +395,14 @@ def _count_units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> 
     return min(n_rarer_x, n_rarer_y)
 
 
-def warn_pooled_pairs(
+def warn_pairs_pooled_by_default(
     pairs: pd.DataFrame,
     by: object,
     groups: Sequence[str],
     strata: Sequence[str],
     within: Unit = None,
 ) -> bool:
-    """Warn of pairs of several tasks that are correlated together by default; return whether there are any.
+    """Warn of pairs of several tasks, data sets or models pooled by default; return if there are any.
 
     `within` names the units within which pairs are correlated.
     """

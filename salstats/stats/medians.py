@@ -15,7 +15,7 @@ from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs_with_missing_side, values_of_side
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.engine.equivalence import side_verdicts
+from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     GroupedRows,
@@ -43,7 +43,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import only_human_label_column
+from salstats.stats.engine.score_reasons import human_display_name_column
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -148,7 +148,7 @@ def medians(
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
     table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
-    special = {"quantile": float(quantile)} | options.columns() | only_human_label_column(scores)
+    special = {"quantile": float(quantile)} | options.columns() | human_display_name_column(scores)
     frame = estimates_frame(grouped_rows.keys, table, special)
     return add_n_shared_and_cautions(
         frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "median_difference")
@@ -285,10 +285,10 @@ def median_difference(
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
-        "verdict": side_verdicts(table["estimate"], excludes_zero),
+        "verdict": lower_or_higher_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
         **options.columns(),
-        **only_human_label_column(scores),
+        **human_display_name_column(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)

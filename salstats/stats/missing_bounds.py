@@ -13,12 +13,12 @@ from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
 from salstats.stats.average_kinds import (
     AverageKind,
-    average_decrease_kind,
+    decrease_of_means_or_mean_of_decreases,
     is_average_over_column,
     members_of_averages,
 )
 from salstats.stats.engine.comparisons import (
-    complete_and_one_sided_pairs,
+    all_pairs_with_reference_score,
     repeat_reference_per_model_and_seed,
 )
 from salstats.stats.engine.grouping import OVERALL
@@ -237,7 +237,7 @@ def _method_and_reference_totals(
     check_columns(scores, by)
     frames = []
     for reference in frame["reference"].unique():
-        pairs = complete_and_one_sided_pairs(
+        pairs = all_pairs_with_reference_score(
             repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
         )
         frames.append(pairs[~absent_pair_mask(pairs)].assign(reference=reference))
@@ -304,7 +304,7 @@ def _bounds_of_average_decrease(
     bounds_of_decreases = bounds.iloc[members].mean(axis=0, skipna=False)
     kind = AverageKind.OF_MEANS
     if members:
-        kind = average_decrease_kind(frame, row, members)
+        kind = decrease_of_means_or_mean_of_decreases(frame, row, members)
     if kind == AverageKind.OF_MEANS:
         return bounds_of_means
     if kind == AverageKind.OF_DECREASES:

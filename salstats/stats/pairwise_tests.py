@@ -11,7 +11,7 @@ from salstats.frames import coded_scores, combined_codes, estimates_frame, flags
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.contrasts import difference
 from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_scores
-from salstats.stats.engine.equivalence import is_below
+from salstats.stats.engine.equivalence import is_strictly_below
 from salstats.stats.engine.grouping import check_one_metric, metrics_of
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.rank_schemes import make_signed_rank_test
@@ -160,7 +160,7 @@ def significance_map(
         table["caution"] = tests["caution"].array
     special = {
         "n_pairs": tests["n_pairs"].to_numpy(),
-        "better": is_below(p_adjusted, 1 - level),
+        "better": is_strictly_below(p_adjusted, 1 - level),
         "larger_is_better": larger_is_better,
         "test": tests["test"].to_numpy(),
         "procedure": procedure,

@@ -16,7 +16,7 @@ from salstats.stats.engine.comparisons import (
     pair_rows,
     values_of_side,
 )
-from salstats.stats.engine.equivalence import side_verdicts
+from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
@@ -272,7 +272,7 @@ def pooled_difference(
     special = {
         "reference_mean": reference_rate,
         "method_mean": method_rate,
-        "verdict": side_verdicts(estimates.estimate, excludes_zero & has_width),
+        "verdict": lower_or_higher_verdicts(estimates.estimate, excludes_zero & has_width),
     }
     frame = _rates_frame(estimates, grouped_rows, table, special)
     return warn_and_mark_incomplete_pairs(

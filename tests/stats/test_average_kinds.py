@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.stats.average_kinds import AverageKind, average_decrease_kind, members_of_averages
+from salstats.stats.average_kinds import (
+    AverageKind,
+    decrease_of_means_or_mean_of_decreases,
+    members_of_averages,
+)
 
 KEYS = ["metric", "task"]
 
@@ -32,22 +36,22 @@ def test_the_kind_is_that_whose_number_the_average_is(average, kind):
     for frame in (decreases(average), decreases(average + 0.005)):
         members = members_of_averages(frame, KEYS)
         assert members == {2: [0, 1]}
-        assert average_decrease_kind(frame, 2, members[2]) == kind
+        assert decrease_of_means_or_mean_of_decreases(frame, 2, members[2]) == kind
     # without the rows that are averaged
-    assert average_decrease_kind(decreases(average), 2, []) == kind
+    assert decrease_of_means_or_mean_of_decreases(decreases(average), 2, []) == kind
 
 
 def test_numbers_that_agree_with_both_kinds_are_of_either():
     same_reference = decreases(50.0).assign(reference_mean=0.5, method_mean=[0.45, 0.05, 0.25])
     same_reference["estimate"] = [10.0, 90.0, 50.0]
-    assert average_decrease_kind(same_reference, 2, [0, 1]) == AverageKind.EITHER
+    assert decrease_of_means_or_mean_of_decreases(same_reference, 2, [0, 1]) == AverageKind.EITHER
     # 0.325 and 0.65 may be 0.3254 and 0.6496, of which the decrease is 49.9
     rounded = decreases(49.9)
-    assert average_decrease_kind(rounded, 2, []) == AverageKind.EITHER
-    assert average_decrease_kind(rounded, 2, [0, 1]) == AverageKind.OF_MEANS
+    assert decrease_of_means_or_mean_of_decreases(rounded, 2, []) == AverageKind.EITHER
+    assert decrease_of_means_or_mean_of_decreases(rounded, 2, [0, 1]) == AverageKind.OF_MEANS
 
 
 def test_an_average_without_all_of_its_rows_has_no_members():
     assert members_of_averages(decreases(50.0).drop(index=1).reset_index(drop=True), KEYS) == {1: []}
     undefined = decreases(np.nan)
-    assert average_decrease_kind(undefined, 2, [0, 1]) == AverageKind.OF_MEANS
+    assert decrease_of_means_or_mean_of_decreases(undefined, 2, [0, 1]) == AverageKind.OF_MEANS

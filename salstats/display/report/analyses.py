@@ -21,7 +21,7 @@ from salstats.errors import SalstatsError, SalstatsWarning, first_warning_by_sub
 from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, registered_metric
-from salstats.stats.contrasts import lowest_scores
+from salstats.stats.contrasts import min_score_by_metric
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.intervals import interval_names
@@ -302,7 +302,7 @@ def _run_contrasts_with_reference(
 
 def _metrics_with_percentage_decreases(scores: pd.DataFrame) -> list[str]:
     """Return the metrics that have percentage decreases: a true zero, and no score below it."""
-    lowest = lowest_scores(scores)
+    lowest = min_score_by_metric(scores)
     metrics = []
     for metric in ordered_metrics(scores):
         # the lowest score of a metric without defined scores is NaN

@@ -18,7 +18,7 @@ from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, coded_scores_withou
 from salstats.stats.adjust import check_procedure
 from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
 from salstats.stats.engine.intervals import choose_interval
-from salstats.stats.engine.label_columns import holds_labels
+from salstats.stats.engine.label_columns import holds_three_or_more_labels
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.weighting import Weighting
@@ -263,7 +263,7 @@ def _default_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
     covariates = []
     for column in numeric.difference([*_NOT_COVARIATES, *_COVARIATES_BY_NAME], sort=False):
         values = scores[column].to_numpy(dtype=float, na_value=np.nan)
-        if holds_labels(column, values) or not has_several_values(scores, column):
+        if holds_three_or_more_labels(column, values) or not has_several_values(scores, column):
             continue
         # what differs between the rows of one case and task, as a row number does, is no covariate of it
         if rows_of_case[column].nunique().max() <= 1:

@@ -69,7 +69,7 @@ def _concatenate(pairs: Sequence[Pairs]) -> Pairs:
     )
 
 
-def _methods_used_as_reference(scores: pd.DataFrame, reference: str) -> list[str]:
+def _reference_or_all_methods(scores: pd.DataFrame, reference: str) -> list[str]:
     """List the methods that serve as reference: `reference` only, or with "all" every method.
 
     With "all", methods with fewer of the columns reader, model and seed come first, because one of their rows
@@ -86,10 +86,10 @@ def _methods_used_as_reference(scores: pd.DataFrame, reference: str) -> list[str
 def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
     """Pair the rows of every method with those of `reference`.
 
-    With "all" every two methods are paired, and the one that `_methods_used_as_reference` lists first is the
+    With "all" every two methods are paired, and the one that `_reference_or_all_methods` lists first is the
     reference.
     """
-    methods = _methods_used_as_reference(codes.frame, reference)
+    methods = _reference_or_all_methods(codes.frame, reference)
     if len(methods) == 1:
         return pair_rows(codes, methods[0])
     subsets = [
@@ -157,7 +157,7 @@ def values_of_side(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.where(rows >= 0, values[rows], np.nan)
 
 
-def complete_and_one_sided_pairs(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+def all_pairs_with_reference_score(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Return the rows of every method but `reference`, with columns `reference_score` and `reference_reason`.
 
     `reference_score` is NaN where the reference has no row. Where the reference has a row that a method
@@ -183,7 +183,7 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
     grouping columns of `difference`; where they name a model or seed that the reference does not have, its
     scores are repeated for each of them.
     """
-    paired = complete_and_one_sided_pairs(
+    paired = all_pairs_with_reference_score(
         repeat_reference_per_model_and_seed(scores, reference, by), reference
     )
     complete = paired.dropna(subset=["score", "reference_score"]).reset_index(drop=True)
@@ -217,7 +217,7 @@ def repeat_reference_per_model_and_seed(
         by_columns = (by,)
     else:
         by_columns = tuple(by)
-    methods = _methods_used_as_reference(scores, reference)
+    methods = _reference_or_all_methods(scores, reference)
     if len(methods) > 1:
         for method in methods:
             scores = repeat_reference_per_model_and_seed(scores, method, by)

@@ -104,7 +104,7 @@ def cr2(
     has_scores = (counts > 0).astype(np.float64)
     n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + _variance_of_single_unit_cells(
+    variance = variance + _variance_added_to_each_estimate(
         adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
     )
     return Robust(
@@ -115,7 +115,7 @@ def cr2(
     )
 
 
-def _variance_of_single_unit_cells(
+def _variance_added_to_each_estimate(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
     is_in_estimate: np.ndarray,

@@ -97,7 +97,7 @@ def g_z(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     return _effect_times_factor(d_z(method, reference), factor)
 
 
-def cles(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
+def unpaired_cles(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return P(method > reference) + P(equal) / 2, for scores of two cases drawn independently.
 
     A pair influences it twice, by its method's score and by its reference's score: each time by the share of
@@ -147,7 +147,7 @@ RECORDS = {
             "cles",
             "Common language effect size",
             "the probability that a score of the method is above one of the reference",
-            cles,
+            unpaired_cles,
             logit=True,
         ),
     )

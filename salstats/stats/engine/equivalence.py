@@ -60,7 +60,7 @@ _VERDICTS_BY_TEXT = {text: verdict for verdict, text in _VERDICT_TEXTS.items()}
 _ROUNDING = 1e-9
 
 
-def side_verdicts(difference: np.ndarray, excludes_zero: np.ndarray) -> np.ndarray:
+def lower_or_higher_verdicts(difference: np.ndarray, excludes_zero: np.ndarray) -> np.ndarray:
     """Return the verdict on each difference without a margin, of `SIDES`: "lower" or "higher".
 
     It is "inconclusive" for a difference of 0 and where the interval does not exclude 0.
@@ -180,7 +180,7 @@ def margin_test_columns(
         p_value = np.where(intervals == name, p_value_of_interval, p_value)
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
-    is_inside = sound & is_below(p_value, 1 - estimates.options.level)
+    is_inside = sound & is_strictly_below(p_value, 1 - estimates.options.level)
     return margin_columns(sides, metrics, MarginTest(low, high, p_value), is_inside, sense)
 
 
@@ -278,7 +278,7 @@ def margin_columns(
     }
 
 
-def is_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
+def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
     """Return True for P values below a level; a P value of 0.05 is not below 1 - 0.95, despite rounding."""
     return np.asarray(p_value < np.asarray(alpha) * (1 - _ROUNDING))
 

@@ -108,14 +108,14 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def is_fixed_row(
-    frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, groups: Collection[str] = ()
+    frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, by: Collection[str] = ()
 ) -> np.ndarray:
     """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.
 
     Without `units` several levels suffice. A factor whose levels have one unit each, as a reader of one
     patient only, is drawn with the units, except that readers of pairs (rows with an `other_reader`) are
     always fixed. Trainings count as several only within a group, so that a model for each method or task is
-    not fixed. A factor that estimates may compare (`factor.compared`) is not fixed if it is one of `groups`.
+    not fixed. A factor that estimates may compare (`factor.compared`) is not fixed if it is one of `by`.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def is_fixed_row(
         The factor.
     units : array of int, optional
         Unit of each row, if units are drawn.
-    groups : collection of str
+    by : collection of str
         Grouping columns of the estimates.
     """
     is_pair: np.ndarray = np.zeros(len(frame), dtype=bool)
@@ -134,12 +134,12 @@ def is_fixed_row(
         is_pair = frame["other_reader"].notna().to_numpy()
     if factor.column not in frame.columns:
         return is_pair
-    if factor.compared and factor.column in groups:
+    if factor.compared and factor.column in by:
         return is_pair
     levels = frame[factor.column].mask(is_pair)
     has_several_levels = np.full(len(frame), levels.nunique() > 1)
     if factor.noun == TRAININGS and has_several_levels.any():
-        group_columns = [frame[c] for c in groups if c != factor.column]
+        group_columns = [frame[c] for c in by if c != factor.column]
         if group_columns:
             levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1

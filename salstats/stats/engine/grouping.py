@@ -43,15 +43,15 @@ class GroupedRows:
 
 
 def group_rows_for_means(
-    codes: ColumnCodes, by: list[str], units: Units, *, each_unit: bool = False
+    codes: ColumnCodes, by: list[str], units: Units, *, equal_unit_weights: bool = False
 ) -> GroupedRows:
     """Group rows for means of their scores, with warnings if such means mislead.
 
-    It warns of methods that are taken together and of cases with different numbers of rows. With `each_unit`
-    the means are means of the units' means.
+    It warns of methods that are taken together and of cases with different numbers of rows. With
+    `equal_unit_weights` the means are means of the units' means.
     """
     warn_pooled_methods(codes.frame, by)
-    equal_units = units if each_unit else None
+    equal_units = units if equal_unit_weights else None
     warn_uneven_rows_per_case(codes, by, equal_units)
     groups, keys = index_groups(codes, by)
     return GroupedRows(codes, by, groups, keys, units)

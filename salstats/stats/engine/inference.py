@@ -242,7 +242,7 @@ def infer(  # noqa: C901
     robust = None
     if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _range_trial_and_outlying_masks(target.term, cells, estimand, record, robust)
+    masks = _outside_range_trial_and_outlying_masks(target.term, cells, estimand, record, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -341,7 +341,7 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _range_trial_and_outlying_masks(
+def _outside_range_trial_and_outlying_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
 ) -> _RowMasks:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
@@ -351,12 +351,12 @@ def _range_trial_and_outlying_masks(
         outside_unit_range = cells.outside_unit_range @ membership
     trials = np.zeros_like(outside_unit_range)
     if record.binary_defaults:
-        trials = _is_of_trials(cells, estimand) & ~outside_unit_range
+        trials = _is_of_independent_trials(cells, estimand) & ~outside_unit_range
     outlying = np.zeros_like(outside_unit_range)
     exceptional = np.zeros_like(outside_unit_range)
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
-        units = _unit_influences(term, cells, estimand, robust)
+        units = _unit_influences_on_score_scale(term, cells, estimand, robust)
         # influence per leverage: how far a unit's mean lies from that of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
@@ -364,7 +364,9 @@ def _range_trial_and_outlying_masks(
     return _RowMasks(outside_unit_range, trials, outlying, exceptional)
 
 
-def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> UnitInfluences:
+def _unit_influences_on_score_scale(
+    term: str, cells: Cells, estimand: Estimand, robust: Robust | None
+) -> UnitInfluences:
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
@@ -603,7 +605,7 @@ def _count_discordant_units(target: Target) -> np.ndarray:
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
-def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
     """Find rows of 0/1 scores, or of pairs of them, one per unit and all of equal weight.
 
     Several pairs per unit are allowed in rows in which the sums of method and reference are equal in every
@@ -641,7 +643,7 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
     other estimate, also a mean of decreases, is flipped as a linear combination of the means.
     """
     if _is_ratio(estimand):
-        contrast = _ratio_contrast(cells, estimand)
+        contrast = _fieller_contrast(cells, estimand)
         theta = 1.0
     else:
         contrast = _linear_contrast(cells, estimand)
@@ -650,7 +652,7 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
     return flip(contrast, theta, signs, complete=complete)
 
 
-def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
+def _fieller_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast method - theta * reference with the influences of the units on the two means."""
     assert estimand.reference_weights is not None
     means = cells.means()

@@ -246,7 +246,7 @@ def _tang_decrease(basis: Basis) -> LimitArrays:
     return _decrease_limits(ratio_low, ratio_high)
 
 
-def _tang_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
+def _tang_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by Tang's score test of the ratio."""
     method, reference, std_error = _paired_means_and_std_error(basis)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
@@ -290,7 +290,7 @@ def _flip_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     return PValuesAtOrBelowAndAbove(at_or_below=ratio_at_or_above, at_or_above=ratio_at_or_below)
 
 
-def _fieller_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
+def _fieller_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by the t test that Fieller's set inverts."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
@@ -498,7 +498,7 @@ RECORDS = (
         short_label="Tang score",
         extra_input="cr2",
         bounded=True,
-        tails=_tang_tails,
+        tails=_tang_decrease_tails,
     ),
     Interval(
         "wilson",
@@ -543,7 +543,7 @@ RECORDS = (
         terms=("percent_decrease",),
         extra_input="levels",
         clustered=True,
-        tails=_fieller_tails,
+        tails=_fieller_decrease_tails,
     ),
     Interval(
         "woodruff",

@@ -104,7 +104,7 @@ class NullDraws(NamedTuple):
             unit_shares = self.unit_shares[:, rows]
         return self._replace(observed=self.observed[rows], draws=self.draws[:, rows], unit_shares=unit_shares)
 
-    def with_distance_rank_shares(self) -> "NullDraws":
+    def with_distances_as_midrank_shares(self) -> "NullDraws":
         """Replace distances by their mid-ranks, as shares, among those of the row's draws and data."""
         # distances in steps, so that those that differ by rounding are equal
         observed = np.round(self.observed / _EQUAL)
@@ -149,7 +149,7 @@ def step_down_min_p(family: NullDraws) -> np.ndarray:
     Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
     doi:10.1007/BF02595811
     """
-    return step_down_max_t(family.with_distance_rank_shares())
+    return step_down_max_t(family.with_distances_as_midrank_shares())
 
 
 def single_step_min_p(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
@@ -190,7 +190,7 @@ def joint_level(family: NullDraws, level: float) -> float:
 
 def ascending_smallest_p_values(family: NullDraws) -> np.ndarray:
     """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
-    return np.sort(1 - family.with_distance_rank_shares().draws.max(axis=1))
+    return np.sort(1 - family.with_distances_as_midrank_shares().draws.max(axis=1))
 
 
 def _rounding_tolerance_of_p_values(family: NullDraws) -> float:

@@ -24,7 +24,7 @@ _QUANTITIES = {"n", "num", "number", "count", "total", "mean", "median", "sd", "
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
-def holds_labels(column: str, values: np.ndarray) -> bool:
+def holds_three_or_more_labels(column: str, values: np.ndarray) -> bool:
     """Return True if the name of a column is one of labels and its values are three or more whole numbers.
 
     Two labels are no problem: the slope of a regression on them is their difference.
@@ -52,7 +52,7 @@ def _names_a_label_not_a_quantity(column: str) -> bool:
 def warn_of_correlated_labels(columns: Mapping[str, np.ndarray]) -> None:
     """Warn of columns of labels among the variables and covariates of a correlation."""
     for column, values in columns.items():
-        if holds_labels(column, values):
+        if holds_three_or_more_labels(column, values):
             outcome = next(name for name in columns if name != column)
             warn(
                 f"{column!r} is taken as a number, though by its name it holds labels, which have no order",

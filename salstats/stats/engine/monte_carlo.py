@@ -43,7 +43,7 @@ def _p_floors_times_replicates_plus_one(estimates: pd.DataFrame) -> np.ndarray:
     return numerators.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def warn_of_floors(family: pd.DataFrame) -> None:
+def warn_adjusted_p_values_are_bounds(family: pd.DataFrame) -> None:
     """Warn if adjusted P values are only upper bounds, since P values that they depend on are at a floor.
 
     The index of `family` is the numbers of its rows in the user's frame.

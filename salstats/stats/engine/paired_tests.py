@@ -309,17 +309,18 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> McNemarTest:
     return McNemarTest(float(only_method), float(p_value))
 
 
-def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> NullDraws:
+def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], rounding_scale: np.ndarray) -> NullDraws:
     """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
     `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
-    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of `scale` is rounding.
+    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of `rounding_scale` is
+    rounding.
     """
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
     return NullDraws.from_statistics(
-        sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums
+        sums.sum(axis=0), flipped, std_error, rounding=1e-12 * rounding_scale, unit_shares=sums
     )
 
 

@@ -117,7 +117,7 @@ def _groups_of_sorted_names(names: tuple[str, ...]) -> NamedGroups | None:
     tokens = [_TOKEN.findall(name) for name in names]
     finest: NamedGroups | None = None
     # Beginnings come from short to long, so "mouse31" wins over "mouse31_slice", which has the same groups.
-    for beginning in _common_beginnings(tokens):
+    for beginning in _beginnings_of_equal_kinds(tokens):
         groups = _groups_of_beginning(names, beginning)
         if groups is not None and (finest is None or groups.n_groups > finest.n_groups):
             finest = groups
@@ -134,7 +134,7 @@ class _Beginning:
     tokens: list[tuple[str, ...]]
 
 
-def _common_beginnings(tokens: list[list[str]]) -> Iterator[_Beginning]:
+def _beginnings_of_equal_kinds(tokens: list[list[str]]) -> Iterator[_Beginning]:
     """Yield the first 1, 2, ... tokens of names, as long as nearly all names have tokens of the same kinds.
 
     Beginnings that end with a delimiter are left out.

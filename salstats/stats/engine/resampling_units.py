@@ -109,7 +109,7 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
     first_rows_of_cases = first_rows(cases)
     grouping = _find_grouping(codes, cases, first_rows_of_cases)
     if grouping is not None:
-        _warn_of_column_naming_units(frame, grouping.units, grouping.column, first_rows_of_cases)
+        _warn_which_column_names_units(frame, grouping.units, grouping.column, first_rows_of_cases)
         _warn_of_ids_shared_by_sites(frame, grouping.units, grouping.column, first_rows_of_cases)
         return grouping.units
     if "case" in frame.columns:
@@ -181,7 +181,7 @@ def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
     In columns of patients or examinations a word for unknown is no value, either (see `_is_empty`).
     """
     coded = codes.column(column)
-    if not (coded.missing or coded.blank or _names_people(column)):
+    if not (coded.missing or coded.blank or _names_patients_or_examinations(column)):
         return
     frame = codes.frame
     is_empty = _is_empty(frame, column)
@@ -207,7 +207,7 @@ def possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
     unit_names = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]
-    people_columns = [name for name in names if _names_people(name)]
+    people_columns = [name for name in names if _names_patients_or_examinations(name)]
     has_patient_column = any(_PATIENT.fullmatch(name) for name in people_columns)
     if unit is None and "case" in names and not has_patient_column:
         cases = ColumnCodes(frame).combined(dataset_and_case_columns(frame))
@@ -218,13 +218,16 @@ def possible_unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     return [column for column in candidates if column in frame.columns]
 
 
-def _units_of_columns(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:
-    """Make units of the values of columns; with `cases`, rows without a value have their case as unit.
+def _units_of_columns(
+    codes: ColumnCodes, columns: list[str], cases_where_empty: np.ndarray | None = None
+) -> Units:
+    """Make units of the values of columns.
 
+    With `cases_where_empty`, the cases of all rows, rows without a value have their case as unit.
     An id of a case or a patient may occur in two data sets, and is two units there; a reader or a site is the
     same in all data sets.
     """
-    are_ids = columns == ["case"] or any(_names_people(column) for column in columns)
+    are_ids = columns == ["case"] or any(_names_patients_or_examinations(column) for column in columns)
     key = list(columns)
     if are_ids and "dataset" in codes.frame.columns and "dataset" not in columns:
         key = ["dataset", *columns]
@@ -233,11 +236,11 @@ def _units_of_columns(codes: ColumnCodes, columns: list[str], cases: np.ndarray 
         codes = ColumnCodes(codes.frame[key].astype("object"))
     unit_codes = codes.combined(key)
     n_alone = 0
-    if cases is not None:
+    if cases_where_empty is not None:
         is_empty = _is_empty(codes.frame, columns[0])
-        n_alone = len(np.unique(cases[is_empty]))
+        n_alone = len(np.unique(cases_where_empty[is_empty]))
         # Codes of cases begin behind those of units.
-        unit_codes = np.where(is_empty, len(unit_codes) + cases, unit_codes)
+        unit_codes = np.where(is_empty, len(unit_codes) + cases_where_empty, unit_codes)
         unit_codes = np.unique(unit_codes, return_inverse=True)[1]
     return Units(", ".join(columns), unit_codes, int(unit_codes.max()) + 1, n_alone)
 
@@ -257,14 +260,14 @@ def _is_empty(frame: pd.DataFrame, column: str) -> np.ndarray:
     """Find rows without a value (n_rows,); in columns of patients or examinations words for unknown, too."""
     values = frame[column]
     is_empty = values.isna() | values.eq("")
-    if _names_people(column) and not pd.api.types.is_numeric_dtype(values):
+    if _names_patients_or_examinations(column) and not pd.api.types.is_numeric_dtype(values):
         texts = [value for value in values.unique() if isinstance(value, str)]
         unknown = [text for text in texts if text.strip().casefold() in _UNKNOWN]
         is_empty |= values.isin(unknown)
     return is_empty.to_numpy(dtype=bool, na_value=True)
 
 
-def _names_people(column: str) -> bool:
+def _names_patients_or_examinations(column: str) -> bool:
     """Return True if a column has a common name of patients or their examinations."""
     return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
 
@@ -300,7 +303,7 @@ def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
 
 
-def _warn_of_column_naming_units(
+def _warn_which_column_names_units(
     frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
 ) -> None:
     """Warn which column names the units, unless it is `patient` and names all of them."""

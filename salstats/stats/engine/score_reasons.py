@@ -63,7 +63,7 @@ def is_absent(scores: pd.DataFrame) -> np.ndarray:
 def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
     """Return True for pairs that lack a score because the finding is absent.
 
-    `pairs` are those of `complete_and_one_sided_pairs`.
+    `pairs` are those of `all_pairs_with_reference_score`.
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
@@ -203,7 +203,7 @@ def metric_option_columns(
     return options
 
 
-def only_human_label_column(data: pd.DataFrame) -> dict[str, str]:
+def human_display_name_column(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of an estimates frame of all metrics, or nothing without one label."""
     if "human_label" not in data.columns:
         return {}

@@ -84,7 +84,7 @@ def rows_with_positive_weight(
     if weights is None:
         return WeightedScores(codes, units, EQUAL)
     if isinstance(weights, Mapping):
-        member_weights = _member_weights(codes, weights, average)
+        member_weights = _checked_member_weights(codes, weights, average)
         return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
     if isinstance(weights, str) and weights in (UNIT, units.name):
         return WeightedScores(codes, units, Weights(each_unit=True))
@@ -149,7 +149,7 @@ def checked_row_weights(
     return values
 
 
-def _member_weights(
+def _checked_member_weights(
     codes: ColumnCodes, weights: Mapping[Any, float], average: str | None
 ) -> dict[Any, float]:
     """Return the weights of the values of a column that is averaged over, checked to be complete."""
@@ -202,7 +202,7 @@ def kish_n_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return np.asarray(np.round(effective_number, 9))
 
 
-def weights_text(values: Sequence[object], unit: str) -> str:
+def weights_note(values: Sequence[object], unit: str) -> str:
     """Write a sentence for each distinct value of a column `weights`."""
     sentences = []
     for value in dict.fromkeys(str(value) for value in values):

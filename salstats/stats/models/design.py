@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_numeric, numeric_if_numbers, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.stats.engine.label_columns import holds_labels
+from salstats.stats.engine.label_columns import holds_three_or_more_labels
 from salstats.stats.models.formulas import Factor, Formula, python_identifier
 
 MAX_COLUMNS = 2000
@@ -150,7 +150,7 @@ def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
     for factor in factors:
         if is_categorical(factor, variables):
             continue
-        if holds_labels(factor.name, variables[factor.columns[0]].values):
+        if holds_three_or_more_labels(factor.name, variables[factor.columns[0]].values):
             name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
                 "'",

@@ -19,11 +19,11 @@ from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
     Margin,
     MarginTest,
-    is_below,
+    is_strictly_below,
+    lower_or_higher_verdicts,
     margin_bounds,
     margin_columns,
     margin_p_value,
-    side_verdicts,
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.all_pairs import tukey_frame
@@ -309,9 +309,9 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     low, high = margin_bounds(margin, responses)
     p_value = margin_p_value(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
     alpha = 1 - frame["conf_level"].to_numpy()
-    is_different = is_below(frame["p_value"].to_numpy(), alpha)
-    is_inside_margin = is_below(p_value, alpha)
-    side = side_verdicts(estimate, is_different)
+    is_different = is_strictly_below(frame["p_value"].to_numpy(), alpha)
+    is_inside_margin = is_strictly_below(p_value, alpha)
+    side = lower_or_higher_verdicts(estimate, is_different)
     return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, sense)
 
 

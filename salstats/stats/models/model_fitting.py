@@ -31,7 +31,7 @@ from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.grouping import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import has_absent_finding, is_absent, only_human_label_column
+from salstats.stats.engine.score_reasons import has_absent_finding, human_display_name_column, is_absent
 from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
@@ -157,7 +157,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         ),
         inference_notes=inference_notes,
         weights=weights,
-        human_label=only_human_label_column(data).get("human_label"),
+        human_label=human_display_name_column(data).get("human_label"),
     )
 
 

@@ -18,11 +18,11 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.equivalence import (
     Margin,
     MarginTest,
-    is_below,
+    is_strictly_below,
+    lower_or_higher_verdicts,
     margin_bounds,
     margin_columns,
     margin_p_value,
-    side_verdicts,
     warn_of_margin_units,
 )
 from salstats.stats.engine.grouping import group_label, group_list, metrics_of
@@ -243,7 +243,7 @@ def mrmc(
     low = np.where(has_limits, low, np.nan)
     high = np.where(has_limits, high, np.nan)
     excludes_zero = (low > 0) | (high < 0)
-    side = side_verdicts(np.where(is_difference, estimate, 0.0), excludes_zero)
+    side = lower_or_higher_verdicts(np.where(is_difference, estimate, 0.0), excludes_zero)
     verdict_columns: dict[str, Any] = {"verdict": side}
     if margin is not None:
         metrics = np.full(len(rows), "auc")
@@ -415,7 +415,7 @@ def _margin_columns(
     warn_of_margin_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
     estimate, std_error, df = estimates
     p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
-    is_shown = is_below(p_value, 1 - level)
+    is_shown = is_strictly_below(p_value, 1 - level)
     return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, sense=1)
 
 

@@ -13,13 +13,13 @@ from salstats.errors import SalstatsWarning
 from salstats.jobs import in_batches
 from salstats.stats.comparison_frames import (
     infer_and_test,
+    lower_or_higher_verdict_columns,
     options_without_binary_defaults_for_flips,
     paired_test_of_each_row,
-    verdict_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
-from salstats.stats.engine.equivalence import Margin, is_below, sides_and_claims
+from salstats.stats.engine.equivalence import Margin, is_strictly_below, sides_and_claims
 from salstats.stats.engine.inference import check_options
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import DrawnPairs, StudySampler
@@ -96,7 +96,9 @@ class Plan:
             "conf_high": estimates.conf_high,
             "p_value": test_result.p_value,
         }
-        columns |= verdict_columns(estimates, reference_mean, method_mean, metrics, self.margin)
+        columns |= lower_or_higher_verdict_columns(
+            estimates, reference_mean, method_mean, metrics, self.margin
+        )
         return pd.DataFrame(columns)
 
     def reaches_goal(self, results: pd.DataFrame) -> np.ndarray:
@@ -107,7 +109,7 @@ class Plan:
         has_test = self.test not in (None, "none")
         if self.margin is None and has_test:
             # The test that was chosen decides; without one the interval does.
-            return is_below(results["p_value"].to_numpy(), 1 - self.level)
+            return is_strictly_below(results["p_value"].to_numpy(), 1 - self.level)
         sides, claims = sides_and_claims(results["verdict"])
         if self.margin is None:
             return np.asarray(sides != "inconclusive")
