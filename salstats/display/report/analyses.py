@@ -13,7 +13,11 @@ import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import COMPARED, SCORED, assignment_code, call_text
-from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
+from salstats.display.report.ranking import (
+    compared_means_best_first,
+    first_metric_of_compared_methods,
+    is_mean_over_tasks_on_metric,
+)
 from salstats.display.report.settings import Settings, has_several_values, text_covariates
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -237,11 +241,11 @@ def _run_differences_from_best_method(
     Bonferroni's procedure over these comparisons allows for the choice of that method by the same scores.
     """
     means = analyses.results.estimates("means")
-    ranked = means.subset(is_mean_on_first_metric(means, settings.reference))
+    metric = first_metric_of_compared_methods(means, settings.reference)
+    ranked = means.subset(is_mean_over_tasks_on_metric(means, metric))
     ranking = compared_means_best_first(ranked, settings.reference)
     if len(ranking) < 2:
         return
-    metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
     compared = scores_without_reference(scores, settings)
     options = {"by": _grouping_columns_of_contrasts(scores), "reference": best_method, **options}
@@ -414,7 +418,7 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
         correlations,
     )
     means = analyses.results.estimates("means")
-    first_metric = str(means.frame.loc[is_mean_on_first_metric(means, settings.reference), "metric"].iloc[0])
+    first_metric = first_metric_of_compared_methods(means, settings.reference)
     analyses.run(
         "confidence",
         ss.fit_line,

@@ -13,7 +13,7 @@ from salstats.display.report.analyses import Analyses, ordered_metrics, scores_w
 from salstats.display.report.calls import assignment_code, call_text
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
-from salstats.display.report.ranking import is_mean_on_first_metric
+from salstats.display.report.ranking import first_metric_of_compared_methods, is_mean_over_tasks_on_metric
 from salstats.display.report.settings import has_several_values
 from salstats.display.report.wording import Wording
 from salstats.display.text.format import joined
@@ -47,17 +47,18 @@ class Contents:
         return scores_without_reference(self.scores, self.wording.settings)
 
     @cached_property
-    def means_on_first_metric(self) -> pd.DataFrame:
-        """Means on the first metric, by which methods are ranked."""
-        means = self.analyses.results.estimates("means")
-        is_on_first_metric = is_mean_on_first_metric(means, self.wording.settings.reference)
-        frame = self.analyses.frames["means"]
-        return frame[is_on_first_metric].drop(columns="task", errors="ignore").reset_index(drop=True)
-
-    @property
     def first_metric(self) -> str:
-        """First metric, by which scores are drawn and cases picked."""
-        return str(self.means_on_first_metric["metric"].iloc[0])
+        """First metric, by which methods are ranked, scores drawn and cases picked."""
+        means = self.analyses.results.estimates("means")
+        return first_metric_of_compared_methods(means, self.wording.settings.reference)
+
+    @cached_property
+    def method_means_on_first_metric(self) -> pd.DataFrame:
+        """Mean of each method on the first metric, by which methods are ranked."""
+        means = self.analyses.results.estimates("means")
+        is_ranked = is_mean_over_tasks_on_metric(means, self.first_metric)
+        frame = self.analyses.frames["means"]
+        return frame[is_ranked].drop(columns="task", errors="ignore").reset_index(drop=True)
 
     @cached_property
     def decrease_or_difference_key(self) -> str:
@@ -174,7 +175,7 @@ def _descriptions(contents: Contents) -> FrameWithCall:
     )
 
 
-def _means_on_first_metric(contents: Contents) -> FrameWithCall:
+def _method_means_on_first_metric(contents: Contents) -> FrameWithCall:
     """Return the means by which methods are ranked."""
     condition = f"means['metric'] == {contents.first_metric!r}"
     if contents.analyses.results.estimates("means").is_over_tasks.any():
@@ -183,10 +184,10 @@ def _means_on_first_metric(contents: Contents) -> FrameWithCall:
     if "task" in contents.scores.columns:
         selection += ".drop(columns='task')"
     means_call = assignment_code("means", contents.analyses.calls["means"])
-    return FrameWithCall(contents.means_on_first_metric, f"{means_call}\n{selection}")
+    return FrameWithCall(contents.method_means_on_first_metric, f"{means_call}\n{selection}")
 
 
-def _main_contrasts(contents: Contents) -> FrameWithCall | None:
+def _contrasts_over_tasks(contents: Contents) -> FrameWithCall | None:
     """Return the contrasts over tasks, or those of the only task."""
     if contents.decrease_or_difference_key not in contents.analyses.frames:
         return None
@@ -275,7 +276,7 @@ def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _sorted_interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _best_first_interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Return the call that draws the means of methods, the best on top."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"sort": "estimate"}
@@ -372,7 +373,7 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "ranking", "Mean {metric} by method{over_tasks}",
-                _sorted_interval_plot_call, _means_on_first_metric,
+                _best_first_interval_plot_call, _method_means_on_first_metric,
                 alt=f"Mean {{metric}} of each method with its interval, the best on top; {_FILES_NOTE}",
             ),
         ),
@@ -381,7 +382,8 @@ SECTION_PLANS = (
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             FigurePlan(
-                "contrasts", "{contrast} from {reference}{over_tasks}", _forest_plot_call, _main_contrasts,
+                "contrasts", "{contrast} from {reference}{over_tasks}",
+                _forest_plot_call, _contrasts_over_tasks,
                 alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_FILES_NOTE}",
             ),
             FigurePlan(

@@ -9,7 +9,11 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_slope_of_gap_model, outcome_metric_of_rows
 from salstats.display.report.comparisons import better_or_worse_states
-from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
+from salstats.display.report.ranking import (
+    compared_means_best_first,
+    first_metric_of_compared_methods,
+    is_mean_over_tasks_on_metric,
+)
 from salstats.display.report.wording import (
     Wording,
     decimals_by_magnitude,
@@ -36,9 +40,9 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     means = frames.estimates("means")
     reference = wording.settings.reference
     # means of the methods on the first metric; `ranking` has those that are defined, the best method first
-    ranked = means.subset(is_mean_on_first_metric(means, reference))
+    metric = first_metric_of_compared_methods(means, reference)
+    ranked = means.subset(is_mean_over_tasks_on_metric(means, metric))
     ranking = compared_means_best_first(ranked, reference)
-    metric = str(ranked.frame["metric"].iloc[0])
     if not len(ranking):
         exception = ""
         if ranked.has_estimate.any():

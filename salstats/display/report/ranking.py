@@ -8,20 +8,27 @@ from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
 
-def is_mean_on_first_metric(means: Estimates, reference: str | None) -> np.ndarray:
-    """Find the means by which methods are ranked.
-
-    They are of the first metric on which a method other than the reference has a mean, else of the first
-    metric, and over tasks where there are several.
-    """
-    is_candidate = np.ones(len(means), dtype=bool)
-    if means.is_over_tasks.any():
-        is_candidate = means.is_over_tasks
-    candidates = means.subset(is_candidate)
+def first_metric_of_compared_methods(means: Estimates, reference: str | None) -> str:
+    """Return the first metric on which a method other than the reference has a mean, else the first."""
+    candidates = means.subset(_is_mean_over_tasks(means))
     compared = compared_means_best_first(candidates, reference)
     first_rows = compared if len(compared) else candidates
-    metric = Labels().order("metric", first_rows.frame["metric"])[0]
-    return np.asarray(is_candidate & (means.frame["metric"] == metric))
+    return str(Labels().order("metric", first_rows.frame["metric"])[0])
+
+
+def is_mean_over_tasks_on_metric(means: Estimates, metric: str) -> np.ndarray:
+    """Return, for each row, whether it is a metric's mean over tasks, by which methods are ranked.
+
+    Means in the only task count as well.
+    """
+    return np.asarray(_is_mean_over_tasks(means) & (means.frame["metric"] == metric))
+
+
+def _is_mean_over_tasks(means: Estimates) -> np.ndarray:
+    """Return, for each row, whether it is a mean over tasks; True of all rows where there is one task."""
+    if means.is_over_tasks.any():
+        return means.is_over_tasks
+    return np.ones(len(means), dtype=bool)
 
 
 def compared_means_best_first(means: Estimates, reference: str | None) -> Estimates:

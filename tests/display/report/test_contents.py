@@ -65,8 +65,8 @@ def test_decreases_are_shown_only_without_a_margin_and_for_every_metric(small, c
     assert contents_of(small.assign(metric="ncc")).decrease_or_difference_key == "difference"
 
 
-def test_means_on_first_metric_are_those_over_tasks(contents):
-    ranked = contents.means_on_first_metric
+def test_method_means_on_first_metric_are_those_over_tasks(contents):
+    ranked = contents.method_means_on_first_metric
     assert len(ranked) == 3
     assert "task" not in ranked.columns
     means = contents.analyses.frames["means"]

@@ -5,7 +5,11 @@ import pytest
 from report_frames import frame, mean_row
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.ranking import compared_means_best_first, is_mean_on_first_metric
+from salstats.display.report.ranking import (
+    compared_means_best_first,
+    first_metric_of_compared_methods,
+    is_mean_over_tasks_on_metric,
+)
 
 
 def means_of(*rows):
@@ -39,9 +43,10 @@ def test_ranked_means_are_averages_on_the_first_metric_with_a_compared_method():
         for task in ("Edema", "Average")
     ]
     means = means_of(*rows)
-    ranked = means.subset(is_mean_on_first_metric(means, "human"))
+    assert first_metric_of_compared_methods(means, "human") == "hit"
+    assert first_metric_of_compared_methods(means, None) == "iou"
+    ranked = means.subset(is_mean_over_tasks_on_metric(means, "hit"))
     assert ranked.distinct_values("metric") == ["hit"]
     assert ranked.distinct_values("task") == ["Average"]
-    assert means.subset(is_mean_on_first_metric(means, None)).distinct_values("metric") == ["iou"]
     without_averages = means_of(*(row for row in rows if row["task"] == "Edema"))
-    assert is_mean_on_first_metric(without_averages, "human").tolist() == [False, False, True, True]
+    assert is_mean_over_tasks_on_metric(without_averages, "hit").tolist() == [False, False, True, True]
