@@ -22,10 +22,11 @@ _DECIMALS = 3
 _CHANCE = 0.5
 
 
-def slope_significance_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
+def slope_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
     for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
-        yield from _slope_count_sentences(rows, wording)
+        if not np.isnan(rows.p_values_adjusted_if_any).all():
+            yield _significant_slope_count_sentence(rows, wording)
     if wording.is_significant(slopes).any():
         condition = ""
         if has_task_term(slopes):
@@ -59,11 +60,9 @@ def has_task_term(slopes: Estimates) -> bool:
     return any("task" in parse_formula(formula).columns for formula in slopes.distinct_values("formula"))
 
 
-def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
+def _significant_slope_count_sentence(slopes: Estimates, wording: Wording) -> str:
+    """Return how many of the tested slopes, of scores or of gaps alone, have a P value below the level."""
     n_tested = int((~np.isnan(slopes.p_values_adjusted_if_any)).sum())
-    if not n_tested:
-        return
     outcome = "scores"
     if is_slope_of_gap_model(slopes).any():
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
@@ -71,7 +70,7 @@ def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]
     family = ""
     if used_procedure(slopes) is not None:
         family = f" (one family of {counted(slopes.non_missing_numbers('n_tests').max(), 'test')})"
-    yield (
+    return (
         f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "
         f"{wording.low_p_phrase(slopes)}{family}."
     )
@@ -116,7 +115,7 @@ def _method_and_task_names(correlations: Estimates, wording: Wording, *, has_tas
     methods = [wording.method(method) for method in correlations.frame["method"]]
     if not has_tasks:
         return methods
-    tasks = wording.tasks(correlations.frame["task"])
+    tasks = wording.task_labels(correlations.frame["task"])
     return [f"{method} in {task}" for method, task in zip(methods, tasks, strict=True)]
 
 
@@ -126,7 +125,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     subject = f"The AUROC of {predictor}{target_phrase(areas, wording)}"
     tasks = np.array([""], dtype=object)
     if "task" in areas.frame.columns:
-        tasks = np.array(wording.tasks(areas.frame["task"]), dtype=object)
+        tasks = np.array(wording.task_labels(areas.frame["task"]), dtype=object)
     is_defined = areas.has_estimate
     if not is_defined.any():
         yield f"{subject} was undefined, since only one class was present."

@@ -96,7 +96,7 @@ def _claimed_tasks_phrase(claimed: Estimates, contrasts: Estimates, wording: Wor
     tasks = list(claimed.frame.loc[~claimed.is_over_tasks, "task"])
     phrases = []
     if tasks:
-        names = name_list(wording.tasks(tasks), f"of {n_tasks} tasks")
+        names = name_list(wording.task_labels(tasks), f"of {n_tasks} tasks")
         if len(tasks) == n_tasks:
             names = f"all {n_tasks} tasks"
         phrases.append(f"in {names}")
@@ -111,7 +111,7 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     if contrasts.is_over_tasks.any():
         rows = contrasts.subset(contrasts.is_over_tasks)
     rows = wording.sorted_by_method(rows)
-    states = better_or_worse_states(rows)
+    states = verdicts_or_missing_reasons(rows)
     n_methods = len(rows.distinct_values("method"))
     noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
     clauses = []
@@ -148,7 +148,7 @@ def _over_tasks_phrase(contrasts: Estimates) -> str:
     return " averaged over the tasks with pairs,"
 
 
-def better_or_worse_states(contrasts: Estimates) -> np.ndarray:
+def verdicts_or_missing_reasons(contrasts: Estimates) -> np.ndarray:
     """Return each row's state: its verdict in words, or the reason why it has none."""
     frame = contrasts.frame
     states = []

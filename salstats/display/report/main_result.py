@@ -8,7 +8,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_slope_of_gap_model, outcome_metric_of_rows
-from salstats.display.report.comparisons import better_or_worse_states
+from salstats.display.report.comparisons import verdicts_or_missing_reasons
 from salstats.display.report.ranking import (
     compared_means_best_first,
     first_metric_of_compared_methods,
@@ -17,7 +17,7 @@ from salstats.display.report.ranking import (
 from salstats.display.report.wording import (
     Wording,
     decimals_by_magnitude,
-    decimals_separating_limits,
+    decimals_separating_limits_from_estimate,
     name_list,
 )
 from salstats.display.text.format import counted, fixed_text, joined
@@ -132,7 +132,7 @@ def _comparison_clause(
     contrasts = frames.estimates("best")
     worse_word = "worse"
     better_word = "better"
-    if {"lower", "higher"} & set(better_or_worse_states(contrasts)):
+    if {"lower", "higher"} & set(verdicts_or_missing_reasons(contrasts)):
         # the direction of the metric is not known
         worse_word = "lower"
         better_word = "higher"
@@ -167,7 +167,7 @@ def _names_by_result(methods: Sequence[str], contrasts: Estimates, wording: Word
     Results are "better" and "worse" (than the reference of the contrasts), "inconclusive", and "uncompared"
     without a defined contrast.
     """
-    states = better_or_worse_states(contrasts)
+    states = verdicts_or_missing_reasons(contrasts)
     state_of_method = dict(zip(contrasts.frame["method"].astype(TEXT), states, strict=True))
     names: dict[str, list[str]] = {"better": [], "worse": [], "inconclusive": [], "uncompared": []}
     for method in methods:
@@ -199,7 +199,7 @@ def _gap_to_reference_sentence(method: str, metric: str, frames: ReportFrames, w
     start = f"The mean score of {name}"
     decrease = _defined_contrast("decrease", method, metric, frames)
     if decrease is not None and _has_interpretable_share(decrease):
-        digits = decimals_separating_limits(decrease, _DECIMALS_OF_SHARE)
+        digits = decimals_separating_limits_from_estimate(decrease, _DECIMALS_OF_SHARE)
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_smaller_is_better_note(metric)}; {name} was "
@@ -245,7 +245,7 @@ def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
 
 def _better_or_worse_phrase(contrasts: Estimates) -> str:
     """Return what was shown of the first contrast: "shown to score worse"."""
-    state = better_or_worse_states(contrasts)[0]
+    state = verdicts_or_missing_reasons(contrasts)[0]
     if state in (*_BEHIND, *_AHEAD):
         return f"shown to score {state}"
     return "not shown to differ"

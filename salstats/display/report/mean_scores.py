@@ -91,5 +91,6 @@ def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
         tasks_of_method = means.subset(means.frame["method"] == method).distinct_values("task")
         missing = [task for task in tasks if task not in tasks_of_method]
         if missing:
-            texts.append(f"{wording.method(method)} has none in {name_list(wording.tasks(missing), 'tasks')}")
+            names = name_list(wording.task_labels(missing), "tasks")
+            texts.append(f"{wording.method(method)} has none in {names}")
     return texts

@@ -214,7 +214,7 @@ def _range_text(metric: Metric) -> str:
 def _slice_and_mask_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     """Fill the slots on the slice of the scores, on how maps became masks, and on readers and seeds."""
     slices = _sorted_distinct_texts(scores, "slice")
-    thresholds = _threshold_texts(_sorted_distinct_texts(scores, "threshold"))
+    thresholds = _threshold_names_and_range(_sorted_distinct_texts(scores, "threshold"))
     repeated_rows = []
     for column in ("reader", "seed"):
         if has_several_values(scores, column):
@@ -243,7 +243,7 @@ def _sorted_distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
     return sorted(scores[column].dropna().astype(TEXT).unique())
 
 
-def _threshold_texts(thresholds: Sequence[str]) -> list[str]:
+def _threshold_names_and_range(thresholds: Sequence[str]) -> list[str]:
     """Return thresholds in print: those with a name first, then the range of those that are numbers."""
     numbers = sorted((text for text in thresholds if _is_number(text)), key=float)
     texts = [f"{threshold_label(text)} threshold" for text in thresholds if text not in numbers]
@@ -280,13 +280,13 @@ def _fixed_readers_and_trainings_slots(frames: ReportFrames) -> Slots:
     return slots
 
 
-def _weights_text(wording: Wording) -> str | None:
+def _weighting_sentences(wording: Wording) -> str | None:
     """Return how much scores counted, None where they counted alike."""
     weights = wording.settings.weights
     if weights is None:
         return None
     if isinstance(weights, Mapping):
-        tasks = wording.tasks(weights)
+        tasks = wording.task_labels(weights)
         shares = [f"{weight:g} ({task})" for task, weight in zip(tasks, weights.values(), strict=True)]
         return (
             f"Averages over tasks weighted tasks by {joined(shares)}; those without a defined score were "
@@ -321,7 +321,7 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "mean_by": "metric and method",
         # weights by task make another average, which the slot "weights" describes
         "averaged": _condition_slot(has_averages and not isinstance(weights, Mapping)),
-        "weights": _weights_text(wording),
+        "weights": _weighting_sentences(wording),
         "bounds": _condition_slot(any(undefined_score_bounds_sentences(frames.estimates("means"), wording))),
         "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
         "replicates": None,

@@ -133,10 +133,10 @@ def _section_part(section: Section) -> _FoldedSection:
         text.append(element("p", sentences, id=text_id))
         text.append(toolbar(copy_button(text_id, "Copy text")))
     if any(item.display is Display.OPEN for item in figures):
-        blocks = _table_links(tables) + _open_and_folded_blocks(figures)
-        blocks += [*text, *_open_and_folded_blocks(tables)]
+        blocks = _table_links(tables) + _item_blocks_folded_last(figures)
+        blocks += [*text, *_item_blocks_folded_last(tables)]
     else:
-        blocks = [*_open_and_folded_blocks(tables), *text, *_open_and_folded_blocks(figures)]
+        blocks = [*_item_blocks_folded_last(tables), *text, *_item_blocks_folded_last(figures)]
     hint = ", ".join(item.number for item in section.items)
     return _FoldedSection(anchor, section.title, markup_lines(*blocks), hint)
 
@@ -151,7 +151,7 @@ def _table_links(tables: Sequence[ReportItem]) -> list[Markup]:
     return [element("div", links, class_="narrow")]
 
 
-def _open_and_folded_blocks(items: Sequence[ReportItem]) -> list[Markup]:
+def _item_blocks_folded_last(items: Sequence[ReportItem]) -> list[Markup]:
     """Return tables or figures, and below them those that are folded away."""
     blocks = [item_block(item) for item in items if item.display is Display.OPEN]
     folded = [item for item in items if item.display is not Display.OPEN]

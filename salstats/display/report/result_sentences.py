@@ -6,7 +6,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.associations import (
     auroc_sentences,
     correlation_sentences,
-    slope_significance_sentences,
+    slope_sentences,
 )
 from salstats.display.report.comparisons import contrast_sentences
 from salstats.display.report.mean_scores import mean_sentences
@@ -17,7 +17,7 @@ _WRITERS: Mapping[str, Callable[[Estimates, Wording], Iterable[str]]] = {
     "means": mean_sentences,
     "decrease": contrast_sentences,
     "difference": contrast_sentences,
-    "regression": slope_significance_sentences,
+    "regression": slope_sentences,
     "correlation": correlation_sentences,
     "auroc": auroc_sentences,
 }

@@ -112,7 +112,7 @@ class Wording:
         label = self.labels.value("method", str(name))
         return _LABELS_WITH_ARTICLE.get(label, label)
 
-    def tasks(self, values: Iterable[object]) -> list[str]:
+    def task_labels(self, values: Iterable[object]) -> list[str]:
         """Return the labels of tasks."""
         return [self.labels.value("task", str(value)) for value in values]
 
@@ -161,7 +161,7 @@ class Wording:
         p_name = ""
         if p_values:
             p_name = self.p_name(estimates)
-        digits = decimals_separating_limits(estimates, digits)
+        digits = decimals_separating_limits_from_estimate(estimates, digits)
         return inline_row_texts(estimates.frame, digits, self.settings.style, p_name=p_name)
 
 
@@ -229,7 +229,7 @@ def decimals_by_magnitude(values: Iterable[float]) -> int:
     return min(6, 2 - math.floor(math.log10(largest)))
 
 
-def decimals_separating_limits(estimates: Estimates, min_decimals: int) -> int:
+def decimals_separating_limits_from_estimate(estimates: Estimates, min_decimals: int) -> int:
     """Return the decimals, at least `min_decimals`, with which limits differ in print from their estimate."""
     estimate = estimates.numbers("estimate")
     distances = []
