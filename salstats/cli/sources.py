@@ -69,7 +69,7 @@ class CommandRun:
             return
         from salstats.display.text.console import print_frame
 
-        print_frame(frame, all_columns=self.print_all, option_for_all="--all")
+        print_frame(frame, fit_terminal=not self.print_all, option_for_all="--all")
 
 
 def read_scores(run: CommandRun) -> "pd.DataFrame":

@@ -63,7 +63,7 @@ from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
-    marginal_estimates_note,
+    model_and_averaging_note,
     model_note,
     only_outcome_text,
     single_number_columns,
@@ -303,7 +303,7 @@ def _models_note(estimates: Estimates, labels: Labels) -> str:
     """Return the sentence on the models of marginal estimates or of coefficients, "" for other estimates."""
     if has_coefficients(estimates) and not has_marginal_estimates(estimates):
         return model_note(estimates, labels)
-    return marginal_estimates_note(estimates, labels)
+    return model_and_averaging_note(estimates, labels)
 
 
 def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_out: bool) -> str:

@@ -36,7 +36,7 @@ from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
-    marginal_estimates_note,
+    model_and_averaging_note,
     single_number_columns,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -168,7 +168,7 @@ def plot_intervals(
             interval_caption(drawing.estimates, labels=drawing.labels),
             arrows_note(frame, axis_ends, digits, style, has_numbers=True),
             scope_note(drawing.frame, drawing.labels, unnamed_columns),
-            marginal_estimates_note(drawing.estimates, drawing.labels),
+            model_and_averaging_note(drawing.estimates, drawing.labels),
             count_sentence(drawing.estimates),
             sort_note,
             auroc_note,

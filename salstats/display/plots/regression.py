@@ -35,9 +35,9 @@ from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import (
+    distinct_term_and_factor_rows,
     min_max_scaled_covariates_note,
     right_side_text,
-    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import method_label_in_sentence
@@ -202,7 +202,7 @@ def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
     drawn_estimates = drawing.estimates.with_frame_and_new_keys(frame)
     with_references = with_reference_rows(drawn_estimates, [*drawing.estimates.keys, "formula"])
     # terms, reference levels and headings of factors from the top down
-    entries = term_rows_with_factor_headings(with_references, drawing.labels)
+    entries = distinct_term_and_factor_rows(with_references, drawing.labels)
     values = []
     texts = []
     marks_per_row = []
@@ -249,7 +249,7 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
     check_rows_are_distinct(coefficients.with_frame_and_new_keys(frame), key_columns)
     label_of_term = {
         entry.term: entry.full_text
-        for entry in term_rows_with_factor_headings(coefficients.with_frame_and_new_keys(frame), labels)
+        for entry in distinct_term_and_factor_rows(coefficients.with_frame_and_new_keys(frame), labels)
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)

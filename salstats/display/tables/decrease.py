@@ -33,7 +33,7 @@ from salstats.display.tables.marks import rarer_rows
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, frame_row_grid
 from salstats.display.tables.record import Table
 from salstats.display.tables.reference_rows import (
-    has_one_reference_mean,
+    has_one_reference_mean_per_group,
     is_reference_row,
     with_reference_rows_on_top,
 )
@@ -262,7 +262,7 @@ def _has_reference_rows(contrasts: Estimates, placement: ColumnPlacement) -> boo
     Methods have to be rows or groups of rows, and to have one mean of the reference in each group.
     """
     are_methods_below_each_other = "method" in (*placement.rows, *placement.groups)
-    return are_methods_below_each_other and has_one_reference_mean(contrasts)
+    return are_methods_below_each_other and has_one_reference_mean_per_group(contrasts)
 
 
 def _are_means_over_paired_cases(contrasts: Estimates) -> bool:

@@ -56,11 +56,11 @@ from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
-    marginal_estimates_note,
+    model_and_averaging_note,
     model_note,
     only_outcome_text,
 )
-from salstats.display.text.terms import term_rows_with_factor_headings
+from salstats.display.text.terms import distinct_term_and_factor_rows
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -309,7 +309,7 @@ def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
         return estimates.frame
     texts = {
         row.term: row.full_text
-        for row in term_rows_with_factor_headings(estimates, labels)
+        for row in distinct_term_and_factor_rows(estimates, labels)
         if row.term is not None
     }
     terms = [texts.get(str(term)) for term in estimates.frame["term"]]
@@ -422,7 +422,7 @@ def _raters_note(estimates: Estimates) -> str:
 def _model_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates and coefficients are of, "" for other estimates."""
     if has_marginal_estimates(estimates):
-        return marginal_estimates_note(estimates, labels)
+        return model_and_averaging_note(estimates, labels)
     if has_coefficients(estimates):
         return paragraph(model_note(estimates, labels), interaction_note(estimates, labels))
     return ""
@@ -491,7 +491,7 @@ def _bold_estimates(
     note = notes.best_note(best, compared_columns, excluded, labels, estimates.distinct_values("method"))
     term = TERMS.get(str(estimates.only_term))
     is_contrast = term is not None and term.contrast
-    has_paired_differences = notes.is_paired(estimates) and not is_contrast
+    has_paired_differences = notes.has_paired_design(estimates) and not is_contrast
     if best.rows and has_paired_differences and _n_varies_within_strata(estimates, list(best.strata)):
         plural_name = "estimates"
         if term is not None:

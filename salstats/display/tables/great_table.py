@@ -273,7 +273,7 @@ def great_table(table: Table, table_id: str) -> GT:
         align = "right" if column.align == "right" else "left"
         gt = gt.cols_align(align, columns=name)
     gt = _with_spanners(gt, table.columns, cell_names)
-    gt = _with_column_styles(gt, table, cell_names)
+    gt = _with_cell_and_heading_styles(gt, table, cell_names)
     gt = _with_stub_styles(gt, table)
     if table.title:
         gt = gt.tab_header(table.title, table.subtitle)
@@ -374,7 +374,7 @@ def _is_hyphenated_word(text: str) -> bool:
     return len(text) < _LONG_HEADING and "-" in text and " " not in text
 
 
-def _with_column_styles(gt: GT, table: Table, names: Sequence[str]) -> GT:
+def _with_cell_and_heading_styles(gt: GT, table: Table, names: Sequence[str]) -> GT:
     """Return a table with its marks, its decimal points below each other, and long headings wrapped."""
     for column, name in enumerate(names):
         rows_by_style: dict[str, list[int]] = {}

@@ -154,19 +154,21 @@ def _coefficient_decimals(estimates: Estimates, digits: int) -> np.ndarray:
     null_values = np.where(estimates.is_exponentiated, 1.0, 0.0)
     lows = estimates.numbers("conf_low") - null_values
     highs = estimates.numbers("conf_high") - null_values
-    decimals = [_limit_decimals(low, high, digits) for low, high in zip(lows, highs, strict=True)]
+    decimals = [
+        _decimals_showing_width_and_signs(low, high, digits) for low, high in zip(lows, highs, strict=True)
+    ]
     by_term = pd.Series(decimals).groupby(estimates.frame["term"].to_numpy(), dropna=False)
     return np.asarray(by_term.transform("max").to_numpy())
 
 
-def _limit_decimals(low: float, high: float, digits: int) -> int:
+def _decimals_showing_width_and_signs(low: float, high: float, min_decimals: int) -> int:
     """Return decimals that show two digits of the width of limits, and on which side of 0 each limit lies."""
     width = high - low
     if not 10.0**-_MAX_DECIMALS < width < np.inf:
-        return digits
-    decimals = [digits, decimals_of(width, 2, _MAX_DECIMALS)]
+        return min_decimals
+    decimals = [min_decimals, decimals_of(width, 2, _MAX_DECIMALS)]
     for limit in (abs(low), abs(high)):
-        is_rounded_to_zero = limit < 0.5 / 10**digits
+        is_rounded_to_zero = limit < 0.5 / 10**min_decimals
         # a limit that is tiny beside the width is 0 in effect
         if is_rounded_to_zero and limit > width / 1000:
             decimals.append(decimals_of(2 * limit, 1, _MAX_DECIMALS))

@@ -24,10 +24,10 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     COVARIATE_UNITS,
+    distinct_term_and_factor_rows,
     random_group_text,
     right_side_columns,
     right_side_text,
-    term_rows_with_factor_headings,
 )
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
@@ -425,7 +425,7 @@ def _component_texts(
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = components.existing_columns(columns_identifying_models(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in row_by_model_cell.items()}
-    term_labels = {row.term: row.full_text for row in term_rows_with_factor_headings(estimates, labels)}
+    term_labels = {row.term: row.full_text for row in distinct_term_and_factor_rows(estimates, labels)}
     units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}

@@ -157,7 +157,7 @@ def underlined_reference_differences_note(
     """
     reference = method_label_in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
     criterion = significance_criterion(differences, adjustment_text(differences))
-    if is_paired(differences):
+    if has_paired_design(differences):
         reference = f"{reference} on the same cases"
     if not differing.rows:
         text = f"No difference from {reference} was shown (it would be underlined: {criterion})"
@@ -172,7 +172,7 @@ def underlined_reference_differences_note(
     return f"{text}."
 
 
-def is_paired(estimates: Estimates) -> bool:
+def has_paired_design(estimates: Estimates) -> bool:
     """Return whether methods are compared on the same cases, as `mrmc` does where no reading is missing."""
     return set(estimates.distinct_values("design")) <= set(PAIRED)
 
@@ -199,7 +199,7 @@ def _contrast_noun(differences: Estimates) -> str:
     """Return the noun for contrasts: "paired difference"."""
     if differences.only_term == "percent_decrease":
         return "decrease"
-    if is_paired(differences):
+    if has_paired_design(differences):
         return "paired difference"
     return "difference"
 

@@ -160,7 +160,7 @@ def table_patients(
         columns=columns,
         cells=cells,
         indented_rows={position for position, row in enumerate(rows) if row.is_indented},
-        notes=(_count_and_missing_note(characteristics),),
+        notes=(_units_and_missing_note(characteristics),),
         symbol_note=notes.dash_note(cells),
         title=title,
     )
@@ -249,7 +249,7 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
     return [_Row(_MISSING_LABEL, texts, is_indented=True)]
 
 
-def _count_and_missing_note(characteristics: Estimates) -> str:
+def _units_and_missing_note(characteristics: Estimates) -> str:
     """Say what N counts and, where values are missing, that these are left out."""
     unit = str(characteristics.only_value("unit") or "unit")
     units = plural(unit)

@@ -9,7 +9,7 @@ from salstats.display.estimates import Estimates
 _EQUAL_DECIMALS = 12
 
 
-def has_one_reference_mean(contrasts: Estimates) -> bool:
+def has_one_reference_mean_per_group(contrasts: Estimates) -> bool:
     """Return whether all methods of each group are compared with the same mean, of as many pairs.
 
     A group has the same values of all grouping columns but the method. False where there are several
@@ -48,7 +48,7 @@ def is_reference_row(contrasts: Estimates) -> np.ndarray:
 
 
 def _group_numbers_apart_from_method(contrasts: Estimates) -> pd.Series:
-    """Return the number of the group of each row, see `has_one_reference_mean`."""
+    """Return the number of the group of each row, see `has_one_reference_mean_per_group`."""
     columns = [key for key in contrasts.keys if key not in ("method", "reference")]
     if contrasts.varies("term"):
         columns.append("term")

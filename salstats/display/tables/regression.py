@@ -52,9 +52,9 @@ from salstats.display.text.interactions import interaction_note, reference_level
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
+    distinct_term_and_factor_rows,
     min_max_scaled_covariates_note,
     right_side_text,
-    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.stats.adjust import INTERCEPT
@@ -195,7 +195,7 @@ def table_regression(
         headings = _table_columns(
             arranged, estimates, p_values, _heading_ending_of_one_term(estimates, names)
         )
-        table = _one_term_table(frame, headings, groups, names, texts)
+        table = _one_term_table_by_group(frame, headings, groups, names, texts)
     else:
         headings = _table_columns(arranged, estimates, p_values)
         foot = foot_texts(
@@ -343,7 +343,7 @@ def _terms_table(
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
-        for term_row in term_rows_with_factor_headings(estimates, labels):
+        for term_row in distinct_term_and_factor_rows(estimates, labels):
             if term_row.term is None:
                 # the heading is added with the first of its levels that this group has
                 factor = term_row.text
@@ -392,7 +392,7 @@ def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
     with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
     names = []
     references = []
-    for row in term_rows_with_factor_headings(with_references, labels):
+    for row in distinct_term_and_factor_rows(with_references, labels):
         if row.term == term:
             names.append(row.full_text)
         elif row.term is not None:
@@ -400,7 +400,7 @@ def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
     return f" of {' vs '.join([*names, *references])}"
 
 
-def _one_term_table(
+def _one_term_table_by_group(
     frame: pd.DataFrame, headings: Sequence[TableColumn], groups: Sequence[str], labels: Labels, texts: Texts
 ) -> Table:
     """Return a table with a row per group, of one term that stands in the heading."""

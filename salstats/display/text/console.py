@@ -31,10 +31,10 @@ _LAST_ROWS = 10
 _GAP = "  "
 
 
-def print_frame(frame: pd.DataFrame, *, all_columns: bool = False, option_for_all: str = "") -> None:
-    """Print a frame, in a terminal with as many columns as it has room for unless `all_columns` is set."""
+def print_frame(frame: pd.DataFrame, *, fit_terminal: bool = True, option_for_all: str = "") -> None:
+    """Print a frame, in a terminal by default with the columns that it has room for."""
     width = None
-    if sys.stdout.isatty() and not all_columns:
+    if sys.stdout.isatty() and fit_terminal:
         width = shutil.get_terminal_size().columns
     print(console_table(frame, width, option_for_all))
 

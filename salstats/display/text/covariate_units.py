@@ -58,7 +58,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     is_ratio = estimates.is_exponentiated
     covariates = _unscaled_covariates_of_rows(estimates)
     magnitudes = pd.Series(_largest_magnitudes_on_link_scale(estimates))
-    sizes = magnitudes.groupby([covariates, _outcome_of_rows(estimates)]).max()
+    sizes = magnitudes.groupby([covariates, _outcome_and_metric_of_rows(estimates)]).max()
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
@@ -100,7 +100,7 @@ def _largest_magnitudes_on_link_scale(estimates: Estimates) -> np.ndarray:
     return largest
 
 
-def _outcome_of_rows(estimates: Estimates) -> np.ndarray:
+def _outcome_and_metric_of_rows(estimates: Estimates) -> np.ndarray:
     """Return the outcome of each row's model, with its metric where the frame has a column of metrics."""
     formulas_and_metrics = zip(estimates.row_values("formula"), estimates.row_values("metric"), strict=True)
     outcomes = [f"{str(formula).partition('~')[0]}: {metric}" for formula, metric in formulas_and_metrics]

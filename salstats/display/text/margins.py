@@ -34,7 +34,7 @@ def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
     percent_sign = ""
     if "percent_decrease" in estimates.distinct_values("term"):
         percent_sign = "%"
-    rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
+    rows = _rows_with_tested_margin(estimates)
     bounds = rows.frame[["margin_low", "margin_high"]]
     metrics = labels.order("metric", rows.distinct_values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
@@ -74,7 +74,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if estimates.distinct_values("p_margin_adjusted"):
         p_name = "adjusted P"
     tests = "one-sided test"
-    if _two_sided_mask_of_tested_margins(estimates).any():
+    if _is_margin_two_sided(_rows_with_tested_margin(estimates)).any():
         tests = "two one-sided tests"
     result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
     _, claims = sides_and_claims(estimates.frame["verdict"])
@@ -84,15 +84,19 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     return f"{MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
 
 
-def _two_sided_mask_of_tested_margins(estimates: Estimates) -> np.ndarray:
-    """Return, for each of the rows with a margin, whether the margin has two bounds."""
-    rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
-    return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
+def _rows_with_tested_margin(estimates: Estimates) -> Estimates:
+    """Return the rows that were tested against a margin."""
+    return estimates.subset(~np.isnan(estimates.numbers("p_margin")))
+
+
+def _is_margin_two_sided(estimates: Estimates) -> np.ndarray:
+    """Return, for each row, whether its margin has two bounds."""
+    return np.isfinite(estimates.numbers("margin_low")) & np.isfinite(estimates.numbers("margin_high"))
 
 
 def margin_p_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
-    if _two_sided_mask_of_tested_margins(estimates).all():
+    if _is_margin_two_sided(_rows_with_tested_margin(estimates)).all():
         return "P, equivalence"
     return "P, margin"
 

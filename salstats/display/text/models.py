@@ -11,13 +11,13 @@ from salstats.display.estimates import Estimates
 from salstats.display.text.format import capitalized, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
+    distinct_term_and_factor_rows,
     factors_of,
     only_term_text,
     random_group_text,
     random_groups,
     right_side_columns,
     right_side_text,
-    term_rows_with_factor_headings,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import method_label_in_sentence
@@ -131,7 +131,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
     rows["term"] = rows["term"].fillna(INTERCEPT)
     slope_labels = {
         row.term: f", {row.full_text}"
-        for row in term_rows_with_factor_headings(estimates.with_frame_and_new_keys(rows), labels)
+        for row in distinct_term_and_factor_rows(estimates.with_frame_and_new_keys(rows), labels)
     }
     slope_labels[INTERCEPT] = ""
     names = []
@@ -174,7 +174,7 @@ def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) 
     reference_levels = []
     factor = ""
     terms = set(estimates.distinct_values("term"))
-    for row in term_rows_with_factor_headings(with_reference_rows(estimates, model_keys), labels):
+    for row in distinct_term_and_factor_rows(with_reference_rows(estimates, model_keys), labels):
         if row.term is None:
             factor = row.text
         elif row.term not in terms:
@@ -205,8 +205,8 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
     return f"{text}{average}{standard_errors_clause(estimates)}"
 
 
-def marginal_estimates_note(estimates: Estimates, labels: Labels) -> str:
-    """Say which models marginal estimates are of."""
+def model_and_averaging_note(estimates: Estimates, labels: Labels) -> str:
+    """Say which models marginal estimates are of and what they are averaged over, "" for other estimates."""
     if not has_marginal_estimates(estimates):
         return ""
     averages = [_average_text(estimates, str(average)) for average in estimates.distinct_values("average")]

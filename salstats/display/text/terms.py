@@ -175,7 +175,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
         return estimates
     frame = estimates.frame
     levels = frame[frame["reference_level"].notna()]
-    factor_levels = _variable_by_term(estimates)
+    factor_levels = _stated_factor_level_by_term(estimates)
     variables = []
     for term, formula in zip(
         levels["term"], _formula_of_rows(estimates.with_frame_and_new_keys(levels)), strict=True
@@ -199,13 +199,13 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
 
 
-def term_rows_with_factor_headings(estimates: Estimates, labels: Labels) -> list[TermRow]:
+def distinct_term_and_factor_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
     frame = estimates.frame
     formula_of: dict[str, str] = {}
     for term, formula in zip(frame["term"].astype(TEXT), _formula_of_rows(estimates), strict=True):
         formula_of.setdefault(term, formula)
-    factor_levels = _variable_by_term(estimates)
+    factor_levels = _stated_factor_level_by_term(estimates)
     terms = list(frame["term"].astype(TEXT))
     units_of = dict(zip(terms, estimates.row_values(COVARIATE_UNITS), strict=True))
     is_normalized = dict(zip(terms, estimates.row_values("normalized"), strict=True))
@@ -276,14 +276,14 @@ def numeric_variable_names(variables: Sequence[TermVariable]) -> tuple[str, ...]
 
 def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
     """Return the variables of the term in each row."""
-    factor_levels = _variable_by_term(estimates)
+    factor_levels = _stated_factor_level_by_term(estimates)
     terms_and_formulas = zip(estimates.frame["term"], _formula_of_rows(estimates), strict=True)
     return [term_variables(str(term), formula, factor_levels) for term, formula in terms_and_formulas]
 
 
 def only_term_text(single_term_estimates: Estimates, labels: Labels) -> str:
     """Return the name of the only term of estimates: "Area, per 1,000 mm²"."""
-    return term_rows_with_factor_headings(single_term_estimates, labels)[-1].full_text
+    return distinct_term_and_factor_rows(single_term_estimates, labels)[-1].full_text
 
 
 def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
@@ -302,7 +302,7 @@ def min_max_scaled_covariates_note(estimates: Estimates, labels: Labels) -> str:
     if not estimates.distinct_values("normalized"):
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
-    names = [row.full_text for row in term_rows_with_factor_headings(normalized, labels)]
+    names = [row.full_text for row in distinct_term_and_factor_rows(normalized, labels)]
     if not names:
         return ""
     return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}."
@@ -317,7 +317,7 @@ def _formula_of_rows(estimates: Estimates) -> list[str]:
     return formulas
 
 
-def _variable_by_term(estimates: Estimates) -> dict[str, TermVariable]:
+def _stated_factor_level_by_term(estimates: Estimates) -> dict[str, TermVariable]:
     """Return the factor and the level of each term whose factor the frame states."""
     if not estimates.distinct_values("factor"):
         return {}

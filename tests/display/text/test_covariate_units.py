@@ -9,7 +9,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
 from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import only_term_text, term_rows_with_factor_headings
+from salstats.display.text.terms import distinct_term_and_factor_rows, only_term_text
 from salstats.stats.models.design import INTERCEPT
 
 COLUMNS = ["estimate", "std_error", "conf_low", "conf_high"]
@@ -109,7 +109,7 @@ def test_the_label_has_the_number_of_units_and_the_unit(column, labels, text):
 
 def test_the_heading_of_an_interaction_has_the_units_of_its_levels(scores):
     estimates = per_covariate_units(read_estimates(ss.regress(scores, "iou ~ area_mm2 * task")))
-    rows = term_rows_with_factor_headings(estimates, Labels())
+    rows = distinct_term_and_factor_rows(estimates, Labels())
     headings = [row.text for row in rows if row.term is None]
     assert headings == ["Task", "Area × Task, per 1,000 mm²"]
     level = next(row for row in rows if row.term == "area_mm2:taskEdema")

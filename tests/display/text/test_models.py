@@ -10,7 +10,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
     has_marginal_estimates,
     marginal_estimates_heading,
-    marginal_estimates_note,
+    model_and_averaging_note,
     model_kind_text,
     model_note,
     only_outcome_text,
@@ -114,9 +114,9 @@ def test_estimates_are_marginal_only_with_a_formula_and_an_average():
 def test_notes_name_sides_averages_and_errors_of_models():
     columns = {"family": "gaussian", "formula": "iou ~ age", "errors": "classical"}
     assert model_note(read(**columns), LABELS) == "Linear regression, on Age; classical standard errors."
-    assert marginal_estimates_note(read(**columns), LABELS) == ""
-    over_rows = marginal_estimates_note(read(**columns, average="rows"), LABELS)
-    over_grid = marginal_estimates_note(read(**columns, average="grid"), LABELS)
+    assert model_and_averaging_note(read(**columns), LABELS) == ""
+    over_rows = model_and_averaging_note(read(**columns, average="rows"), LABELS)
+    over_grid = model_and_averaging_note(read(**columns, average="grid"), LABELS)
     start, end = "Linear regression, on Age; ", "; classical standard errors."
     for note, phrase in ((over_rows, "rows of the model"), (over_grid, "other factors count alike")):
         assert note.startswith(start)
@@ -143,7 +143,7 @@ def test_notes_name_sides_averages_and_errors_of_models():
     ],
 )
 def test_numbers_at_their_mean_are_those_without_a_column(formula, levels, factors_count_alike, numbers):
-    note = marginal_estimates_note(read(levels | {"formula": formula}, average="grid"), LABELS)
+    note = model_and_averaging_note(read(levels | {"formula": formula}, average="grid"), LABELS)
     assert ("levels of other factors count alike" in note) == factors_count_alike
     assert ("held at their mean" in note) == bool(numbers)
     if numbers:

@@ -7,11 +7,11 @@ from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     TermVariable,
+    distinct_term_and_factor_rows,
     factor_names_of_rows,
     min_max_scaled_covariates_note,
     right_side_columns,
     right_side_text,
-    term_rows_with_factor_headings,
     term_variables,
     with_reference_rows,
 )
@@ -48,7 +48,7 @@ def test_levels_stand_below_their_factor_after_the_reference():
     with_references = with_reference_rows(estimates, ["method", "formula"])
     assert with_references.frame["term"].tolist() == ["taskAtelectasis", "taskEdema", "elongation"]
     assert with_references.has_estimate.tolist() == [False, True, True]
-    rows = term_rows_with_factor_headings(with_references, Labels())
+    rows = distinct_term_and_factor_rows(with_references, Labels())
     assert [(row.text, row.is_level) for row in rows] == [
         ("Task", False), ("Atelectasis", True), ("Edema", True), ("Elongation", False),
     ]  # fmt: skip
@@ -76,12 +76,12 @@ def test_a_covariate_that_runs_from_0_to_1_has_no_unit():
     labels = Labels({"age": "Age (years)", "prob": "Confidence (ResNet)"})
     names = ("area_mm2", "age", "prob")
     normalized = terms(*names, normalized=[True, True, True])
-    assert [row.text for row in term_rows_with_factor_headings(normalized, labels)] == [
+    assert [row.text for row in distinct_term_and_factor_rows(normalized, labels)] == [
         "Area",
         "Age",
         "Confidence (ResNet)",
     ]
-    measured = term_rows_with_factor_headings(terms(*names), labels)
+    measured = distinct_term_and_factor_rows(terms(*names), labels)
     assert [row.text for row in measured] == ["Area (mm²)", "Age (years)", "Confidence (ResNet)"]
 
 
