@@ -83,7 +83,8 @@ def _check_open_interval(response: np.ndarray, family: str) -> None:
     if len(invalid):
         raise ValueRangeError(
             Setting("family", family),
-            f" needs an outcome strictly between 0 and 1, not {invalid[0]:g}",
+            " needs an outcome strictly between 0 and 1, not ",
+            f"{invalid[0]:g}",
             hint=Message(
                 Setting("family", "ordered-beta"),
                 " and ",

@@ -39,7 +39,8 @@ def interior_mask(response: np.ndarray, model_label: str) -> np.ndarray:
         )
     if scores.min() == scores.max():
         raise NotEstimableError(
-            f"the {model_label} model has no finite precision, scores strictly between 0 and 1 are constant"
+            f"the {model_label} model has no finite precision, scores strictly between 0 and 1 are constant",
+            value=float(scores[0]),
         )
     return interior
 

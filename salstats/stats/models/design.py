@@ -301,6 +301,7 @@ def _check_number_of_columns(formula: Formula, levels: Mapping[Factor, np.ndarra
                 f"{n_levels(largest)} levels",
                 hint=Message("use a column with fewer, or fit groups with ", Setting("by")),
                 column=largest.columns[0],
+                value=n_levels(largest),
             )
 
 
@@ -346,6 +347,7 @@ def _check_values_are_finite(factor: Factor, values: Mapping[str, np.ndarray]) -
             f"(first where {factor.columns[0]} is {column[undefined][0]:g})",
             hint="leave them out or choose another transform",
             column=factor.columns[0],
+            value=float(column[undefined][0]),
         )
 
 

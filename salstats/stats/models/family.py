@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError
 
 #: A column is aliased (depends linearly on earlier ones) if its component orthogonal to these is shorter than
 #: this share of its length, as in R's `lm`.
@@ -202,17 +202,17 @@ def fit_model(
     """
     n_rows, n_columns = matrix.shape
     if n_rows == 0:
-        raise NotEstimableError("no complete rows")
+        raise NotEstimableError("no complete rows", value=0)
     estimable = estimable_positions(matrix)
     if n_rows <= len(estimable) or len(estimable) == 0:
         rows = "row" if n_rows == 1 else "rows"
         coefficients = "coefficient" if n_columns == 1 else "coefficients"
-        raise NotEstimableError(f"{n_rows} complete {rows} for {n_columns} {coefficients}")
+        raise NotEstimableError(f"{n_rows} complete {rows} for {n_columns} {coefficients}", value=n_rows)
     try:
         solution = family.solve(matrix[:, estimable], response, intercept)
     except NotEstimableError as error:
-        terms = ", ".join(names[i] for i in estimable)
-        raise NotEstimableError(error.message, f" ({terms})", option=error.option) from None
+        terms = Message.joined([names[i] for i in estimable], ", ")
+        raise NotEstimableError(error.message, " (", terms, ")", option=error.option) from None
     return replace(solution, column_positions=estimable)
 
 

@@ -76,13 +76,15 @@ def maximize_likelihood(
         scale = np.sqrt(np.diag(information))
         scaled = information / np.outer(scale, scale)
         if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1 / np.finfo(float).eps:
-            raise NotEstimableError(f"the {label} model has no finite estimates")
+            raise NotEstimableError(f"the {label} model has no finite estimates", column="term")
         step = np.linalg.solve(information, scores.sum(axis=0))
         step_size = 1.0
         if np.abs(step).max() <= _CONVERGED * max(1.0, np.abs(parameters).max()):
             break
     else:
-        raise NotEstimableError(f"the {label} model did not converge in {_MAX_ITERATIONS} iterations")
+        raise NotEstimableError(
+            f"the {label} model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
+        )
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
     roots, inverse_roots = _roots_and_inverse_roots(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)

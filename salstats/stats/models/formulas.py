@@ -124,7 +124,10 @@ def parse_formula(text: object) -> Formula:
         raise FormulaError(f"formula {formula_excerpt} is nested too deeply") from None
     random_terms = [term for effect in random for term in effect.terms]
     if any(response in term for term in [*terms, *random_terms]):
-        raise FormulaError(f"formula {formula_excerpt} has its left side {response.name!r} on the right too")
+        raise FormulaError(
+            f"formula {formula_excerpt} has its left side {response.name!r} on the right too",
+            column=response.name,
+        )
     if not terms and not intercept:
         raise FormulaError(f"formula {formula_excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
     _check_no_effect_is_repeated(random, formula_excerpt)
@@ -149,7 +152,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
     if "|" not in masked:
         return formula, []
     if not _are_brackets_balanced(masked):
-        raise FormulaError(f"formula {_quoted_excerpt(formula)} cannot be read: {_BRACKETS_HINT}")
+        raise FormulaError(f"formula {_quoted_excerpt(formula)} cannot be read: {_BRACKETS_HINT}", value="(")
     left_side, _, right_side = masked.partition("~")
     fixed_terms = []
     random_effects: list[_RandomEffectText] = []
@@ -167,6 +170,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
                     "one is added with + and stands in brackets, as (1|reader), (1|patient/case) or "
                     "(1 + method|reader)"
                 ),
+                value=term,
             )
         effects = term[slice(*match.span("effects"))].strip()
         groups = term[slice(*match.span("groups"))].strip()
@@ -201,7 +205,8 @@ def _parse_tree(formula: str, formula_excerpt: str) -> Any:
             warnings.simplefilter("ignore", SyntaxWarning)
             tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
     except Exception:  # formulaic's errors are of many classes, and their messages do not name the fault
-        raise FormulaError(f"formula {formula_excerpt} cannot be read: {_parsing_hint(formula)}") from None
+        hint, symbol = _parsing_hint_and_symbol(formula)
+        raise FormulaError(f"formula {formula_excerpt} cannot be read: {hint}", value=symbol) from None
     if _operator_symbol(tree) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {formula_excerpt} needs a left side, as in 'iou ~ area_ratio'")
     return tree
@@ -217,18 +222,19 @@ def _is_number(token: Any) -> bool:
     return bool(token.kind.value == "value")
 
 
-def _parsing_hint(formula: str) -> str:
-    """Return advice on how to correct a formula that cannot be parsed."""
+def _parsing_hint_and_symbol(formula: str) -> tuple[str, str | None]:
+    """Return advice on how to correct a formula that cannot be parsed, and the symbol at fault if known."""
     unquoted = _QUOTED.sub("", formula)
     if not _are_brackets_balanced(unquoted):
-        return _BRACKETS_HINT
+        return _BRACKETS_HINT, "("
     last_operator = re.search(r"([-+*/:^~|]) *$", unquoted)
     if last_operator is not None:
-        return f"name a column after the last {last_operator[1]}, or leave it out"
-    return (
+        return f"name a column after the last {last_operator[1]}, or leave it out", last_operator[1]
+    hint = (
         "it takes one ~, and one of + - * / : between two columns, as in 'iou ~ area_ratio + task'; a column "
         'called max width is Q("max width")'
     )
+    return hint, None
 
 
 def _are_brackets_balanced(text: str) -> bool:
@@ -257,7 +263,8 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
     intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
-            f"({effects}|{groups}) in {formula_excerpt} lets nothing differ; (1|{groups}) is an intercept"
+            f"({effects}|{groups}) in {formula_excerpt} lets nothing differ; (1|{groups}) is an intercept",
+            column=groups,
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
@@ -266,7 +273,8 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
             f"({effects}|{groups}) in {formula_excerpt} needs columns as its groups, such as reader, "
-            "patient/case or reader:case"
+            "patient/case or reader:case",
+            value=groups,
         )
     random = []
     for grouping in groupings:
@@ -287,7 +295,8 @@ def _check_no_effect_is_repeated(random: Sequence[RandomEffect], formula_excerpt
             if key in earlier:
                 raise FormulaError(
                     f"formula {formula_excerpt} has a random effect of {effect.grouping_name} twice; "
-                    f"(0 + x|{effect.grouping_name}) leaves out the intercept"
+                    f"(0 + x|{effect.grouping_name}) leaves out the intercept",
+                    column=effect.grouping_name,
                 )
             earlier.add(key)
 
@@ -571,7 +580,9 @@ class _ExpressionChecker(ast.NodeTransformer):
             )
         if name not in (QUOTE, *TRANSFORMS):
             called = repr(name) if name else "an expression"
-            raise FormulaError(f"{self.formula_excerpt} calls {called}; a formula may call {_ALLOWED_CALLS}")
+            raise FormulaError(
+                f"{self.formula_excerpt} calls {called}; a formula may call {_ALLOWED_CALLS}", value=name
+            )
         if len(node.args) != 1 or node.keywords:
             raise FormulaError(f"{name} in {self.formula_excerpt} takes exactly one argument and no options")
         if name != QUOTE:

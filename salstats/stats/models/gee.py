@@ -67,7 +67,9 @@ def exchangeable_gee(
             return replace(independent, dispersion=float("nan"))
         if not -1 / (sizes.max() - 1) < alpha < 1:
             raise NotEstimableError(
-                f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} rows cannot be",
+                f"rows of a unit are correlated by {alpha:.3g}, which units of ",
+                f"{sizes.max()}",
+                " rows cannot be",
                 hint=Message("leave ", Setting("correlation"), " out"),
                 option="correlation",
             )

@@ -133,7 +133,9 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
     if separated:
         raise NotEstimableError(
             f"the {label} model has no finite estimates, terms separate {' and '.join(separated)} from the "
-            "rest"
+            "rest",
+            column="term",
+            value=separated,
         )
 
 

@@ -46,11 +46,14 @@ def logit(
     nearly_certain = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
     # Only these fits can be separated, and the linear program is slow.
     if (not converged or nearly_certain) and terms_separate_outcomes(matrix, response):
-        is_constant = response.min() == response.max()
-        reason = "the outcome is constant" if is_constant else "terms separate it"
-        raise NotEstimableError(f"the logit model has no finite estimates, {reason}")
+        problem = "the logit model has no finite estimates"
+        if response.min() == response.max():
+            raise NotEstimableError(f"{problem}, the outcome is constant", value=float(response[0]))
+        raise NotEstimableError(f"{problem}, terms separate it", column="term")
     if not converged:
-        raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
+        raise NotEstimableError(
+            f"the logit model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
+        )
     weights = bernoulli_variance(fitted)
     weighted_qr = qr_and_leverage(matrix * np.sqrt(row_weights * weights)[:, None])
     dispersion = 1.0
@@ -148,7 +151,8 @@ def _check_binary(response: np.ndarray, family: str) -> None:
     if len(invalid):
         raise ValueRangeError(
             Setting("family", family),
-            f" needs an outcome of 0 and 1, not {invalid[0]:g}",
+            " needs an outcome of 0 and 1, not ",
+            f"{invalid[0]:g}",
             hint=Message("for scores in [0, 1] use ", Setting("family", "fractional")),
         )
 
@@ -157,7 +161,9 @@ def check_fractions(response: np.ndarray, family: str) -> None:
     """Raise ValueRangeError for an outcome with values outside [0, 1]."""
     invalid = response[(response < 0) | (response > 1)]
     if len(invalid):
-        raise ValueRangeError(Setting("family", family), f" needs an outcome in [0, 1], not {invalid[0]:g}")
+        raise ValueRangeError(
+            Setting("family", family), " needs an outcome in [0, 1], not ", f"{invalid[0]:g}"
+        )
 
 
 def bernoulli_variance(mean: np.ndarray) -> np.ndarray:

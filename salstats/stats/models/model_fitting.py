@@ -401,7 +401,10 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                         model.label,
                         ": ",
                         column_or_text(factor, model.variables),
-                        f" against {reference!r}, elsewhere against {usual!r}",
+                        " against ",
+                        repr(reference),
+                        ", elsewhere against ",
+                        repr(usual),
                     ),
                     column="reference_level",
                 )
@@ -477,7 +480,7 @@ def _pools_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], not
         return False
     notes.add(
         "rows of several metrics used together",
-        f"{formula.text}: {', '.join(metrics)}",
+        Message(formula.text, ": ", Message.joined(metrics, ", ")),
         hint=Message("name one metric in the formula, or add 'metric' to ", Setting("by")),
         column="metric",
     )
@@ -511,7 +514,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) 
     if n_units < len(rows):
         notes.add(
             "rows of one unit taken as independent",
-            Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
+            Message(label, ": ", f"{len(rows)}", " rows of ", f"{n_units}", f" {units.name}s"),
             hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
             category=RepeatedUnitsWarning,
             option="errors",
@@ -529,7 +532,7 @@ def _note_units_without_effect(
         notes.add(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
-            hint=f"add (1|{units.name}) to the formula",
+            hint=Message("add ", f"(1|{units.name})", " to the formula"),
             option="formula",
             column=units.name,
         )

@@ -91,8 +91,9 @@ def _reference_minus_method_frame(
     if not formula.response.is_column:
         raise FormulaError(
             Setting("reference", reference),
-            " needs a metric by itself on the left side, since the gap is formed first; "
-            f"{formula.response.name} is not one",
+            " needs a metric by itself on the left side, since the gap is formed first; ",
+            formula.response.name,
+            " is not one",
         )
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")

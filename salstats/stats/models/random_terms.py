@@ -101,7 +101,7 @@ def build_random_effects(
     """Return the random effects of a formula in some rows; NotEstimableError if they are not identified."""
     random_effects: list[FittedRandomEffect] = []
     if not len(rows):
-        raise NotEstimableError("no complete rows")
+        raise NotEstimableError("no complete rows", value=0)
     for effect in formula.random:
         _check_grouping_is_no_term(formula, effect, variables)
         _check_double_bar_has_no_factor(formula, effect, variables)
@@ -133,8 +133,10 @@ def _check_estimable(grouped: FittedRandomEffect) -> None:
     n_effects = n_groups * len(design.names)
     if n_groups < 2:
         raise NotEstimableError(
-            f"{effect_text} needs several groups, and there is one {grouped.effect.grouping_name}",
+            effect_text,
+            f" needs several groups, and there is one {grouped.effect.grouping_name}",
             hint="leave it out",
+            column=grouped.effect.grouping_name,
         )
     if not design.names or not design.matrix.any(axis=0).all():
         raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row", hint="leave it out")
@@ -159,9 +161,11 @@ def _check_distinct_groups_of_intercepts(
     for earlier in earlier_effects:
         if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
             effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
+            earlier_text = f"(1|{earlier.effect.grouping_name})"
             raise NotEstimableError(
-                f"(1|{earlier.effect.grouping_name}) and {effect_text} have the same groups in these rows",
+                f"{earlier_text} and {effect_text} have the same groups in these rows",
                 hint="leave one out",
+                value=[earlier_text, effect_text],
             )
 
 
@@ -214,7 +218,9 @@ def check_random_effects_are_identified(
     try:
         build_random_effects(formula, variables, rows)
     except NotEstimableError as error:
-        raise ValueRangeError(f"{formula.text}: ", error.message, option="formula") from None
+        raise ValueRangeError(
+            f"{formula.text}: ", error.message, option="formula", value=error.value, column=error.column
+        ) from None
 
 
 def _text_left_of_bar(effect: RandomEffect) -> str:

@@ -420,7 +420,9 @@ def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
     if not_on_log_scale:
         warn(
             Setting("exponentiate", True),
-            f", but the left side of {quoted(not_on_log_scale)} is not on a log or logit scale",
+            ", but the left side of ",
+            quoted(not_on_log_scale),
+            " is not on a log or logit scale",
         )
 
 

@@ -150,7 +150,9 @@ def _note_coefficients(
         return
     terms = model.terms
     names = [column_or_text(terms[i], model.variables) for i in positions[:_MAX_NAMES]]
-    more = f" and {len(positions) - _MAX_NAMES} more" if len(positions) > _MAX_NAMES else ""
+    more = Message()
+    if len(positions) > _MAX_NAMES:
+        more = Message(" and ", f"{len(positions) - _MAX_NAMES}", " more")
     notes.add(
         problem,
         Message(model.label, ": ", Message.joined(names, ", "), more),
@@ -171,6 +173,7 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
         ),
         Message(model.label, f": {model.n_units} clusters{tested}"),
         hint=Message("p-values of ", Setting("errors", "cr2"), " are not"),
+        column="n_units",
     )
 
 

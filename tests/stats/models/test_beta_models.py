@@ -35,9 +35,9 @@ def test_scores_of_0_and_1_are_not_interior():
 
 
 def test_interior_scores_must_exist_and_differ():
-    with raises(NotEstimableError, match="all are 0 or 1"):
+    with raises(NotEstimableError, value=None):
         interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
-    with raises(NotEstimableError, match="constant"):
+    with raises(NotEstimableError, value=0.4):
         interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
 
 

@@ -98,7 +98,7 @@ def test_arithmetic_is_protected_inside_i_and_braces():
 
 
 def test_a_transform_that_is_undefined_somewhere_is_an_error_not_a_missing_row():
-    with raises(ValueRangeError, column="a", match=r"log\(a\) .* 1 of 6 rows .* a is 0"):
+    with raises(ValueRangeError, column="a", value=0):
         ss.regress(ROWS.assign(a=[0.0, 1, 2, 3, 4, 5]), "y ~ log(a)")
     with raises(ValueRangeError, column="y"):
         ss.regress(ROWS.assign(y=[0.0, 0.1, 0.2, 0.3, 0.4, 1.0]), "logit(y) ~ a")
@@ -109,18 +109,18 @@ def test_text_in_arithmetic_and_dates_are_refused():
         ss.regress(ROWS, "y ~ log(site)")
     with raises(ColumnError, column="site"):
         ss.regress(ROWS, "site ~ a")
-    with raises(ColumnError, column="day", match="datetime64"):
+    with raises(ColumnError, column="day"):
         ss.regress(ROWS.assign(day=pd.Timestamp("2020-01-01")), "y ~ day")
 
 
 def test_a_formula_of_too_many_columns_is_refused_before_it_fills_memory():
     n = 3000
     frame = pd.DataFrame({"y": np.arange(n) / n, "a": [f"a{i}" for i in range(n)]})
-    with raises(FormulaError, column="a", match="3000 levels"):
+    with raises(FormulaError, column="a", value=3000):
         ss.regress(frame, "y ~ a")
     frame["a"] = [f"a{i % 100}" for i in range(n)]
     frame["b"] = [f"b{i % 101}" for i in range(n)]
-    with raises(FormulaError, column="b", match="2000 columns"):
+    with raises(FormulaError, column="b", value=101):
         ss.regress(frame, "y ~ a * b")
 
 

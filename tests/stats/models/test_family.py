@@ -23,11 +23,11 @@ def test_a_model_needs_more_rows_than_coefficients():
     solution = fit_model(matrix[:3], response[:3], ["a", "b", "c"], GAUSSIAN, intercept=True)
     assert solution.column_positions.tolist() == [0, 1]
     assert solution.df_residual == 1
-    with raises(NotEstimableError, match="2 complete rows for 3"):
+    with raises(NotEstimableError, value=2):
         fit_model(matrix[:2], response[:2], ["a", "b", "c"], GAUSSIAN, intercept=True)
-    with raises(NotEstimableError, match="1 complete row for 1"):
+    with raises(NotEstimableError, value=1):
         fit_model(matrix[:1, :1], response[:1], ["a"], GAUSSIAN, intercept=True)
-    with raises(NotEstimableError, match="no complete rows"):
+    with raises(NotEstimableError, value=0):
         fit_model(matrix[:0], response[:0], ["a", "b", "c"], GAUSSIAN, intercept=True)
-    with raises(NotEstimableError, match="4 complete rows"):
+    with raises(NotEstimableError, value=4):
         fit_model(0 * matrix, response, ["a", "b", "c"], GAUSSIAN, intercept=False)

@@ -197,14 +197,14 @@ def test_rows_that_nothing_holds_together_have_no_correlation(few):
     with raises(ValueRangeError, option="correlation", value="exchangeable"):
         ss.fit(few[["iou", "prob"]], "iou ~ prob", correlation="exchangeable")
     alone = few.drop_duplicates("patient")
-    with warns_too(column="estimate", match="single row"):
+    with warns_too(option="correlation", column="estimate"):
         terms = ss.regress(alone, "iou ~ prob", correlation="exchangeable", unit="patient")
     assert terms["estimate"].isna().all()
-    with warns_too(column="estimate", match="one unit"):
+    with warns_too(option=None, column="estimate"):
         ss.regress(few[few["patient"] == few["patient"][0]], "iou ~ 1", correlation="exchangeable")
 
 
 def test_rows_of_units_that_are_less_alike_than_they_can_be_are_not_fitted():
     rows = pd.DataFrame({"patient": list("aabbccdddd"), "y": [0.0, 1, 0, 1, 0, 1, 0, 1, 0.1, 0.9]})
-    with warns(column="estimate", match="of 4 rows"):
+    with warns(option="correlation", column="estimate", message="4"):
         assert ss.regress(rows, "y ~ 1", correlation="exchangeable")["estimate"].isna().all()

@@ -88,7 +88,7 @@ def test_models_without_intercept_or_slopes_follow_r(drawn_table):
 
 def test_a_model_without_estimates_is_a_row_of_nan():
     rows = pd.DataFrame({"score": [0.1, 0.2], "x": [1.0, 2.0]})
-    with warns(option=None, column="estimate", match="2 complete rows for 2"):
+    with warns(option=None, column="estimate"):
         result = ss.fit_statistics(rows, "score ~ x")
     assert result["nobs"].tolist() == [2]
     assert result["aic"].isna().all()

@@ -93,7 +93,7 @@ def test_terms_that_separate_zeros_or_ones_have_no_estimates(score, part):
     x = np.arange(20.0)
     matrix = np.column_stack([np.ones(20), x])
     response = np.where(x < 6, score, 0.5 + 0.01 * (x % 7))
-    with raises(NotEstimableError, match=f"separate {part} from"):
+    with raises(NotEstimableError, column="term", value=[part]):
         inflated_beta(matrix, response, intercept=True)
     overlapping = np.where(x % 3 == 0, score, response.clip(0.2, 0.8))
     assert np.isfinite(inflated_beta(matrix, overlapping, intercept=True).coefficients).all()

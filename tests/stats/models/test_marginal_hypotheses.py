@@ -11,7 +11,7 @@ from statsmodels.stats.anova import anova_lm
 from tests_support import warns_too
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
+from salstats.errors import ColumnName, SalstatsWarning
 
 FOLDER = Path(__file__).parents[2] / "reference/type3"
 FORMULAS = {
@@ -149,7 +149,7 @@ def test_main_effects_over_combinations_without_rows_have_no_test(scores):
 @pytest.mark.filterwarnings("ignore:terms that depend on earlier ones")
 def test_a_term_that_another_one_holds_has_no_test(scores):
     rows = scores.assign(patient=scores["case"]).drop(columns="case")
-    with warns_too(column="p_value", match="site"):
+    with warns_too(column="p_value", message=ColumnName("site")):
         found = ss.joint_test(rows, "score ~ site + patient + method", by=(), errors="classical", each=True)
     p_values = found.set_index("term")["p_value"]
     assert np.isnan(p_values["site"])

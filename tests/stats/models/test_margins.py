@@ -10,7 +10,7 @@ from scipy import special
 from tests_support import raises, warns, warns_too
 
 import salstats as ss
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnValue, SalstatsWarning, Setting, ValueRangeError
 from salstats.stats.adjust import PROCEDURES
 
 # R's models of the made-up scores take their tasks together
@@ -348,7 +348,7 @@ def test_average_marginal_effects_are_slopes_and_contrasts_over_rows(scores):
         adjust="holm",
     )  # fmt: skip
     pd.testing.assert_frame_equal(effects, again)
-    with raises(ValueRangeError, option="exponentiate", value=True, match="'marginal'"):
+    with raises(ValueRangeError, option="exponentiate", value=True, message=Setting("effects", "marginal")):
         ss.regress(scores, "hit ~ x", by=(), family="binomial", effects="marginal", exponentiate=True)
 
 
@@ -365,7 +365,7 @@ def test_a_group_without_complete_rows_has_no_effects_of_factors():
     table = pd.DataFrame(
         {"site": list("aaaabbbb"), "device": list("pqpqpqpq"), "score": [0.1, 0.4, 0.2, 0.6] + 4 * [np.nan]}
     )
-    with warns(option=None, column="estimate", match="site b"):
+    with warns(option=None, column="estimate", message=ColumnValue("site", "b")):
         fit = ss.fit(table, "score ~ device", by="site")
     assert fit.effects()["site"].tolist() == ["a"]
 

@@ -60,7 +60,7 @@ def test_gap_of_a_table_with_a_column_per_metric_and_of_the_column_score(drawn_t
 
 
 def test_gap_needs_a_plain_metric_and_a_known_reference(drawn_scores):
-    with raises(FormulaError, option="reference", value="human", match=r"log1p\(iou\)"):
+    with raises(FormulaError, option="reference", value="human", message="log1p(iou)"):
         ss.regress(drawn_scores, "log1p(iou) ~ prob", reference="human")
     with raises(SalstatsError, option="reference", value="reader", choices=("gradcam", "human")):
         ss.regress(drawn_scores, "iou ~ prob", reference="reader")

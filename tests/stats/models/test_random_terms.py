@@ -8,7 +8,7 @@ import pytest
 from tests_support import raises, warns, warns_too
 
 import salstats as ss
-from salstats.errors import FormulaError, ValueRangeError
+from salstats.errors import ColumnValue, FormulaError, Setting, ValueRangeError
 from salstats.readers.lanfredi2021 import read_lanfredi2021
 from salstats.stats.models.design import build_design, coded_variable
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
@@ -246,29 +246,31 @@ def test_a_factor_without_correlations_or_fixed_and_random_at_once_is_refused(ro
         "reader:modality": "score ~ modality*reader + (1|reader:modality)",
     }
     for column, formula in formulas.items():
-        with raises(FormulaError, column=column, match="both"):
+        with raises(FormulaError, column=column):
             ss.fit(rows("D2"), formula)
     ss.fit(rows("D2"), "score ~ reader + (1|reader:case) + (1|case)")
 
 
 def test_random_effects_of_the_same_groups_are_refused(drawn_table):
-    with raises(ValueRangeError, option="formula", match=r"\(1\|case\) and \(1\|patient:case\)"):
+    with raises(ValueRangeError, option="formula", value=["(1|case)", "(1|patient:case)"]):
         ss.fit(drawn_table, "iou ~ 1 + (1|case) + (1|patient/case)")
 
 
 def test_a_grouping_column_that_is_empty_leaves_no_rows(rows):
-    with raises(ValueRangeError, option="formula", match="no complete rows"):
+    with raises(ValueRangeError, option="formula", value=0):
         ss.fit(rows("D2").assign(reader=np.nan), "score ~ 1 + (1|reader)")
 
 
 def test_one_reader_is_refused_and_a_group_of_one_reader_has_no_estimates(rows):
     data = rows("D2")
     one = data[data["reader"] == data["reader"].iloc[0]]
-    with raises(ValueRangeError, option="formula", match=r"\(1\|reader\) .* one reader"):
+    with raises(ValueRangeError, option="formula", column="reader", message="(1|reader)"):
         ss.fit(one, "score ~ modality + (1|reader)")
     several = pd.concat([data.assign(site="a"), one.assign(site="b")])
-    with warns(option=None, column="estimate", match="1 model: .*site b.*one reader"):
+    with warns(option=None, column="estimate", message="(1|reader)") as caught:
         terms = ss.regress(several, "score ~ modality + (1|case) + (1|reader)", by="site")
+    models = [part for part in caught[0].message.message.parts if isinstance(part, ColumnValue)]
+    assert models == [ColumnValue("site", "b")]
     assert terms["estimate"].isna().tolist() == [False, False, True, True]
 
 
@@ -283,14 +285,14 @@ def test_a_singular_fit_is_said_once():
 
 def test_hits_are_fitted_as_lme4_does_and_the_call_for_odds_is_named():
     data = pd.DataFrame({"g": np.repeat(list("abcdef"), 5), "y": [1.0, 1, 1, 1, 0, 0, 0, 0, 0, 1] * 3})
-    with warns(option="family", match="'exchangeable'"):
+    with warns(option="family", hint=Setting("correlation", "exchangeable")):
         fit = ss.fit(data, "y ~ 1 + (1|g)")
     assert fit.tidy()["estimate"].item() == pytest.approx(data["y"].mean())
 
 
 @pytest.mark.filterwarnings("default:rows of one patient that share no random effect")
 def test_units_without_a_random_effect_are_told(synth1):
-    with warns_too(option="formula", column="patient", match=r"\(1\|patient\)"):
+    with warns_too(option="formula", column="patient", message="(1|patient)"):
         ss.regress(synth1, MODELS["D1_case"])
     ss.regress(synth1, MODELS["D1_nested"])
 

@@ -143,7 +143,7 @@ def test_exponentiated_logit_gives_odds_ratios_and_keeps_std_error_on_the_log_sc
 
 def test_exponentiating_a_linear_model_warns_unless_its_left_side_is_a_log(drawn_table):
     rows = drawn_table.drop(columns=["case", "patient"])
-    with warns_too(option="exponentiate", value=True, match="'iou ~ prob'"):
+    with warns_too(option="exponentiate", value=True, message="'iou ~ prob'"):
         ss.regress(rows, "iou ~ prob", exponentiate=True)
     plain = ss.regress(rows, "log1p(iou) ~ prob")
     ratio = ss.regress(rows, "log1p(iou) ~ prob", exponentiate=True)

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import assert_columns_equal
+from tests_support import warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 
 # the scripts use statsmodels' OLS by pseudo-inverse, here QR; p-values are as small as 1e-46
 SCRIPT_RTOL = 1e-9
@@ -51,9 +52,10 @@ def scores(study, features):
         )
     ]
     frame = pd.concat(parts, ignore_index=True)
-    with pytest.warns(SalstatsWarning, match="features"):
+    with warns() as caught:
         # the scripts keep only tasks with a finding, so most scores have no features
         joined = ss.join_features(frame, features)
+    assert caught[0].message.rows == tuple(np.flatnonzero(joined["n_instance"].isna()))
     return joined[joined["n_instance"].notna()].reset_index(drop=True)
 
 
@@ -74,7 +76,7 @@ def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, sco
     assert len(expected) == 4
     formulas = [f"{metric} ~ {feature}" for feature in expected["feature"]]
     # the script takes findings of one image as independent
-    with pytest.warns(SalstatsWarning, match="rows of"):
+    with pytest.warns(RepeatedUnitsWarning):
         result = ss.regress(
             scores,
             formulas,
@@ -97,7 +99,7 @@ def test_model_assurance_regressions_of_chexlocalize_are_reproduced_unrounded(st
     scores = _long(study / f"{file}_results_per_cxr.csv", outcome)
     prob = pd.read_csv(study / "per_map.csv").rename(columns={"img_id": "case"})[["case", "task", "prob"]]
     table = ss.join_features(scores, prob)
-    with pytest.warns(SalstatsWarning, match="rows of"):
+    with pytest.warns(RepeatedUnitsWarning):
         result = ss.regress(table, f"{outcome} ~ prob", by="task", errors="classical", overall=True)
     slopes = result[result["term"] == "prob"]
     assert slopes["task"].tolist() == expected["task"].tolist()

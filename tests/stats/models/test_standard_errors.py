@@ -11,7 +11,7 @@ from scipy import stats
 from tests_support import warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
+from salstats.errors import ColumnName, ColumnValue
 from salstats.stats.models.standard_errors import errors_of_combinations
 
 # both sides solve by QR in double precision
@@ -20,6 +20,13 @@ LINEAR_RTOL = 1e-10
 LOGIT_RTOL = 1e-8
 REFERENCE = Path(__file__).parents[2] / "reference"
 INFERENCE = ["std_error", "statistic", "p_value", "conf_low", "conf_high"]
+
+
+def named_terms(caught):
+    """The terms that a warning about one model names after the model."""
+    parts = caught[0].message.message.parts
+    names = [part for part in parts[parts.index(": ") + 1 :] if part != ", "]
+    return [name.name if isinstance(name, ColumnName) else name for name in names]
 
 
 @pytest.mark.parametrize("unit", ["patient", "row"])
@@ -102,8 +109,9 @@ def one_treated():
 def test_clusters_that_are_the_levels_of_a_term_have_no_errors(errors):
     rng = np.random.default_rng(3)
     rows = pd.DataFrame({"score": rng.normal(size=30), "site": np.repeat(list("abc"), 10)})
-    with warns(option="errors", value=errors, column="term", match=r": \(Intercept\), siteb, sitec$"):
+    with warns(option="errors", value=errors, column="term") as caught:
         result = ss.regress(rows, "score ~ site", errors=errors, unit="site")
+    assert named_terms(caught) == ["(Intercept)", "siteb", "sitec"]
     assert result["estimate"].notna().all()
     assert result[INFERENCE].isna().all(axis=None)
 
@@ -121,15 +129,16 @@ def test_clusters_that_are_the_levels_of_a_term_have_no_errors(errors):
 )
 def test_one_treated_cluster_gives_no_error_of_the_treatment(one_treated, errors, outcome, family):
     options = {"errors": errors, "unit": "centre", "family": family}
-    with warns(option="errors", column="term", match=": treated$"):
+    with warns(option="errors", column="term") as caught:
         result = ss.regress(one_treated, f"{outcome} ~ treated + x", **options)
+    assert named_terms(caught) == ["treated"]
     assert result.set_index("term")[INFERENCE].isna().all(axis=1).tolist() == [False, True, False]
     two = one_treated.assign(treated=one_treated["centre"].isin([4, 5]).astype(float))
     assert ss.regress(two, f"{outcome} ~ treated + x", **options)[INFERENCE].notna().all(axis=None)
 
 
 def test_fixed_effects_of_the_clusters_leave_the_slope(one_treated):
-    with warns(option="errors", value="cluster", column="term", match=" 25 more$"):
+    with warns(option="errors", value="cluster", column="term", message="25"):
         result = ss.regress(one_treated, "score ~ x + C(centre)", errors="cluster", unit="centre")
     assert result.index[result["std_error"].notna()].tolist() == [1]
     # the slope of what is left of both sides within clusters, by the sum over clusters
@@ -149,8 +158,9 @@ def test_a_level_of_one_row_has_no_robust_error_and_leaves_the_others(errors, fa
     score = rng.uniform(0.1, 0.9, size=41)
     rows = pd.DataFrame({"score": score, "task": [*list("ab") * 20, "only"], "x": rng.normal(size=41)})
     for formula in ("score ~ task + x", "score ~ 0 + task + x"):
-        with warns(option="errors", value=errors, column="term", match=": taskonly$"):
+        with warns(option="errors", value=errors, column="term") as caught:
             result = ss.regress(rows, formula, family=family, errors=errors).set_index("term")
+        assert named_terms(caught) == ["taskonly"]
         assert result.loc["taskonly", INFERENCE].isna().all()
         assert result["estimate"].notna().all()
         others = result.drop(index="taskonly")
@@ -165,16 +175,18 @@ def test_residuals_that_sum_to_zero_in_every_cluster_give_no_error_of_zero():
     # every cluster has the mean 2: CR1 of the mean is the sum of squares of 0, but for rounding
     rows = pd.DataFrame({"score": np.tile([1.1, 2.0, 2.9], 25), "case": np.repeat(np.arange(25), 3)})
     for errors in ("cluster", "cr2"):
-        with warns(option="errors", value=errors, column="std_error", match=r": \(Intercept\)$"):
+        with warns(option="errors", value=errors, column="std_error") as caught:
             result = ss.regress(rows, "score ~ 1", errors=errors, unit="case")
+        assert named_terms(caught) == ["(Intercept)"]
         assert result[INFERENCE].isna().all(axis=None)
 
 
 def test_few_clusters_are_told_with_cr1_only(one_treated):
     few = one_treated[one_treated["centre"] < 19]
     for family, outcome in (("gaussian", "score"), ("binomial", "hit")):
-        with warns(option="errors", value="cluster", match="19 clusters"):
-            ss.regress(few, f"{outcome} ~ x", family=family, errors="cluster", unit="centre")
+        with warns(option="errors", value="cluster", column="n_units"):
+            result = ss.regress(few, f"{outcome} ~ x", family=family, errors="cluster", unit="centre")
+        assert (result["n_units"] == 19).all()
     ss.regress(few, "score ~ x", errors="cr2", unit="centre")
     enough = one_treated[one_treated["centre"] < 20]
     ss.regress(enough, "score ~ x", errors="cluster", unit="centre")
@@ -185,13 +197,13 @@ def test_a_reference_level_that_shifts_between_groups_warns():
     rows = pd.DataFrame({"score": rng.normal(size=90), "site": list("abc") * 30})
     rows["method"] = np.repeat(["p", "q", "r"], 30)
     lacking = rows[(rows["method"] != "q") | (rows["site"] != "a")]
-    message = r"reference level .* in 1 model: .*method q: site against 'b', elsewhere against 'a'$"
-    for formula in ("score ~ site", "score ~ C(site)"):
-        with pytest.warns(
-            SalstatsWarning, match=message.replace("site against", r".*site\)? against")
-        ) as caught:
+    for formula, factor in (("score ~ site", ColumnName("site")), ("score ~ C(site)", "C(site)")):
+        with warns(column="reference_level", message=factor) as caught:
             ss.regress(lacking, formula)
         assert len(caught) == 1
+        parts = caught[0].message.message.parts
+        assert [part for part in parts if isinstance(part, ColumnValue)] == [ColumnValue("method", "q")]
+        assert [part for part in parts if part in ("'a'", "'b'")] == ["'b'", "'a'"]
     # without contrasts nothing is compared; a level named as reference, or that is no reference, may lack
     ss.regress(lacking, "score ~ 0 + site")
     ss.regress(lacking, 'score ~ C(site, Treatment("b"))')
