@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from salstats.errors import InputFileError
-from salstats.memory_limit import INSTRUCTION, limit, problem_text_if_too_large
+from salstats.errors import InputFileError, SalstatsError
+from salstats.memory_limit import INSTRUCTION, LIMIT, limit, problem_text_if_too_large
 
 
 class UnsafePickleError(InputFileError):
     """A pickle that asks for something which data never need; it is not run."""
 
 
-class DamagedPickleError(ValueError):
+class DamagedPickleError(SalstatsError):
     """A pickle that is cut short, is none, or contradicts itself; the caller names the file."""
 
 
@@ -104,13 +104,14 @@ class _Instructions:
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1
         if self.count > self.limit:
-            reason = problem_text_if_too_large(self.count * INSTRUCTION)
-            raise UnsafePickleError(f"refused to go on: what it makes {reason}")
+            n_bytes = self.count * INSTRUCTION
+            reason = problem_text_if_too_large(n_bytes)
+            raise UnsafePickleError(f"refused to go on: what it makes {reason}", option=LIMIT, value=n_bytes)
         if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():
                 if code_of_name == code:
                     raise UnsafePickleError(f"refused to follow the instruction {name}", value=name)
-            raise DamagedPickleError(f"byte {code} is no instruction")
+            raise DamagedPickleError(f"byte {code} is no instruction", value=code)
         return _FUNCTIONS[code]
 
 
@@ -146,7 +147,10 @@ class _Unpickler(_PythonUnpickler):
     def persistent_load(self, persistent_id: Any) -> Any:
         """Return the object of a persistent id."""
         if self.persistent is None:
-            raise UnsafePickleError("refused to follow a persistent id, which points out of the file")
+            raise UnsafePickleError(
+                "refused to follow a persistent id, which points out of the file",
+                value=type(persistent_id).__name__,
+            )
         return self.persistent(persistent_id)
 
     def reduce(self) -> None:
@@ -161,7 +165,9 @@ class _Unpickler(_PythonUnpickler):
             if isinstance(argument, str | bytes | bytearray | list | tuple):
                 self.copy_budget -= len(argument)
         if self.copy_budget < 0:
-            raise UnsafePickleError("refused to copy its content over and over")
+            raise UnsafePickleError(
+                "refused to copy its content over and over", value=getattr(function, "__name__", None)
+            )
         self.stack[-1] = function(*arguments)
 
     def build(self) -> None:
@@ -208,7 +214,9 @@ class _Unpickler(_PythonUnpickler):
     def top(self, container_type: type) -> Any:
         """Return the container on top; one of another type would hash unchecked values."""
         if not isinstance(self.stack[-1], container_type):
-            raise DamagedPickleError(f"it fills a {container_type.__name__} where there is none")
+            raise DamagedPickleError(
+                f"it fills a {container_type.__name__} where there is none", value=container_type.__name__
+            )
         return self.stack[-1]
 
     def make_frozenset(self) -> None:
@@ -249,7 +257,8 @@ def check_keys(items: list[Any]) -> list[Any]:
         is_large = any(isinstance(number, int) and abs(number) >= _HASH_MODULUS for number in numbers)
         if not is_plain or is_large:
             raise DamagedPickleError(
-                f"a key in it is a value of type {type(item).__name__}, not text or a number that is one"
+                f"a key in it is a value of type {type(item).__name__}, not text or a number that is one",
+                value=type(item).__name__,
             )
     return items
 
@@ -276,7 +285,7 @@ def _latin1_bytes(text: str, encoding: str = "") -> bytes:
 def _empty_bytes_refusing_arguments(*arguments: object) -> bytes:
     """Return empty bytes, which a pickle of protocol 2 makes by a call."""
     if arguments:
-        raise UnsafePickleError("refused to make bytes of anything")
+        raise UnsafePickleError("refused to make bytes of anything", value=arguments)
     return b""
 
 
@@ -297,7 +306,9 @@ def _dtype(name: object, *_: object) -> Pending:
     def build(state: Any) -> np.dtype:
         _, byte_order, subarray, field_names, fields, *_ = state
         if subarray is not None or field_names is not None or fields is not None:
-            raise UnsafePickleError("refused to load an array of records; numbers would do")
+            raise UnsafePickleError(
+                "refused to load an array of records; numbers would do", value=field_names
+            )
         return np.dtype(name).newbyteorder(byte_order)
 
     return Pending(build)
@@ -309,10 +320,12 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
         # a pickle written by Python 2
         data = data.encode("latin-1")
     if not isinstance(data, bytes | bytearray) or not isinstance(dtype, np.dtype) or dtype.hasobject:
-        raise UnsafePickleError("refused to load an array that is not made of bytes; numbers would do")
+        raise UnsafePickleError(
+            "refused to load an array that is not made of bytes; numbers would do", value=type(data).__name__
+        )
     sizes = whole_numbers(shape, "the shape of an array")
     if math.prod(sizes) * dtype.itemsize != len(data):
-        raise DamagedPickleError(f"an array of shape {sizes} in it has {len(data)} bytes")
+        raise DamagedPickleError(f"an array of shape {sizes} in it has {len(data)} bytes", value=sizes)
     if not data:
         return np.empty(sizes, dtype)
     return np.frombuffer(data, dtype).reshape(sizes, order=order)  # type: ignore[call-overload]
@@ -321,7 +334,9 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
 def _reconstruct(array_class: object, *_: object) -> Pending:
     """Make an array without content, completed by the state that follows (`numpy.ndarray.__setstate__`)."""
     if array_class is not _NDARRAY:
-        raise UnsafePickleError("refused to load a subclass of an array")
+        raise UnsafePickleError(
+            "refused to load a subclass of an array", value=getattr(array_class, "__name__", None)
+        )
 
     def build(state: Any) -> Any:
         _, shape, dtype, is_fortran_order, data = state
@@ -341,11 +356,13 @@ def _python_number(dtype: object, data: object = b"") -> Any:
 def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
     """Return a tuple of at most 32 whole numbers from 0; anything else is an error that names it `name`."""
     if not isinstance(numbers, tuple | list) or len(numbers) > _MAX_AXES:
-        raise DamagedPickleError(f"{name} is not a tuple of whole numbers")
+        raise DamagedPickleError(f"{name} is not a tuple of whole numbers", option=name)
     for number in numbers:
         is_whole = isinstance(number, int) and not isinstance(number, bool)
         if not is_whole or not 0 <= number < _SIZE_LIMIT:
-            raise DamagedPickleError(f"{name} is {str(tuple(numbers))[:60]}, not whole numbers from 0")
+            raise DamagedPickleError(
+                f"{name} is {str(tuple(numbers))[:60]}, not whole numbers from 0", option=name, value=number
+            )
     return tuple(numbers)
 
 

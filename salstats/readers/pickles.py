@@ -78,12 +78,18 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     except UnsafePickleError as error:
         raise UnsafePickleError(
             f"{file}: {error}",
+            option=error.option,
             value=error.value,
             hint="a file of maps needs arrays, tensors, text and numbers only, and nothing of it was run",
             path=file,
         ) from error
     except DamagedPickleError as error:
-        raise InputFileError(f"{file}: not a pickle, or a damaged one ({error})", path=file) from error
+        raise InputFileError(
+            f"{file}: not a pickle, or a damaged one ({error})",
+            option=error.option,
+            value=error.value,
+            path=file,
+        ) from error
 
 
 class _StorageType:
@@ -99,7 +105,9 @@ class _StorageType:
     def elements(self, content: bytes, n_elements: int) -> np.ndarray:
         """Return the elements of a storage, whose bytes must be exactly those of `n_elements` elements."""
         if len(content) != n_elements * self.stored_dtype.itemsize:
-            raise DamagedPickleError(f"a storage of {n_elements} elements in it has {len(content)} bytes")
+            raise DamagedPickleError(
+                f"a storage of {n_elements} elements in it has {len(content)} bytes", value=len(content)
+            )
         if self.stored_dtype.kind == "b":
             # any byte but 0 is True
             return np.frombuffer(content, "u1") != 0
@@ -154,7 +162,7 @@ def _read_stream(data: bytes, storage_depth: int) -> Any:
     if magic_number != _MAGIC_NUMBER or version != _PROTOCOL_VERSION or not isinstance(system, dict):
         raise DamagedPickleError("a storage in it does not begin as torch writes one")
     if system.get("little_endian", True) is not True:
-        raise DamagedPickleError(_BIG_ENDIAN)
+        raise DamagedPickleError(_BIG_ENDIAN, option="little_endian", value=system["little_endian"])
     # by key: each storage that the content points to, and the array that is to hold its elements
     references: dict[str, _StorageReference] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -165,12 +173,13 @@ def _read_stream(data: bytes, storage_depth: int) -> Any:
         reference = _storage_reference(storage_id)
         key = reference.key
         if references.setdefault(key, reference) != reference:
-            raise DamagedPickleError("one storage in it has two sizes")
+            raise DamagedPickleError("one storage in it has two sizes", value=key)
         if key not in arrays:
             n_bytes_left -= reference.n_bytes
             if n_bytes_left < 0:
                 raise DamagedPickleError(
-                    f"a storage of {reference.n_elements} elements in it has fewer bytes"
+                    f"a storage of {reference.n_elements} elements in it has fewer bytes",
+                    value=reference.n_elements,
                 )
             # its bytes follow the pickle: tensors are views of this array, which is filled below
             arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
@@ -180,14 +189,16 @@ def _read_stream(data: bytes, storage_depth: int) -> Any:
     keys = run(stream, {})
     are_keys = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
     if not are_keys or set(keys) != set(arrays):
-        raise DamagedPickleError("the storages in it are not those that it points to")
+        raise DamagedPickleError("the storages in it are not those that it points to", value=keys)
     for key in keys:
         reference = references[key]
         n_elements = reference.n_elements
         stated = int.from_bytes(stream.read(_SIZE_BYTES), "little", signed=True)
         arrays[key][:] = reference.storage_type.elements(stream.read(reference.n_bytes), n_elements)
         if stated != n_elements:
-            raise DamagedPickleError(f"a storage of {n_elements} elements in it is said to have {stated}")
+            raise DamagedPickleError(
+                f"a storage of {n_elements} elements in it is said to have {stated}", value=stated
+            )
     return content
 
 
@@ -201,14 +212,21 @@ def _read_archive(data: bytes) -> Any:
             entries = {entry.filename: entry for entry in archive.infolist()}
             pickle_names = [name for name in entries if name == "data.pkl" or name.endswith("/data.pkl")]
             if len(pickle_names) != 1:
-                raise DamagedPickleError("a zip archive, but not one that torch.save wrote")
-            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
-                raise DamagedPickleError("a compressed zip archive; torch.save does not compress")
+                raise DamagedPickleError(
+                    "a zip archive, but not one that torch.save wrote", value=pickle_names
+                )
+            compressed = [
+                name for name, entry in entries.items() if entry.compress_type != zipfile.ZIP_STORED
+            ]
+            if compressed:
+                raise DamagedPickleError(
+                    "a compressed zip archive; torch.save does not compress", value=compressed[0]
+                )
             if sum(entry.file_size for entry in archive.infolist()) > len(data):
                 raise DamagedPickleError("a zip archive whose files overlap")
             root = pickle_names[0].removesuffix("data.pkl")
             if f"{root}byteorder" in entries and archive.read(f"{root}byteorder") != b"little":
-                raise DamagedPickleError(_BIG_ENDIAN)
+                raise DamagedPickleError(_BIG_ENDIAN, option="byteorder")
 
             @functools.cache
             def elements(reference: _StorageReference) -> np.ndarray:
@@ -233,10 +251,14 @@ def _storage_reference(storage_id: Any) -> _StorageReference:
     is_id = isinstance(storage_id, tuple) and len(storage_id) in (5, 6) and storage_id[0] == "storage"
     # a sixth part is a view of a storage, which torch has not written since 0.4
     if not is_id or any(storage_id[5:]):
-        raise UnsafePickleError("refused to follow a persistent id that is no storage's")
+        raise UnsafePickleError(
+            "refused to follow a persistent id that is no storage's", value=type(storage_id).__name__
+        )
     _, storage_type, key, _, n_elements, *_ = storage_id
     if not isinstance(storage_type, _StorageType):
-        raise UnsafePickleError("refused to follow a persistent id that is no storage's")
+        raise UnsafePickleError(
+            "refused to follow a persistent id that is no storage's", value=type(storage_type).__name__
+        )
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise UnsafePickleError(
             f"refused to follow the key {str(key)[:40]!r} of a storage", value=str(key)[:40]
@@ -251,17 +273,21 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
     `offset` and `stride` count elements; further arguments concern gradients.
     """
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
-        raise UnsafePickleError("refused to make a tensor of something that is no storage")
+        raise UnsafePickleError(
+            "refused to make a tensor of something that is no storage", value=type(storage).__name__
+        )
     sizes = whole_numbers(size, "the size of a tensor")
     steps = whole_numbers(stride, "the stride of a tensor")
     (start,) = whole_numbers((offset,), "the offset of a tensor")
     if len(sizes) != len(steps):
-        raise DamagedPickleError(f"a tensor of size {sizes} in it has strides {steps}")
+        raise DamagedPickleError(f"a tensor of size {sizes} in it has strides {steps}", value=steps)
     if math.prod(sizes) == 0:
         return np.empty(sizes, storage.dtype)
     last_element = start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
     if last_element >= len(storage):
-        raise DamagedPickleError(f"a tensor of size {sizes} in it reaches beyond its storage")
+        raise DamagedPickleError(
+            f"a tensor of size {sizes} in it reaches beyond its storage", value=last_element
+        )
     if math.prod(sizes) > max(len(storage), _MAX_EXPANDED):
         raise UnsafePickleError(
             f"refused to make a tensor of size {sizes} of {len(storage)} stored elements", value=sizes
@@ -274,7 +300,9 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
 def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
     """Return the tensor of a parameter."""
     if not isinstance(tensor, np.ndarray):
-        raise UnsafePickleError("refused to make a parameter of something that is no tensor")
+        raise UnsafePickleError(
+            "refused to make a parameter of something that is no tensor", value=type(tensor).__name__
+        )
     return tensor
 
 

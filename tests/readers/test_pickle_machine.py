@@ -58,7 +58,7 @@ def test_content_is_not_copied_over_and_over():
     encode = name("_codecs", "encode")
     text = value("x" * 100_000)
     many = (encode + b"h\x00" + b"\x8c\x06latin1" + b"\x86R") * 1000
-    with raises(UnsafePickleError, match="over and over"):
+    with raises(UnsafePickleError, value="_latin1_bytes"):
         read(whole(text + b"q\x00" + b"0" + b"(" + many + b"l"))
 
 
@@ -70,7 +70,7 @@ def test_deep_nesting_neither_crashes_nor_stops_the_reader():
     n = 100_000
     assert read(whole(b"]" * n + b"a" * (n - 1))) is not None
     # as a key a deep tuple would be hashed, level by level
-    with pytest.raises(DamagedPickleError, match="value of type tuple"):
+    with raises(DamagedPickleError, value="tuple"):
         read(whole(b"})" + b"\x85" * n + value(1) + b"s"))
 
 
@@ -81,8 +81,8 @@ def test_keys_whose_hashes_anyone_can_make_equal_are_refused():
     ordered = name("collections", "OrderedDict") + b"((" + pairs + b"lt" + b"R"
     tuples = b"}" + value((1, 2)) + b"Ns"
     with quick(2):
-        for content in (b"}(" + filled + b"u", ordered, tuples):
-            with pytest.raises(DamagedPickleError, match="a key in it"):
+        for content, key_type in ((b"}(" + filled + b"u", "int"), (ordered, "int"), (tuples, "tuple")):
+            with raises(DamagedPickleError, value=key_type):
                 read(whole(content))
 
 
@@ -94,7 +94,7 @@ def test_keys_that_files_have_are_read():
 def test_instructions_without_end_are_stopped_at_the_limit(monkeypatch):
     monkeypatch.setenv(LIMIT, repr(50 * INSTRUCTION / 2**30))
     assert read(whole(value([[]] * 20))) == [[]] * 20
-    with raises(UnsafePickleError, match="would take"):
+    with raises(UnsafePickleError, option=LIMIT, value=51 * INSTRUCTION):
         read(whole(b"(" + b"]" * 100 + b"l"))
 
 
@@ -105,51 +105,51 @@ def stacked(module, attribute):
 
 
 REFUSED = {
-    "another module": (name("posix", "system"), r"load posix\.system"),
-    "another name of a module": (name("numpy", "load"), r"load numpy\.load"),
-    "dotted name": (stacked("numpy", "ndarray.tofile"), r"load numpy\.ndarray\.tofile"),
-    "dotted method": (stacked("collections", "OrderedDict.fromkeys"), r"load collections\.OrderedDict\.from"),
-    "unprintable name": (stacked("numpy", "a\x00"), r"load 'numpy\.a\\x00'"),
+    "another module": (name("posix", "system"), "posix.system"),
+    "another name of a module": (name("numpy", "load"), "numpy.load"),
+    "dotted name": (stacked("numpy", "ndarray.tofile"), "numpy.ndarray.tofile"),
+    "dotted method": (stacked("collections", "OrderedDict.fromkeys"), "collections.OrderedDict.fromkeys"),
+    "unprintable name": (stacked("numpy", "a\x00"), repr("numpy.a\x00")),
     "attributes": (
         call(name("collections", "OrderedDict")) + value({"__class__": 1}) + b"b",
-        "set the attributes of a value of type dict",
+        "dict",
     ),
     "attributes of a function": (
         name("numpy", "dtype") + value({"__code__": 1}) + b"b",
-        "set the attributes of a value of type function",
+        "function",
     ),
-    "extension": (b"\x82\x01", "follow the instruction EXT1"),
-    "instance of protocol 0": (b"(" + value("touch x") + b"iposix\nsystem\n", "follow the instruction INST"),
-    "object of protocol 1": (b"(" + name("collections", "OrderedDict") + b"o", "follow the instruction OBJ"),
+    "extension": (b"\x82\x01", "EXT1"),
+    "instance of protocol 0": (b"(" + value("touch x") + b"iposix\nsystem\n", "INST"),
+    "object of protocol 1": (b"(" + name("collections", "OrderedDict") + b"o", "OBJ"),
     "object of protocol 2": (
         name("collections", "OrderedDict") + b")\x81",
-        "follow the instruction NEWOBJ",
+        "NEWOBJ",
     ),
-    "buffer out of band": (b"\x97", "follow the instruction NEXT_BUFFER"),
-    "persistent id": (value(("storage", 1)) + b"Q", "follow a persistent id"),
-    "call of text": (call(value("abc")), "call a value of type str"),
-    "other encoding": (call(name("_codecs", "encode"), value("x"), value("rot13")), "encode by 'rot13'"),
-    "bytes of a size": (call(name("builtins", "bytes"), value(1 << 40)), "make bytes of anything"),
+    "buffer out of band": (b"\x97", "NEXT_BUFFER"),
+    "persistent id": (value(("storage", 1)) + b"Q", "tuple"),
+    "call of text": (call(value("abc")), "str"),
+    "other encoding": (call(name("_codecs", "encode"), value("x"), value("rot13")), "rot13"),
+    "bytes of a size": (call(name("builtins", "bytes"), value(1 << 40)), (1 << 40,)),
     "subclass of array": (
         call(RECONSTRUCT, name("numpy", "dtype"), value((0,)) + value(b"b")),
-        "load a subclass of an array",
+        "_dtype",
     ),
     "array of objects": (
         pickle.dumps(np.array([{}, {}], dtype=object), 3)[2:-1],
-        "load an array that is not made of bytes",
+        "list",
     ),
-    "array of records": (call(name("numpy", "dtype"), value("i4,i4")), "load an array of .*'i4,i4'"),
+    "array of records": (call(name("numpy", "dtype"), value("i4,i4")), "i4,i4"),
     "records by their state": (
         pickle.dumps(np.zeros(1, dtype=[("a", "i4")]), 3)[2:-1],
-        "load an array of 'V4'",
+        "V4",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_data_never_need_is_refused(kind):
-    instructions, reason = REFUSED[kind]
-    with raises(UnsafePickleError, match=f"refused to {reason}"):
+    instructions, value_that_is_refused = REFUSED[kind]
+    with raises(UnsafePickleError, value=value_that_is_refused):
         read(whole(instructions))
 
 
@@ -158,7 +158,7 @@ def test_nothing_is_called_before_a_name_is_refused():
     allowed = {("a", "note"): calls.append}
     assert read(whole(call(name("a", "note"), value(1))), allowed) is None
     assert calls == [1]
-    with raises(UnsafePickleError, match=r"b\.note"):
+    with raises(UnsafePickleError, value="b.note"):
         read(whole(name("b", "note") + call(name("a", "note"), value(2))), allowed)
     assert calls == [1]
 
@@ -236,14 +236,14 @@ def test_an_array_has_exactly_the_bytes_of_its_shape():
         with pytest.raises(DamagedPickleError):
             array_of(raw, numbers.dtype, shape, "C")
     for data, dtype in (([1], numbers.dtype), (raw, "<i2"), (raw, np.dtype(object))):
-        with raises(UnsafePickleError, match="not made of bytes"):
+        with raises(UnsafePickleError, value=type(data).__name__):
             array_of(data, dtype, (6,), "C")
 
 
 def test_an_array_without_axes_that_holds_an_object_is_the_object():
     assert read(pickle.dumps(np.array({"map": 1}, dtype=object))) == {"map": 1}
     for objects in ([{}], [{}, {}]):
-        with raises(UnsafePickleError, match="not made of bytes"):
+        with raises(UnsafePickleError, value="list"):
             read(pickle.dumps(np.array(objects, dtype=object)))
 
 
@@ -251,5 +251,5 @@ def test_whole_numbers_are_32_from_0():
     assert whole_numbers([0, 2**48 - 1], "the size") == (0, 2**48 - 1)
     assert whole_numbers((1,) * 32, "the size") == (1,) * 32
     for numbers in ((1,) * 33, (-1,), (2**48,), (1.0,), (True,), "12", 3):
-        with pytest.raises(DamagedPickleError, match="the size"):
+        with raises(DamagedPickleError, option="the size"):
             whole_numbers(numbers, "the size")

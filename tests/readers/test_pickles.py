@@ -137,7 +137,7 @@ ATTACKS = {
     "os.system": "posix.system",
     "eval": "builtins.eval",
     "exec": "builtins.exec",
-    "open": "open",
+    "open": "io.open",
     "Popen": "subprocess.Popen",
 }
 
@@ -147,7 +147,7 @@ ATTACKS = {
 def test_a_malicious_pickle_is_refused_by_name_and_not_run(read, tmp_path, kind, protocol):
     hit = tmp_path / "hit"
     content = pickle.dumps({"map": 1, "prob": attack(kind, hit)}, protocol)
-    with pytest.raises(UnsafePickleError, match=rf"Edema_map.pkl: refused to load \S*{ATTACKS[kind]}; "):
+    with raises(UnsafePickleError, value=ATTACKS[kind]):
         read(content)
     assert not hit.exists()
     # the pickle is what it says: loaded the usual way it does what was refused
@@ -199,37 +199,37 @@ def test_a_malicious_pickle_within_a_storage_is_refused_and_not_run(read, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("instructions", "message"),
+    ("instructions", "refused"),
     {
         "attributes of a function": (
             name("torch._utils", "_rebuild_tensor_v2") + value({"__code__": 1}) + b"b",
-            "set the attributes of a value of type function",
+            "function",
         ),
-        "call of a type of storage": (call(name("torch", "FloatStorage"), value(10)), "call a value of type"),
+        "call of a type of storage": (call(name("torch", "FloatStorage"), value(10)), "_StorageType"),
         "bytes as objects": (
             call(
                 name("numpy.core.numeric", "_frombuffer"),
                 value(b"x" * 8) + call(name("numpy", "dtype"), value("O8")) + value((1,)) + value("C"),
             ),
-            "load an array that is not made of bytes",
+            "bytes",
         ),
-        "tensor on a number": (tensor(value(3), (1,), (1,)), "make a tensor of something that is no storage"),
+        "tensor on a number": (tensor(value(3), (1,), (1,)), "int"),
         "giant expanded tensor": (
             tensor(stored(RAW, 12), (1 << 20, 1 << 20), (0, 0)),
-            r"make a tensor of size \(1048576, 1048576\) of 12 stored",
+            (1 << 20, 1 << 20),
         ),
         "key that is a path": (
             call(
                 name("torch.storage", "_load_from_bytes"),
                 value(stream(storage_id(12, key="../../x"), RAW, numel=12)),
             ),
-            "follow the key '../../x' of a storage",
+            "../../x",
         ),
     }.values(),
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_what_data_never_need_is_refused(read, instructions, message):
-    with pytest.raises(UnsafePickleError, match=f"refused to {message}"):
+def test_what_data_never_need_is_refused(read, instructions, refused):
+    with raises(UnsafePickleError, value=refused):
         read(whole(instructions))
 
 
@@ -254,66 +254,69 @@ def test_a_pickle_cut_short_anywhere_is_a_named_error(read):
     content = torch_map()
     assert read(content)["map"].shape == (1, 1, 3, 4)
     for length in range(1, len(content)):
-        with pytest.raises(InputFileError, match=r"Edema_map\.pkl: (not a pickle, or a damaged one|refused)"):
+        with pytest.raises(InputFileError) as caught:
             read(content[:length])
+        assert caught.value.path.name == "case_Edema_map.pkl"
 
 
 @pytest.mark.parametrize(
-    ("instructions", "message"),
+    ("instructions", "option", "value"),
     [
-        (tensor(stored(RAW, 12), (13,), (1,)), r"size \(13,\) in it reaches beyond its storage"),
-        (tensor(stored(RAW, 12), (3, 4), (8, 1)), "reaches beyond its storage"),
-        (tensor(stored(RAW, 12), (-1,), (1,)), r"the size of a tensor is \(-1,\)"),
-        (tensor(stored(RAW, 12), (3,), (-1,), offset=5), r"the stride of a tensor is \(-1,\)"),
-        (tensor(stored(RAW, 12), (3,), (1, 1)), r"size \(3,\) in it has strides \(1, 1\)"),
-        (tensor(stored(RAW, 12), (1 << 60,), (1,)), "not whole numbers from 0"),
-        (stored(RAW, 13), "a storage of 13 elements in it has 48 bytes"),
-        (stored(b"", 1 << 40), "a storage of 1099511627776 elements in it has fewer bytes"),
+        # the last element of the tensor
+        (tensor(stored(RAW, 12), (13,), (1,)), None, 12),
+        (tensor(stored(RAW, 12), (3, 4), (8, 1)), None, 2 * 8 + 3),
+        (tensor(stored(RAW, 12), (-1,), (1,)), "the size of a tensor", -1),
+        (tensor(stored(RAW, 12), (3,), (-1,), offset=5), "the stride of a tensor", -1),
+        (tensor(stored(RAW, 12), (3,), (1, 1)), None, (1, 1)),
+        (tensor(stored(RAW, 12), (1 << 60,), (1,)), "the size of a tensor", 1 << 60),
+        # the bytes and the elements of a storage
+        (stored(RAW, 13), None, 48),
+        (stored(b"", 1 << 40), None, 1 << 40),
         (
             call(name("torch.storage", "_load_from_bytes"), value(stream(storage_id(12), RAW, numel=11))),
-            "a storage of 12 elements in it is said to have 11",
+            *(None, 11),
         ),
         (
             call(
                 name("torch.storage", "_load_from_bytes"),
                 value(stream(storage_id(12), RAW, numel=12, keys=("1",))),
             ),
-            "the storages in it are not those that it points to",
+            *(None, ["1"]),
         ),
         (
             call(
                 name("torch.storage", "_load_from_bytes"),
                 value(stream(storage_id(12), RAW, numel=12, keys=("0", 1))),
             ),
-            "the storages in it are not those that it points to",
+            *(None, ["0", 1]),
         ),
         (
             call(
                 name("torch.storage", "_load_from_bytes"),
                 value(stream(storage_id(12), RAW, numel=12, little_endian=False)),
             ),
-            "the other order of bytes",
+            *("little_endian", False),
         ),
-        (call(name("torch.storage", "_load_from_bytes"), value(b"")), "not a pickle, or a damaged one"),
-        (b"}]" + value(1) + b"s", "a key in it is a value of type list"),
-        (b"}(" + value(1) + b"u", "damaged"),
-        (b"h\x05", "damaged"),
+        (call(name("torch.storage", "_load_from_bytes"), value(b"")), None, None),
+        (b"}]" + value(1) + b"s", None, "list"),
+        (b"}(" + value(1) + b"u", None, None),
+        (b"h\x05", None, None),
         # a set that is filled as a dict would hash what nobody has looked at
-        (b"\x8f" + value("k") + b")" + b"\x85" * 9 + b"s", "it fills a dict where there is none"),
+        (b"\x8f" + value("k") + b")" + b"\x85" * 9 + b"s", None, "dict"),
     ],
 )
-def test_a_pickle_that_contradicts_itself_is_a_named_error(read, instructions, message):
-    with pytest.raises(InputFileError, match=message) as caught:
+def test_a_pickle_that_contradicts_itself_is_a_named_error(read, instructions, option, value):
+    with raises(InputFileError, option=option, value=value):
         read(whole(instructions))
-    assert not isinstance(caught.value, UnsafePickleError)
 
 
 @pytest.mark.parametrize(
     "content", [b"Case,Task\n1,Edema\n", b'{"map": 1}', b"\xff\xd8\xff\xe0JPEG", b"\x1f\x8bgzip", b"."]
 )
 def test_a_file_of_another_kind_is_a_named_error(read, content):
-    with pytest.raises(InputFileError, match=r"Edema_map\.pkl"):
+    with raises(InputFileError) as caught:
         read(content)
+    assert caught.value.path.name == "case_Edema_map.pkl"
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "pipe"])
@@ -325,16 +328,17 @@ def test_a_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, target):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "value"),
     [
-        (archive(value(1), {}, compression=zipfile.ZIP_DEFLATED), "a compressed zip archive"),
-        (archive(tensor(storage_id(12), (12,), (1,)), {}), "no item named .archive/data/0."),
-        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW[:-4]}), "12 elements in it has 44 bytes"),
-        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW})[:-30], "cannot be read"),
+        (archive(value(1), {}, compression=zipfile.ZIP_DEFLATED), "archive/data.pkl"),
+        # a storage that is missing, that has too few bytes
+        (archive(tensor(storage_id(12), (12,), (1,)), {}), None),
+        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW[:-4]}), 44),
+        (archive(tensor(storage_id(12), (12,), (1,)), {"0": RAW})[:-30], None),
     ],
 )
-def test_a_damaged_zip_archive_is_a_named_error(read, content, message):
-    with pytest.raises(InputFileError, match=message):
+def test_a_damaged_zip_archive_is_a_named_error(read, content, value):
+    with raises(InputFileError, value=value):
         read(content)
 
 
