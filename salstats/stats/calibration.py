@@ -175,7 +175,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_PERFECT))
-    columns |= _inference_unit_and_n_missing_columns(predictions, group_of_row)
+    columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
     cautions = _cautions_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
@@ -301,7 +301,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _inference_unit_and_n_missing_columns(predictions, group_of_bin)
+    columns |= _population_unit_and_n_missing_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -429,7 +429,7 @@ def _summarized_means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _inference_unit_and_n_missing_columns(
+def _population_unit_and_n_missing_columns(
     predictions: _Predictions, group_of_row: np.ndarray
 ) -> dict[str, Any]:
     """Return columns that say what is independent and how many rows of the group are incomplete.

@@ -169,7 +169,7 @@ def comparison_frame(
     reported = estimates
     if hypothesis.simultaneous:
         reported = estimates_at_levels(estimates, joint_levels(tested, keys, options.level))
-    tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
+    tested = with_exact_small_p_values(tested, uncrossed_alpha=1 - reported.conf_level)
 
     table = reported.columns(units.name)
     table |= n_absent_column(keys, paired_target.absent, scores)
@@ -315,12 +315,15 @@ def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> 
     return levels
 
 
-def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> PairedTestResult:
-    """Return tests whose small P values from flips are counted over every pattern of signs."""
+def with_exact_small_p_values(tested: PairedTestResult, uncrossed_alpha: np.ndarray) -> PairedTestResult:
+    """Return tests whose small P values from flips are counted over every pattern of signs.
+
+    A P value that would move to the other side of `uncrossed_alpha` stays as it is.
+    """
     if tested.null_draws is None or tested.p_floor is None:
         return tested
     p_floor = np.broadcast_to(tested.p_floor, tested.p_value.shape)
-    p_value, p_floor = tested.null_draws.with_exact_small_p_values(tested.p_value, p_floor, alpha)
+    p_value, p_floor = tested.null_draws.with_exact_small_p_values(tested.p_value, p_floor, uncrossed_alpha)
     return tested._replace(p_value=p_value, p_floor=p_floor)
 
 

@@ -195,7 +195,7 @@ def add_n_shared_and_cautions(
 def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callable[[], Message]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
-        texts = [text for text in texts_of_cases_methods_lack(block.cases) if text]
+        texts = [text for text in texts_of_n_missing_cases(block.cases) if text]
         if texts and not block.is_average:
             warn(
                 "methods have scores of different cases: ",
@@ -258,7 +258,7 @@ def warn_and_mark_left_out_cases(
     """
     frame = codes.frame
     cases = case_counts_of_methods(codes, by, frame["score"].notna().to_numpy(), has_absent_finding(frame))
-    texts = [text for text in texts_of_cases_methods_lack(cases) if text]
+    texts = [text for text in texts_of_n_missing_cases(cases) if text]
     if not texts:
         return estimates
     warn(
@@ -273,7 +273,7 @@ def warn_and_mark_left_out_cases(
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def texts_of_cases_methods_lack(cases: CaseCountsOfMethods) -> list[Message]:
+def texts_of_n_missing_cases(cases: CaseCountsOfMethods) -> list[Message]:
     """Write the number of cases that each method lacks, an empty message for those that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)

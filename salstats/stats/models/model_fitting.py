@@ -36,7 +36,7 @@ from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
     case_counts_of_methods,
-    texts_of_cases_methods_lack,
+    texts_of_n_missing_cases,
 )
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
@@ -451,7 +451,7 @@ def _with_n_cases_shared_by_methods(
         if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype(TEXT)
-        missing_by_method = dict(zip(methods, texts_of_cases_methods_lack(cases), strict=True))
+        missing_by_method = dict(zip(methods, texts_of_n_missing_cases(cases), strict=True))
         for position in positions:
             model = models[position]
             texts = list(missing_by_method.values())
