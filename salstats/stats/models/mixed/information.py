@@ -108,8 +108,8 @@ def _blocked_traces(
         entry_blocks = [
             batch.block_covariances(_flattened_covariances_of_all_terms(products, entry)) for entry in entries
         ]
-        result += _traces_of_blocks(block - loading_products, entry_blocks)
-        result -= _traces_of_blocks(loading_products, entry_blocks)
+        result += _entry_pair_traces_of_blocks(block - loading_products, entry_blocks)
+        result -= _entry_pair_traces_of_blocks(loading_products, entry_blocks)
     quadratic_forms = [_matrix_times_entry_times_transpose(products, entry, loadings) for entry in entries]
     for r, form_r in enumerate(quadratic_forms):
         for s, form_s in enumerate(quadratic_forms):
@@ -117,7 +117,9 @@ def _blocked_traces(
     return result
 
 
-def _traces_of_blocks(diagonal_blocks: np.ndarray, entry_blocks: Sequence[np.ndarray]) -> np.ndarray:
+def _entry_pair_traces_of_blocks(
+    diagonal_blocks: np.ndarray, entry_blocks: Sequence[np.ndarray]
+) -> np.ndarray:
     """Return trace(N E_r N E_s) summed over the diagonal blocks of N, for each pair of entries."""
     n_times_entries = [diagonal_blocks @ entry_block for entry_block in entry_blocks]
     result = np.zeros((len(entry_blocks), len(entry_blocks)))

@@ -146,10 +146,10 @@ class DevianceSearch:
     def _newton_optimum(self, theta: np.ndarray) -> OptimalTheta:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
-            _free_entry_indicators(factor, correlated=term.correlated)
+            _is_free_entry(factor, correlated=term.correlated)
             for factor, term in zip(relative_covariance_factors(theta, self.terms), self.terms, strict=True)
         ]
-        free = theta_entries(free_by_term, self.terms) > 0
+        free = theta_entries(free_by_term, self.terms)
         deviance, slopes = self(theta)
         for _ in range(_MAX_NEWTON_STEPS):
             if np.abs(slopes[free]).max(initial=0.0) < _NEWTON_TOLERANCE:
@@ -225,9 +225,9 @@ def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
     return _with_positive_diagonal(lower)
 
 
-def _free_entry_indicators(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
-    """Return 1 for entries in columns of Lambda that are not zero, and 0 for the others."""
-    nonzero_columns = relative_factor.any(axis=0).astype(np.float64)
+def _is_free_entry(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+    """Return True for entries in columns of Lambda that are not zero, which a step may change."""
+    nonzero_columns = relative_factor.any(axis=0)
     if not correlated:
         return np.diag(nonzero_columns)
     return np.tile(nonzero_columns, (len(relative_factor), 1))

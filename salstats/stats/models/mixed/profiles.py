@@ -339,7 +339,7 @@ def _term_quantities(
             term=k,
             kind="correlation",
             effects=(term.effects[e], term.effects[f]),
-            function=_correlation_function(scaled.terms, k, basis[[e, f]]),
+            function=_untransformed_correlation_function(scaled.terms, k, basis[[e, f]]),
             transform=float,
             conf_low=conf_low,
             conf_high=conf_high,
@@ -405,7 +405,9 @@ def _log_deviation_function(terms: Sequence[RandomTerm], k: int, combination: np
     return log_deviation_with_slopes
 
 
-def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
+def _untransformed_correlation_function(
+    terms: Sequence[RandomTerm], k: int, combinations: np.ndarray
+) -> QuantityFunction:
     """Return the function for the correlation of two combinations (2, n_effects) of term k's effects.
 
     It is NaN where one of them has no variance.
