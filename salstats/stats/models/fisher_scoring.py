@@ -136,11 +136,11 @@ class ValuesAndGradients(NamedTuple):
     gradients: np.ndarray  # (m, p)
 
 
-def linear_predictor_at(solution: Solution, points: np.ndarray) -> ValuesAndGradients:
-    """Return the linear predictor at rows (m, r) of the model matrix, and its derivatives (m, p).
+def mean_on_link_scale_at(solution: Solution, points: np.ndarray) -> ValuesAndGradients:
+    """Return the linked mean at rows (m, r) of the model matrix, and its derivatives (m, p).
 
-    The derivatives are by the parameters. In a model with several linear predictors the logit of the mean
-    takes the place of the linear predictor.
+    The derivatives are by the parameters. The linked mean is the linear predictor of a generalized linear
+    model, and the logit of the mean in the beta models.
     """
     if solution.mean_function is None:
         return ValuesAndGradients(points @ solution.coefficients, points)

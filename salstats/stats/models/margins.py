@@ -29,7 +29,7 @@ from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.all_pairs import tukey_frame
 from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
-from salstats.stats.models.fisher_scoring import linear_predictor_at, mean_slope_at
+from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, mean_slope_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
@@ -185,7 +185,7 @@ def marginal_contrasts(
     margins = []
     for model in fitted.models:
         at = options.codes(fitted, model)
-        _check_have_levels(model, columns, at)
+        _check_are_factors_or_in_at(model, columns, at)
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _cells(model, columns, at, reference_code)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
@@ -222,12 +222,13 @@ def marginal_contrasts(
     return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_LIMITS)
 
 
-def _correlation_of_rows(margins: Sequence[_ModelMargins], rows: np.ndarray) -> np.ndarray:
-    """Return the correlations of the estimates in some rows, all of one model, of the frame of margins."""
+def _correlation_of_rows(margins: Sequence[_ModelMargins], rows_of_one_model: np.ndarray) -> np.ndarray:
+    """Return the correlations of the estimates in some rows of the frame of margins."""
     starts = np.cumsum([0] + [len(model_margins.estimates) for model_margins in margins])
-    position = int(np.searchsorted(starts, rows[0], side="right")) - 1
+    position = int(np.searchsorted(starts, rows_of_one_model[0], side="right")) - 1
     model, _, estimates = margins[position]
-    gradients = np.array([estimates[row].gradient for row in rows - starts[position]])
+    rows_of_estimates = rows_of_one_model - starts[position]
+    gradients = np.array([estimates[row].gradient for row in rows_of_estimates])
     return correlation_of_combinations(model, gradients)
 
 
@@ -385,7 +386,9 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     return adjust_unless_none(frame, adjust)
 
 
-def _check_have_levels(model: Model, columns: Sequence[str], at: Mapping[str, Sequence[float]]) -> None:
+def _check_are_factors_or_in_at(
+    model: Model, columns: Sequence[str], at: Mapping[str, Sequence[float]]
+) -> None:
     """Raise if columns are repeated, or are neither factors on the right side nor have values in `at`."""
     factors = numeric_and_factor_columns(model).factors
     repeated = {column for column in columns if columns.count(column) > 1}
@@ -418,7 +421,7 @@ def _cells(
     Columns have the values of `at`, other factors all their levels. `extra_level` is the code of a level of
     the last column that the model or `at` may lack.
     """
-    _check_have_levels(model, columns, at)
+    _check_are_factors_or_in_at(model, columns, at)
     factors = numeric_and_factor_columns(model).factors
     levels = []
     for column in columns:
@@ -519,7 +522,7 @@ def _average_means_or_slopes(
         codes[column] = np.concatenate([rows.codes[column] for rows in row_sets])
     points = design_points(model, codes, notes)
     if covariate is None:
-        predictor, combinations = linear_predictor_at(solution, points)
+        predictor, combinations = mean_on_link_scale_at(solution, points)
         if scale == "link":
             values = predictor
             gradients = combinations

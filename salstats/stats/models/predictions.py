@@ -14,7 +14,7 @@ from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
-from salstats.stats.models.fisher_scoring import linear_predictor_at
+from salstats.stats.models.fisher_scoring import mean_on_link_scale_at
 from salstats.stats.models.fitted_models import (
     Fitted,
     Model,
@@ -351,7 +351,7 @@ def predicted_mean_columns(model: Model, codes: Codes, level: float, notes: Note
         undefined = {name: np.full(n, np.nan) for name in names}
         return undefined | {"conf_level": conf_level}
     points = design_points(model, codes, notes)
-    predictor, combinations = linear_predictor_at(solution, points)
+    predictor, combinations = mean_on_link_scale_at(solution, points)
     std_error, df = errors_of_combinations(model, combinations, notes)
     half_width = special.stdtrit(df, (1 + level) / 2) * std_error
     return {

@@ -11,8 +11,8 @@ from salstats.stats.models.beta import beta_regression
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.fisher_scoring import (
     SummedLikelihood,
-    linear_predictor_at,
     maximize_likelihood,
+    mean_on_link_scale_at,
     mean_slope_at,
 )
 from salstats.stats.models.logit import LOGIT, logit
@@ -73,8 +73,8 @@ def test_derivatives_are_those_of_small_steps(rows, kernel):
     points = np.array([[1.0, 0.3], [1.0, -0.7]])
     slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
     step = 1e-6
-    above, _ = linear_predictor_at(solution, points + step * slopes)
-    below, _ = linear_predictor_at(solution, points - step * slopes)
+    above, _ = mean_on_link_scale_at(solution, points + step * slopes)
+    below, _ = mean_on_link_scale_at(solution, points - step * slopes)
     steepness, _ = mean_slope_at(solution, LOGIT, points, slopes)
     np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)
 
