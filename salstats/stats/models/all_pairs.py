@@ -46,11 +46,11 @@ def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, d
 
 def _single_level(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return the level that each limit has by itself where those of all pairs hold together at a level."""
-    statistic = _range_quantiles(family_level[0], n_levels, df) / np.sqrt(2)
+    statistic = _studentized_range_quantiles(family_level[0], n_levels, df) / np.sqrt(2)
     return np.asarray(1 - 2 * special.stdtr(df, -statistic))
 
 
-def _range_quantiles(level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
+def _studentized_range_quantiles(level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return quantiles of the studentized range at degrees of freedom, infinite ones included.
 
     A quantile takes a third of a second. If there are many degrees of freedom, the logarithm of the quantile

@@ -462,16 +462,18 @@ def _squared_traces_plus_traces_of_squares(blocks: np.ndarray) -> float:
     return float(squared_traces + traces_of_squares)
 
 
-def wald_f_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
+def wald_f_statistic(
+    coefficients: np.ndarray, covariance: np.ndarray, whitening_covariance: np.ndarray
+) -> float:
     """Return the Wald statistic b' V^-1 b / q of q coefficients b with covariance V.
 
-    It is NaN if V is undefined, or singular relative to the `classical` covariance.
+    It is NaN if V is undefined, or singular relative to the classical covariance, `whitening_covariance`.
     """
     q = len(coefficients)
     if q == 0 or not np.isfinite(covariance).all():
         return float("nan")
     # With L L' the classical covariance, V is expressed by L^-1 V L^-1'.
-    root = np.linalg.cholesky(classical)
+    root = np.linalg.cholesky(whitening_covariance)
     half_whitened = np.linalg.solve(root, covariance)
     whitened = np.linalg.solve(root, half_whitened.T)
     values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)

@@ -36,8 +36,8 @@ class Variable:
             return [level_name(value) for value in values]
         return [self.levels[int(code)] for code in values]
 
-    def names_of_given_values(self, values: pd.Series) -> list[str]:
-        """Names of values that a user gives, spelled as by `names`."""
+    def unchecked_names(self, values: pd.Series) -> list[str]:
+        """Names of values that a user gives, spelled as by `names`; they may be no levels of the variable."""
         if self.levels is not None:
             return [level_name(value) for value in values]
         numbers = [value if isinstance(value, str) else float(value) for value in values]

@@ -308,13 +308,13 @@ def _goodness_statistics(solution: Solution, family: Family) -> dict[str, float]
     }
     if family.is_linear:
         statistics["sigma"] = float(np.sqrt(solution.dispersion))
-        return statistics | _explained_variance(solution)
+        return statistics | _r_squared_columns(solution)
     statistics["null_deviance"] = solution.null_deviance
     statistics["df_null"] = float(solution.n_rows - solution.intercept)
     return statistics
 
 
-def _explained_variance(solution: Solution) -> dict[str, float]:
+def _r_squared_columns(solution: Solution) -> dict[str, float]:
     """Return R squared and adjusted R squared of a linear model by column.
 
     The result is empty for mixed models and perfect fits.

@@ -127,7 +127,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             replace(model, tasks_pooled=tasks_pooled, metrics_pooled=metrics_pooled)
             for model in formula_models
         ]
-        _note_references(formula_models, inference_notes)
+        _note_differing_reference_levels(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
         models += _with_n_cases_shared_by_methods(
             formula_models, groups, has_no_finding, by, data, inference_notes
@@ -205,7 +205,7 @@ def _formula_data(
     frame_key = model_frame_key(data, formula, options.reference)
     if frame_key not in frames:
         first_frame = model_frame(data, formula, options.reference)
-        frames[frame_key] = _UnitsOfFrame(first_frame, _units(first_frame, options, errors))
+        frames[frame_key] = _UnitsOfFrame(first_frame, _named_or_row_units(first_frame, options, errors))
     frame, units = frames[frame_key]
     warn_pooled_methods(frame, [*by, *formula.columns])
     clustered_by = units.name if units and errors in CLUSTERED else None
@@ -232,8 +232,8 @@ def _formula_data(
     )
 
 
-def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
-    """Return the units of a model frame; None if they are not needed and no column names them."""
+def _named_or_row_units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
+    """Return the units that columns name, else rows as units of clustered errors, else None."""
     is_clustered = errors in CLUSTERED
     candidates = frame
     if not is_clustered:
@@ -381,7 +381,7 @@ def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Messag
         notes.add("no sure maximum of the likelihood", label)
 
 
-def _note_references(models: Sequence[Model], notes: Notes) -> None:
+def _note_differing_reference_levels(models: Sequence[Model], notes: Notes) -> None:
     """Note the models of a formula whose reference level differs from that of most models."""
     factors = dict.fromkeys(name for model in models for name in model.design.references)
     for factor in factors:

@@ -43,11 +43,13 @@ def model_frame_key(data: pd.DataFrame, formula: Formula, reference: str | None)
 def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
     """Return the metrics of `data` that a formula names; FormulaError for a column that the frame drops."""
     metrics = checked_metrics_among(data, formula.columns, f" in {formula.text!r}")
-    _check_replaced_columns(formula, metrics, reference)
+    _check_no_replaced_column_is_named(formula, metrics, reference)
     return metrics
 
 
-def _check_replaced_columns(formula: Formula, metrics: Sequence[str], reference: str | None) -> None:
+def _check_no_replaced_column_is_named(
+    formula: Formula, metrics: Sequence[str], reference: str | None
+) -> None:
     """Raise FormulaError for a column in a formula that the frame drops, or fills with other values."""
     if not metrics and reference is None:
         return

@@ -205,7 +205,7 @@ def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndar
         is_named = rows[list(groups)].notna().all(axis=1).to_numpy()
         columns = []
         for column in groups:
-            columns.append(model.variables[column].names_of_given_values(rows.loc[is_named, column]))
+            columns.append(model.variables[column].unchecked_names(rows.loc[is_named, column]))
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
         positions = np.full(len(rows), -1)
         positions[is_named] = [positions_by_name.get(name, -1) for name in names]
@@ -220,7 +220,7 @@ def _effect_matrix(
 ) -> np.ndarray:
     """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without codes."""
     values = {}
-    for column in random_effect.effect_columns:
+    for column in random_effect.data_columns_of_terms:
         if column in codes:
             values[column] = codes[column]
         else:

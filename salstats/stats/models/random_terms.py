@@ -36,8 +36,8 @@ class FittedRandomEffect:
         return self.effect.intercept and not self.effect.terms
 
     @property
-    def effect_columns(self) -> list[str]:
-        """Columns of the effects that vary."""
+    def data_columns_of_terms(self) -> list[str]:
+        """Columns of the data of which the effects that vary are made; none for an intercept."""
         return list(
             dict.fromkeys(
                 column for term in self.effect.terms for factor in term for column in factor.columns
