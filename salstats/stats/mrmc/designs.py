@@ -169,7 +169,7 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     scores = np.full((n_cases, len(cells)), np.nan)
     scores[case_of_row, cell_of_row] = all_rows.scores[rows]
     unit_of_case = _units_of_cases(all_rows, rows, case_of_row, first_of_case)
-    truth = _truth_of_cases(all_rows, rows, case_of_row, n_cases)
+    truth = _truth_or_minus_1_of_cases(all_rows, rows, case_of_row, n_cases)
     scores[truth < 0] = np.nan
     # Cases and cells without any score are left out.
     has_score = ~np.isnan(scores)
@@ -263,7 +263,7 @@ def _units_of_cases(
     return np.asarray(unit_of_case)
 
 
-def _truth_of_cases(
+def _truth_or_minus_1_of_cases(
     all_rows: CodedReadings, rows: np.ndarray, case_of_row: np.ndarray, n_cases: int
 ) -> np.ndarray:
     """Truth of each case (n_cases,): 1, 0, or -1 if unknown; 1 for all without a column of the truth."""

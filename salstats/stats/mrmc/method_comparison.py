@@ -303,7 +303,7 @@ def _group_rows_and_warnings(
         if not error > smallest_error:
             error = 0.0
         problems += _warning_texts(method_table, analysis, [error])
-        row = _row_without_estimates(group_figures, "mean", [i])
+        row = _row_with_counts_only(group_figures, "mean", [i])
         row |= {"method": method, "estimate": means[i], "std_error": error, "df": df}
         row["n_readers"] = int(table.n_readers[i])
         rows.append(row)
@@ -315,7 +315,7 @@ def _group_rows_and_warnings(
         difference_errors.append(error)
         difference = means[i] - means[j]
         statistic = difference / error if error > 0 else np.nan
-        row = _row_without_estimates(group_figures, "difference", [i])
+        row = _row_with_counts_only(group_figures, "difference", [i])
         row |= {
             "method": methods[i],
             "reference": methods[j],
@@ -333,7 +333,7 @@ def _group_rows_and_warnings(
         test = global_test(table, analysis, smallest_error)
         if np.isnan(test.statistic):
             problems.append(_NO_VARIANCE)
-        row = _row_without_estimates(group_figures, "equal", range(len(methods)))
+        row = _row_with_counts_only(group_figures, "equal", range(len(methods)))
         row |= {
             "statistic": test.statistic,
             "df": test.df,
@@ -344,7 +344,7 @@ def _group_rows_and_warnings(
     return rows, problems
 
 
-def _row_without_estimates(group_figures: GroupFigures, term: str, methods: Sequence[int]) -> dict[str, Any]:
+def _row_with_counts_only(group_figures: GroupFigures, term: str, methods: Sequence[int]) -> dict[str, Any]:
     """Return the row of a term with its counts over `methods` (positions), and NaN for all estimates."""
     study = group_figures.study
     row: dict[str, Any] = dict.fromkeys(_OPTIONAL_NUMBERS, np.nan)

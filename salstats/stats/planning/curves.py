@@ -70,7 +70,7 @@ class Curve:
             return None
         return formulas.smallest_number(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
 
-    def columns_of_needed_limits(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
+    def limits_of_cases_needed(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
         They are the sizes needed by formula at the limits of the pilot's spread, times `size_ratio`, the
@@ -140,7 +140,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
     width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
     needed_columns = {"n_needed": curve.cases_needed(curve.units_needed(target))}
-    needed_columns |= curve.columns_of_needed_limits(target)
+    needed_columns |= curve.limits_of_cases_needed(target)
     rows = []
     for i, size in enumerate(sizes):
         row = {
@@ -176,7 +176,7 @@ def rows_by_simulation(
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
         size_ratio = units_needed / units_by_formula
     needed_columns = {"n_needed": curve.cases_needed(units_needed)}
-    needed_columns |= curve.columns_of_needed_limits(target, size_ratio)
+    needed_columns |= curve.limits_of_cases_needed(target, size_ratio)
     rows = []
     for i, size in enumerate(sizes):
         size_counts = counts[size.n_units]

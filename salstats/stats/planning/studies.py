@@ -4,7 +4,7 @@ import itertools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ class Plan:
     n_replicates: int = 1000
 
     @property
-    def goal(self) -> str:
+    def goal(self) -> Literal["difference", "margin", "width"]:
         """Name of the goal: "margin" if there is a margin, "width" if there is a width, else "difference"."""
         if self.margin is not None:
             return "margin"
