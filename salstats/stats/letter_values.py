@@ -192,7 +192,7 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
         }
     )
     if outside and (len(beyond_low) or len(beyond_high)):
-        letters = pd.concat([letters, _rows_beyond_last_letter(beyond_low, beyond_high)], ignore_index=True)
+        letters = pd.concat([letters, _outside_values_by_depth(beyond_low, beyond_high)], ignore_index=True)
     n_outside = len(beyond_low) + len(beyond_high)
     return letters.assign(n=n, n_missing=len(values) - n, n_outside=n_outside)
 
@@ -219,7 +219,7 @@ def _value_at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
     return values
 
 
-def _rows_beyond_last_letter(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
+def _outside_values_by_depth(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
     """Return a row per depth for the values below and above the last letter, the extremes last.
 
     Both arrays begin with their most extreme value.

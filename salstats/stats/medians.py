@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -311,7 +311,7 @@ def _check_interval_has_p_values(options: Options, adjust: str) -> None:
         )
 
 
-def _median_or_quantile(quantile: float) -> str:
+def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
     """Return the value of `term`: "median" for a probability of 0.5, else "quantile"."""
     return "median" if quantile == 0.5 else "quantile"
 

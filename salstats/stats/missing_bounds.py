@@ -142,7 +142,7 @@ def missing_bounds(
         method, reference = _sides_of_comparison(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
-        method = _side_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
+        method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
         reference = None
         n_undefined = method.n_undefined + 0
     lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
@@ -151,7 +151,7 @@ def missing_bounds(
         means["reference_low"] = reference.mean(lowest_score)
         means["reference_high"] = reference.mean(highest_score)
     averages = members_of_averages(frame, keys)
-    _warn_of_incomplete_averages(frame, averages)
+    _warn_of_averages_with_absent_members(frame, averages)
     for row, members in averages.items():
         means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan
         n_undefined[row] = n_undefined[members].sum() if members else np.nan
@@ -167,7 +167,7 @@ def missing_bounds(
     )
 
 
-def _warn_of_incomplete_averages(frame: pd.DataFrame, averages: Mapping[int, list[int]]) -> None:
+def _warn_of_averages_with_absent_members(frame: pd.DataFrame, averages: Mapping[int, list[int]]) -> None:
     """Warn of averages, by row with their members, of which the frame lacks some members."""
     n_incomplete = 0
     for row, members in averages.items():
@@ -198,7 +198,7 @@ class _ScoreTotals(NamedTuple):
         return np.asarray((self.total + undefined_total) / np.where(self.n > 0, self.n, np.nan))
 
 
-def _side_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _ScoreTotals:
+def _score_totals_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _ScoreTotals:
     """Return the scores of means by their number and mean."""
     n = n_defined.to_numpy(dtype=np.float64)
     total = np.where(n > 0, n * mean.to_numpy(dtype=np.float64), 0.0)
@@ -220,8 +220,8 @@ def _sides_of_comparison(
             option="scores",
         )
     n_undefined = count_missing_without_absent(frame)
-    method = _side_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
-    reference = _side_of_means(frame["n_pairs"], frame["reference_mean"], n_undefined)
+    method = _score_totals_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
+    reference = _score_totals_of_means(frame["n_pairs"], frame["reference_mean"], n_undefined)
     return method, reference
 
 

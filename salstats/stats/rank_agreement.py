@@ -134,7 +134,7 @@ def rank_agreement(
     rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:
-        orders = _significant_order_matrices(
+        orders = _significant_order_signs(
             scores, rankings, unit, directions, level, n_replicates, options.rng
         )
     other_groups = [column for column in rankings.groups if column != over]
@@ -157,7 +157,7 @@ def rank_agreement(
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
             row |= _tau_limits_by_significant_orders(rankings, shared, orders[first], orders[second])
-        rows.append(_tau_columns(rankings, shared) | row)
+        rows.append(_tau_columns_without_limits(rankings, shared) | row)
         key = rankings.group_keys[other_groups].iloc[first].to_dict()
         keys.append({**key, over: first_name, f"other_{over}": second_name})
     if not rows:
@@ -228,7 +228,7 @@ def _method_names_of_rows(rankings: Rankings) -> np.ndarray:
     return rankings.keys["method"].astype("object").to_numpy()
 
 
-def _tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]:
+def _tau_columns_without_limits(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]:
     """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""
     first_ranks, first_drawn = rankings.ranks(shared.first_rows)
     second_ranks, second_drawn = rankings.ranks(shared.second_rows)
@@ -270,7 +270,7 @@ def _tau_limits_by_significant_orders(
     }
 
 
-def _significant_order_matrices(
+def _significant_order_signs(
     scores: pd.DataFrame,
     rankings: Rankings,
     unit: Unit,
