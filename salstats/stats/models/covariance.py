@@ -288,7 +288,7 @@ def _batches_of_adjusted_rows(
                 adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], power)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
-                adjusted = _inverse_model_root_times_design(matrix[rows], covariance, variances[rows])
+                adjusted = _rows_adjusted_by_model_root(matrix[rows], covariance, variances[rows])
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
@@ -311,7 +311,7 @@ def _residual_covariance_power_times_design(
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
-def _inverse_model_root_times_design(
+def _rows_adjusted_by_model_root(
     design: np.ndarray, covariance: np.ndarray, variances: np.ndarray
 ) -> np.ndarray:
     """Return V (V C V)^(-1/2) X of clusters.
@@ -337,9 +337,7 @@ def _batches_of_adjusted_weighted_rows(
         design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
-            adjusted = _inverse_model_root_times_design(
-                design[None], covariance[None], variances[None, rows]
-            )[0]
+            adjusted = _rows_adjusted_by_model_root(design[None], covariance[None], variances[None, rows])[0]
         else:
             # V_g differs from I in the span of Z_g only, and its root is computed there.
             basis = np.linalg.qr(z)[0]
