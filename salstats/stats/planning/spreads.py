@@ -46,7 +46,7 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
         denominator_per_unit = pilot.unit_sums_of_complete_pairs(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if sd > 0 and moved.flip_chances is not None and pilot.sizes.max() == 1:
-        return _spread_of_discordant_pairs(moved, sd)
+        return _spread_of_binary_difference(moved, sd)
     df = variance_df(unit_sums)
     return Spread(sd, error_ratio_limits(df), df)
 
@@ -79,7 +79,7 @@ def error_ratio_limits(df: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _spread_of_discordant_pairs(moved: MovedPilot, sd: float) -> Spread:
+def _spread_of_binary_difference(moved: MovedPilot, sd: float) -> Spread:
     """Spread of a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
 
     The variance of one difference is that share less the square of the mean difference.
