@@ -336,7 +336,7 @@ def _read_correlations(correlations: object) -> _Correlations:
 def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _TileFrame:
     """Return the row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
-    variables = labels.texts("term", frame[["x", "y"]].to_numpy().ravel())
+    variables = labels.label_by_value("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _bipartite_kind_by_variable(frame)
     # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
     # labels name first
@@ -356,7 +356,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
         "second": {value: text for value, text in variables.items() if value in set(seconds)},
     }
     for column in groups:
-        texts[column] = labels.texts(column, frame[column])
+        texts[column] = labels.label_by_value(column, frame[column])
     if "method" in texts:
         # human readers are the first method
         methods = sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN)

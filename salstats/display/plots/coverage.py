@@ -166,7 +166,7 @@ def _with_panel_line_and_drawn_percent(rows: pd.DataFrame, labels: Labels, lines
     `lines` are the texts of all lines, in order. Coverage below 80 % is drawn, and given here, as 80 %.
     """
     titles = {}
-    for statistic, label in labels.texts("statistic", rows["statistic"]).items():
+    for statistic, label in labels.label_by_value("statistic", rows["statistic"]).items():
         titles[statistic] = label[:1].upper() + label[1:]
     panel = pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True)
     roles = rows["role"].map(_ROLES).astype(TEXT)

@@ -148,10 +148,10 @@ def _rows_with_panels(
     and `methods` has the text of each method in the legend.
     """
     rows = rows_with_estimate(points)
-    metrics = labels.texts("metric", rows["metric"])
+    metrics = labels.label_by_value("metric", rows["metric"])
     title_texts = {}
     if facet_column:
-        title_texts[facet_column] = labels.texts(facet_column, rows[facet_column])
+        title_texts[facet_column] = labels.label_by_value(facet_column, rows[facet_column])
     if len(metrics) > 1 or not facet_column:
         # these are curves, not the areas under them
         curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}

@@ -89,7 +89,7 @@ def plot_letter_values(
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group", column="n")
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
     covariates = frame_labels.order("term", values.loc[has_values, "covariate"])
-    titles = frame_labels.texts("covariate", covariates)
+    titles = frame_labels.label_by_value("covariate", covariates)
     row = crossed_labels(
         values, {column: short_labels(frame_labels, column, values[column]) for column in groups}
     )

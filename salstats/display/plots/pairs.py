@@ -437,7 +437,7 @@ def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: li
 
 def _texts_of_groups(frame: pd.DataFrame, labels: Labels, columns: list[str]) -> dict[str, dict[Any, str]]:
     """Return the label of each value of some grouping columns, metrics with their direction."""
-    texts = {column: labels.texts(column, frame[column]) for column in columns}
+    texts = {column: labels.label_by_value(column, frame[column]) for column in columns}
     if "metric" in columns:
         texts |= metric_title_texts(frame, labels)
     return texts

@@ -207,7 +207,7 @@ def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
         shown=quantity,
         n_cases=frame["n_cases"].astype("float64"),
         panel=crossed_labels(
-            frame, {column: labels.texts(column, frame[column]) for column in varying_columns}
+            frame, {column: labels.label_by_value(column, frame[column]) for column in varying_columns}
         ),
     )
     has_panels = frame["panel"].nunique() > 1

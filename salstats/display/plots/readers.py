@@ -97,10 +97,10 @@ def plot_readers(
     # labels of which titles of panels consist, by column and value
     titles = {}
     if facet_column:
-        titles[facet_column] = frame_labels.texts(facet_column, rows[facet_column])
+        titles[facet_column] = frame_labels.label_by_value(facet_column, rows[facet_column])
     has_metrics = len(estimates.distinct_values("metric")) > 1
     if has_metrics:
-        titles["metric"] = frame_labels.texts("metric", rows["metric"])
+        titles["metric"] = frame_labels.label_by_value("metric", rows["metric"])
     rows = _with_panel_and_vertical_place(rows, titles, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None:

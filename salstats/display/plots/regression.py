@@ -331,7 +331,7 @@ def _row_and_panel_columns(
     if facet_column is None:
         return _RowAndPanelColumns("term", facet_column=None, panel_texts=texts)
     if len(term_texts) > _MAX_TERM_PANELS:
-        facet_texts = {facet_column: labels.texts(facet_column, defined_rows[facet_column])}
+        facet_texts = {facet_column: labels.label_by_value(facet_column, defined_rows[facet_column])}
         return _RowAndPanelColumns("term", facet_column, panel_texts=facet_texts | texts)
     if len(term_texts) > 1:
         texts["term"] = term_texts

@@ -258,7 +258,7 @@ def _case_names_of_rows(frame: pd.DataFrame, groups: list[str], labels: Labels) 
     has_one_task = "task" in groups or len(distinct_values_by_appearance(frame, "task")) < 2
     if has_one_task:
         return list(cases)
-    return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])))
+    return list(cases + " of " + frame["task"].map(labels.label_by_value("task", frame["task"])))
 
 
 def _panel_titles(model: str, is_linear: bool) -> list[str]:

@@ -75,7 +75,8 @@ def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
     labels = Labels(settings.labels_with_reference_first, scores)
     for column in ("metric", "method", "task"):
         if column in scores.columns:
-            labels.texts(column, scores[column].unique())
+            # it raises where two values share a label
+            labels.label_by_value(column, scores[column].unique())
     return labels
 
 

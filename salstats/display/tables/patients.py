@@ -143,7 +143,7 @@ def table_patients(
             level_labels = {}
             if of_covariate["kind"].iloc[0] != DICHOTOMOUS:
                 levels = of_covariate["level"].unique()
-                level_labels = names.texts(covariate, pd.Categorical(levels, levels))
+                level_labels = names.label_by_value(covariate, pd.Categorical(levels, levels))
             rows += _counted_rows(label, by_group, level_labels)
         rows += _missing_rows(by_group)
 

@@ -322,22 +322,22 @@ class Labels:
             return figure_methods
         return self.order("method", list(dict.fromkeys((*self._methods, *figure_methods))))
 
-    def texts(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
+    def label_by_value(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
         """Return the label of each distinct value in order; raise if two values have the same label."""
-        texts = {value: self.value(column, value) for value in self.order(column, values)}
-        if len(set(texts.values())) < len(texts):
+        label_by_value = {value: self.value(column, value) for value in self.order(column, values)}
+        if len(set(label_by_value.values())) < len(label_by_value):
             raise SalstatsError(
                 f"labels give two values of column {column!r} the same label", option="labels", column=column
             )
-        return texts
+        return label_by_value
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
         """Return a column as labels, a Categorical in the order in which they stand."""
-        texts = self.texts(column, frame[column])
-        categories = list(texts.values())
+        label_by_value = self.label_by_value(column, frame[column])
+        categories = list(label_by_value.values())
         if reverse:
             categories.reverse()
-        labels = [texts.get(value) for value in frame[column]]
+        labels = [label_by_value.get(value) for value in frame[column]]
         return pd.Categorical(labels, categories=categories, ordered=True)
 
 

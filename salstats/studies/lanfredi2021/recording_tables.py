@@ -186,7 +186,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     figure = ss.plot_intervals(
         means.assign(task=means["method"], method=means["subset"], term="mean")[columns],
         labels={
-            "task": labels.texts("method", means["method"]),
+            "task": labels.label_by_value("method", means["method"]),
             "method": {subset: labels.value("subset", subset) for subset in subsets},
         },
     )

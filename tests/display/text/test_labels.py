@@ -28,11 +28,11 @@ def test_house_labels_of_metrics_methods_and_columns():
 def test_a_known_method_is_the_whole_name_and_no_two_methods_become_one():
     names = ["层级类激活图 LayerCAM", "Grad-CAM α", "Grad-CAM β", "LIME 改", "lime", "rise", "RISE"]
     frame = pd.DataFrame({"method": names, "estimate": 1.0})
-    texts = Labels(None, frame).texts("method", names)
+    texts = Labels(None, frame).label_by_value("method", names)
     assert texts == {name: name for name in names} | {"lime": "LIME"}
     # a list that is given, and labels that are ready, know the same methods
     ordered = Labels({"method": names}, frame)
-    assert ordered.texts("method", names) == texts
+    assert ordered.label_by_value("method", names) == texts
     assert Labels(ordered, frame).value("method", "rise") == "rise"
 
 
@@ -211,7 +211,7 @@ def test_names_stand_in_the_order_of_their_numbers():
 
 def test_whole_numbers_that_a_column_holds_as_floats_are_written_without_decimals():
     seeds = pd.DataFrame({"seed": [10.0, 2.0, np.nan, 1.5]})
-    assert [*Labels(None, seeds).texts("seed", seeds["seed"]).values()] == ["10", "2", "1.5"]
+    assert [*Labels(None, seeds).label_by_value("seed", seeds["seed"]).values()] == ["10", "2", "1.5"]
     named = Labels({"seed": [10, 2]}, seeds)
     assert named.order("seed", [2.0, 10.0, 1.5]) == [10.0, 2.0, 1.5]
     assert Labels({"seed": {2: "second"}}, seeds).value("seed", 2.0) == "second"

@@ -143,7 +143,7 @@ def panel_texts(
     texts: dict[str, dict[Any, str]] = {}
     for column in columns:
         if estimates.distinct_values(column):
-            texts[column] = labels.texts(column, estimates.frame[column])
+            texts[column] = labels.label_by_value(column, estimates.frame[column])
     if "metric" in texts and term == "mean":
         texts["metric"] = {metric: quantity_label(metric, term, labels) for metric in texts["metric"]}
     return texts
@@ -321,7 +321,7 @@ def metric_title_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[An
     """
     if "metric" not in frame.columns:
         return {}
-    texts = labels.texts("metric", frame["metric"])
+    texts = labels.label_by_value("metric", frame["metric"])
     return {"metric": {metric: with_smaller_is_better(text, metric) for metric, text in texts.items()}}
 
 

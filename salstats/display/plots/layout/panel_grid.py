@@ -359,4 +359,4 @@ def _n_even_columns(n: int, n_fitting: int) -> int:
 
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
     """Return the title of the panel of each row of a frame: the labels of its grouping columns."""
-    return crossed_labels(frame, {column: labels.texts(column, frame[column]) for column in columns})
+    return crossed_labels(frame, {column: labels.label_by_value(column, frame[column]) for column in columns})

@@ -194,7 +194,7 @@ def short_labels(
     max_lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
     """Return the short label of each distinct value of a column, in the order of the labels."""
-    full_labels = labels.texts(column, values)
+    full_labels = labels.label_by_value(column, values)
     # labels on narrower lines may have more lines
     max_lines = math.ceil(max_lines * max(LABEL_CHARS / line_chars, 1))
     wrapped_of = wrapped_texts(full_labels.values(), line_chars, max_lines)
