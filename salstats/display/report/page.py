@@ -133,7 +133,7 @@ def _section_part(section: Section) -> _FoldedSection:
         text.append(element("p", sentences, id=text_id))
         text.append(toolbar(copy_button(text_id, "Copy text")))
     if any(item.display is Display.OPEN for item in figures):
-        blocks = _table_links(tables) + _item_blocks_folded_last(figures)
+        blocks = [_table_links_block(tables), *_item_blocks_folded_last(figures)]
         blocks += [*text, *_item_blocks_folded_last(tables)]
     else:
         blocks = [*_item_blocks_folded_last(tables), *text, *_item_blocks_folded_last(figures)]
@@ -141,14 +141,14 @@ def _section_part(section: Section) -> _FoldedSection:
     return _FoldedSection(anchor, section.title, markup_lines(*blocks), hint)
 
 
-def _table_links(tables: Sequence[ReportItem]) -> list[Markup]:
+def _table_links_block(tables: Sequence[ReportItem]) -> Markup:
     """Return a hint for phones, which show a part of a wide figure: links to the tables of its section."""
     if not tables:
-        return []
+        return Markup()
     links: list[Child] = ["Wide figures scroll sideways. Tables of this part:"]
     for table in tables:
         links += [" ", element("a", table.number, href=f"#{item_anchor(table)}")]
-    return [element("div", links, class_="narrow")]
+    return element("div", links, class_="narrow")
 
 
 def _item_blocks_folded_last(items: Sequence[ReportItem]) -> list[Markup]:
