@@ -395,6 +395,7 @@ def warn_of_two_scales(scores: pd.DataFrame, row_name: RowName) -> None:
                 f"{len(rows)} of {len(positive)} scores above 0 are at most 1, where others are up to "
                 f"{largest:g}: "
                 "fractions among percentages? bring them to one scale in the file",
+                value=first["score"],
                 column="score",
                 rows=rows.tolist(),
             )

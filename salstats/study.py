@@ -340,15 +340,17 @@ class Study:
             )
         reader_series = self._one_series_per_reader(names)
         cases = tuple(_replace_truth(case, reader_series, how) for case in self.cases)
-        n_single = 0
+        cases_of_one_reader = []
         for case in self.cases:
             series_of_case = {prediction.series for prediction in case.predictions}
             if len(series_of_case & reader_series) == 1:
-                n_single += 1
-        if n_single:
+                cases_of_one_reader.append(case.case)
+        if cases_of_one_reader:
             warn(
-                f"{self.source}: {n_single} of {len(cases)} cases were read by one of these readers only, "
-                "whose mask is the truth there"
+                f"{self.source}: {len(cases_of_one_reader)} of {len(cases)} cases were read by one of these "
+                "readers only, whose mask is the truth there",
+                column="case",
+                value=cases_of_one_reader,
             )
         remaining_series = tuple(series for series in self.series if series.reader not in names)
         return replace(self, cases=cases, series=remaining_series, truth=how)

@@ -87,6 +87,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
                 f"{sep.join(row)[:60]!r}",
                 hint=hint,
                 option=option,
+                value=row,
                 rows=[number - first_row],
                 path=file,
             )
@@ -115,6 +116,7 @@ def _header_and_rows(
                     raise InputFileError(
                         f"{file}, line {reader.line_num + n_leading_lines}: a blank line with data below it",
                         hint="remove it, or split the file where a second table begins",
+                        rows=_rows_of_line(reader.line_num + n_leading_lines),
                         path=file,
                     )
                 rows.append(row)
@@ -130,9 +132,17 @@ def _header_and_rows(
             f"{file}, line {line + n_leading_lines}: a quotation mark is left open or stands inside a quoted "
             f"cell ({error})",
             hint='close it, or write it doubled ("")',
+            rows=_rows_of_line(line + n_leading_lines),
             path=file,
         ) from error
     return rows
+
+
+def _rows_of_line(line: int) -> list[int]:
+    """Return the row from 0 that a line of a file is where every row is a line; none for the header."""
+    if line < 2:
+        return []
+    return [line - 2]
 
 
 def _check_separator(file: Path, text: str, n_columns: int, options: TableOptions, sep: str) -> None:
@@ -184,6 +194,7 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
+            rows=_rows_of_line(line),
             path=file,
         ) from error
     except (LookupError, UnicodeError) as error:
@@ -205,6 +216,7 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
+            rows=_rows_of_line(line),
             path=file,
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")

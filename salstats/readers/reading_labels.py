@@ -168,6 +168,7 @@ def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[s
                     f"{study.source} has no label {label!r} (",
                     Setting("groups", group),
                     f"){did_you_mean(label, choices)} (labels: {quoted(choices)})",
+                    value=label,
                     choices=choices,
                 )
         checked[group] = labels

@@ -345,12 +345,13 @@ def _annotations(
         )
     case_of_image = {file.name: case for case, file in images.items()}
     annotation_of_case: dict[str, Annotation] = {}
-    unknown = []
+    # locations of the annotations of no image, by the image's name
+    unknown: dict[str, str] = {}
     for name, annotation in read_annotations(files, threshold=threshold).items():
         # some tables leave the ending out
         case = case_of_image.get(name, name)
         if case not in images:
-            unknown.append(annotation.location)
+            unknown[name] = annotation.location
         elif case in annotation_of_case:
             first = annotation_of_case[case].location
             raise InputFileError(
@@ -360,16 +361,18 @@ def _annotations(
             annotation_of_case[case] = annotation
     if unknown and not annotation_of_case:
         raise InputFileError(
-            f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}",
+            f"{next(iter(unknown.values()))}: no {IMAGE} of the tables is an image of {folder / IMAGES}",
             column=IMAGE,
+            value=list(unknown),
             path=folder / IMAGES,
         )
     if unknown:
         warn(
-            f"{unknown[0]}{count_after_first_text(unknown)}: no image of this name in {folder / IMAGES}",
+            f"{next(iter(unknown.values()))}{count_after_first_text(list(unknown))}: no image of this name "
+            f"in {folder / IMAGES}",
             hint="left out",
             column=IMAGE,
-            value=unknown,
+            value=list(unknown),
             path=folder / IMAGES,
         )
     return annotation_of_case

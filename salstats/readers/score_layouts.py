@@ -484,6 +484,7 @@ def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.
                 f"column {name!r} holds text in {files[text_positions[0]]} and numbers in "
                 f"{files[number_positions[0]]}",
                 hint="it is read as text",
+                value=[str(files[text_positions[0]]), str(files[number_positions[0]])],
                 column=name,
             )
             for position in positions:

@@ -266,7 +266,7 @@ def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
         return [Path(path)]
     files = [Path(file) for file in path]
     if not files:
-        raise InputFileError("no file to read")
+        raise InputFileError("no file to read", option="path")
     return files
 
 
@@ -309,6 +309,7 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     raise ColumnError(
         f"{second_row}: the same observation as {first_row} ({observation})",
         hint=hint,
+        value=scores[keys].iloc[first].dropna().to_dict(),
         rows=[first, second],
         path=str(second_origin["file"]),
     )

@@ -429,6 +429,7 @@ class FileTable:
                     f"{self.location(position, column)}: {text} is read as {values[position]:.0f}, as a "
                     "float holds no more digits",
                     hint="write fewer digits, or a letter before them if it is a name",
+                    value=values[position],
                     column=column,
                     rows=[position],
                     path=self.file,
@@ -581,7 +582,10 @@ def read_coded(
         first_bytes = data[: len(signature.first_bytes)]
         if first_bytes == signature.first_bytes and suffix != signature.suffix:
             raise InputFileError(
-                f"{file} is not what its ending says but {signature.format}", hint=signature.remedy, path=file
+                f"{file} is not what its ending says but {signature.format}",
+                hint=signature.remedy,
+                value=suffix,
+                path=file,
             )
     if suffix == ".parquet":
         table = FileTable(file, read_parquet(file, data), 1, options)

@@ -44,6 +44,8 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
             # openpyxl warns of styles and validations it leaves out; cell values are all that is read
             warnings.simplefilter("ignore", UserWarning)
             header, rows = _read_sheet(file, data, options)
+    except InputFileError as error:
+        raise error.prefixed(path=file) from error.__cause__
     except SalstatsError:
         raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
@@ -136,12 +138,16 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
             continue
         if n_blank:
             raise InputFileError(
-                f"{location}, row {number - n_blank}: an empty row with data below it", path=file
+                f"{location}, row {number - n_blank}: an empty row with data below it",
+                rows=[number - n_blank - 2],
+                path=file,
             )
         extra = [cell for cell in cells[len(header) :] if cell.value is not None]
         if extra:
             raise InputFileError(
-                f"{location}, cell {extra[0].coordinate}: more cells than the header has", path=file
+                f"{location}, cell {extra[0].coordinate}: more cells than the header has",
+                value=extra[0].coordinate,
+                path=file,
             )
         values = [_stored_value_or_none(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
@@ -200,9 +206,10 @@ def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> ob
         raise InputFileError(
             f"{location}, cell {cell.coordinate}: the spreadsheet's error {cell.value}",
             hint="mend it or empty the cell",
+            value=cell.coordinate,
         )
     if isinstance(cell.value, int) and abs(cell.value) > sys.float_info.max:
-        raise InputFileError(f"{location}, cell {cell.coordinate}: {BEYOND_FLOATS}")
+        raise InputFileError(f"{location}, cell {cell.coordinate}: {BEYOND_FLOATS}", value=cell.coordinate)
     return None if cell.data_type == "e" else cell.value
 
 
@@ -236,7 +243,9 @@ def _refuse_merged_and_unstored_cells(location: str, sheet: Any, rows: Sequence[
     for merged in sheet.merged_cells.ranges:
         if merged.min_col <= len(rows[0]) and merged.min_row <= len(rows) + 1:
             raise InputFileError(
-                f"{location}: cells {merged.coord} are merged", hint="unmerge them and fill each"
+                f"{location}: cells {merged.coord} are merged",
+                hint="unmerge them and fill each",
+                value=merged.coord,
             )
     for row_number, row in enumerate(rows, start=2):
         for column_number, value in enumerate(row, start=1):
@@ -248,4 +257,5 @@ def _refuse_merged_and_unstored_cells(location: str, sheet: Any, rows: Sequence[
                     f"{location}, cell {cell.coordinate}: the formula {str(cell.value)[:40]} has no stored "
                     "value",
                     hint="open and save the file in a spreadsheet program, or store values",
+                    value=cell.coordinate,
                 )

@@ -4,9 +4,10 @@ import re
 import warnings
 
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
+from salstats.errors import SalstatsWarning, ValueRangeError
 
 
 def read(text_file, *rows, **options):
@@ -93,25 +94,24 @@ def test_a_scale_is_the_number_or_the_fraction_that_is_meant(text_file, scale, s
 
 
 @pytest.mark.parametrize(
-    ("scale", "message"),
-    [("0.01", "above 0"), ({"iuo": 0.01}, "'iuo' is not known")],
+    ("scale", "option", "value"), [("0.01", "scale", "0.01"), ({"iuo": 0.01}, "scale: metric", "iuo")]
 )
-def test_a_scale_that_is_none_is_refused(text_file, scale, message):
-    with pytest.raises(ValueError, match=message):
+def test_a_scale_that_is_none_is_refused(text_file, scale, option, value):
+    with raises(ValueRangeError, option=option, value=value):
         ss.read_scores(text_file("case,method,metric,score\n1,g,iou,57\n"), scale=scale)
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "fractions", "first"),
     [
         # all scores of a reader, though percentages as low are there
-        ("g,,45 g,,2 g,,3 g,,4 g,,5 h,A,0.7 h,A,0.6 h,A,0.9", "row 7: iou 0.7 of h, and 3 of 8 scores"),
-        ("g,,45 g,,52 g,,0.62 g,,0.31 g,,1", "row 4: iou 0.62 of g, and 3 of 5 scores"),
+        ("g,,45 g,,2 g,,3 g,,4 g,,5 h,A,0.7 h,A,0.6 h,A,0.9", (5, 6, 7), 0.7),
+        ("g,,45 g,,52 g,,0.62 g,,0.31 g,,1", (2, 3, 4), 0.62),
     ],
 )
-def test_fractions_among_percentages_that_are_scaled_are_told(text_file, rows, said):
+def test_fractions_among_percentages_that_are_scaled_are_told(text_file, rows, fractions, first):
     lines = "".join(f"{case},{row},iou\n" for case, row in enumerate(rows.split()))
-    with pytest.warns(SalstatsWarning, match=re.escape(said)):
+    with warns(column="score", rows=fractions, value=first):
         ss.read_scores(text_file(f"case,method,reader,score,metric\n{lines}"), scale=0.01)
 
 
@@ -133,7 +133,11 @@ def test_a_name_that_is_nearly_another_is_told(text_file, column, first, second,
     names = [second] * numbers[1] + [first] * numbers[0]
     other = "method" if column == "task" else "task"
     rows = "".join(f"{case},{name},x,iou,0.5\n" for case, name in enumerate(names))
-    with pytest.warns(SalstatsWarning, match=rf"{column} '.*is nearly '.*misspelt\?"):
+    # of equally frequent names the first in the alphabet is the rare one
+    rare, frequent = (first, second) if numbers[0] < numbers[1] else sorted([first, second])
+    hint = f"scores.replace({{{column!r}: {{{rare!r}: {frequent!r}}}}}) makes them one"
+    row = names.index(rare)
+    with warns(column=column, value=rare, rows=(row,), hint=hint):
         ss.read_scores(text_file(f"case,{column},{other},metric,score\n{rows}"))
 
 

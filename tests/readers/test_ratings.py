@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import warns
 
 import salstats as ss
 
@@ -39,7 +40,7 @@ def test_a_row_per_reader_and_case_is_a_score_each(file, ratings):
 
 
 def test_cases_are_what_is_drawn_not_ratings(file, ratings):
-    with pytest.warns(ss.errors.SalstatsWarning, match="reader"):
+    with warns(column="case", value=["reader"]):
         found = ss.summarize(ratings, by="method", n_replicates=100)
     plain = pd.read_csv(file).groupby("method")["rating"].agg(["mean", "size"])
     np.testing.assert_allclose(found["estimate"], plain["mean"], rtol=1e-12)

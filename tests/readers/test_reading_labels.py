@@ -46,15 +46,10 @@ def test_groups_of_one_s_own(release):
     study = read_gaze(release)
     frame = majority_labels(study, groups={"air": "Pneumothorax", "any": ["Atelectasis"]}, at_least=2)
     assert frame.columns.tolist() == ["case", "patient", "phase", "n_readings", "air", "any"]
-    with raises(
-        SalstatsError,
-        option="groups",
-        value="any",
-        choices=("Atelectasis", "Other", "Pneumothorax", "Support devices"),
-        match=r"'Atelectases' .*'Atelectasis'",
-    ):
+    labels = ("Atelectasis", "Other", "Pneumothorax", "Support devices")
+    with raises(SalstatsError, option="groups", value="Atelectases", choices=labels):
         majority_labels(study, groups={"any": ["Atelectases"]})
-    with raises(SalstatsError, option="groups", value="any", match="has no label ''"):
+    with raises(SalstatsError, option="groups", value="", choices=labels):
         majority_labels(study, groups={"any": []})
     with raises(SalstatsError, option="groups", value="phase"):
         majority_labels(study, groups={"phase": ["Atelectasis"]})

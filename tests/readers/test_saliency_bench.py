@@ -168,9 +168,8 @@ class TestMaps:
         for name in ("circle_0", "square_0", "other"):
             np.save(tmp_path / f"{name}.npy", np.eye(7))
         read_saliency_bench(tiny, classes="square", maps=tmp_path)
-        said = [str(w.message) for w in recwarn if "has no image" in str(w.message)]
-        assert len(said) == 1
-        assert "case 'other' has no image" in said[0]
+        of_maps = [w.message.value for w in recwarn if w.message.path == tmp_path]
+        assert of_maps == [["other"]]
 
     def test_probabilities_come_from_a_table(self, tiny, tmp_path):
         np.save(tmp_path / "circle_0.npy", np.eye(7))
@@ -241,12 +240,15 @@ class TestBadInput:
         write(tmp_path, {"a": ["x.png"]}, table)
         assert len(read_saliency_bench(tmp_path)) == 1
         write(tmp_path, {}, pd.concat([table, noted(x_png=[[0, 1]])]))
-        with raises(InputFileError, option="annotations", rows=(2,), match="already, in .*row 2"):
+        # the row of the first
+        with raises(InputFileError, option="annotations", rows=(2,), match=r"row 2\b"):
             read_saliency_bench(tmp_path)
 
     def test_annotations_of_no_image_are_counted(self, tmp_path):
         write(tmp_path, {"a": ["x.png"]}, noted(x_png=[[1]], y_png=[[1]], z_png=[[1]]))
-        with warns(column="img_idx", path=tmp_path / "image", match=r"row 3, img_idx 'y.png' \(and 1 more\)"):
+        names = ["y.png", "z.png"]
+        # the row of the first
+        with warns(column="img_idx", path=tmp_path / "image", value=names, match=r"row 3\b"):
             read_saliency_bench(tmp_path)
         write(tmp_path, {}, noted(y_png=[[1]]))
         with raises(InputFileError, column="img_idx", path=tmp_path / "image"):
