@@ -224,7 +224,7 @@ def grid_cells(shape: tuple[int, int], n_segments: int) -> np.ndarray:
     Cells are counted row by row.
     """
     height, width = shape
-    n_rows = min(max(round((n_segments * height / width) ** 0.5), 1), height)
+    n_rows = min(max(round((n_segments * height / width) ** 0.5), 1), height, n_segments)
     n_columns = min(max(round(n_segments / n_rows), 1), width)
     rows = np.arange(height) * n_rows // height
     columns = np.arange(width) * n_columns // width

@@ -45,6 +45,21 @@ def test_a_grid_is_counted_row_by_row():
     assert grid_cells((4, 4), 4).tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
 
 
+@pytest.mark.parametrize(
+    ("shape", "n_segments", "n_rows", "n_columns"),
+    [((8, 16), 8, 2, 4), ((12, 9), 12, 4, 3), ((1, 10), 3, 1, 3), ((2, 3), 100, 2, 3), ((30, 1), 5, 5, 1)],
+)
+def test_cells_of_a_grid_are_nearly_square_and_differ_by_a_pixel(shape, n_segments, n_rows, n_columns):
+    cells = grid_cells(shape, n_segments)
+    np.testing.assert_array_equal(np.unique(cells), np.arange(n_rows * n_columns))
+    for row, row_of_cells in enumerate(np.array_split(np.arange(n_rows * n_columns), n_rows)):
+        inside = np.isin(cells, row_of_cells).any(axis=1).sum()
+        assert inside in {shape[0] // n_rows, -(-shape[0] // n_rows)}, row
+    for column in range(n_columns):
+        inside = (cells % n_columns == column).any(axis=0).sum()
+        assert inside in {shape[1] // n_columns, -(-shape[1] // n_columns)}, column
+
+
 def test_slic_follows_what_the_image_shows():
     half = blank(1, 20, 20)
     half[:, :, 10:] = 5.0
