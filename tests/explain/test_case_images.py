@@ -7,9 +7,15 @@ from salstats.errors import SalstatsError, ShapeError
 from salstats.images.preparation import Preparation
 
 pytestmark = pytest.mark.torch
-pytest.importorskip("torch", reason="needs the explain extra")
+torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.case_images import case_chunks, ready_image  # noqa: E402
+from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
+
+from salstats.explain.case_images import NetworkImages, case_chunks, ready_image  # noqa: E402
+from salstats.explain.forward_passes import predict  # noqa: E402
+from salstats.explain.map_plans import case_seed, checked_plan  # noqa: E402
+from salstats.explain.networks import Network  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 GREY = np.full((6, 4), 255, np.uint8)
 
@@ -66,3 +72,78 @@ def test_a_file_of_numbers_may_hold_what_the_network_takes_and_a_picture_does_no
     Image.fromarray(np.zeros((6, 4, 3), np.uint8)).save(picture)
     with raises(ShapeError, option="preparation"):
         ready_image("a", picture, None)
+
+
+@pytest.mark.parametrize("images", [3, ["a", "b"], [("a", GREY, GREY)], {}])
+def test_images_that_are_no_pairs_of_cases_and_images_are_an_error(images):
+    with raises(SalstatsError, option="images"):
+        list(case_chunks(images, 2))
+
+
+@pytest.mark.parametrize("image", [GREY, np.empty((3, 0, 4))])
+def test_an_array_that_no_network_takes_is_an_error(image):
+    with raises(ShapeError, option="preparation"):
+        ready_image("a", image, None)
+
+
+def network_images(images, model=None, tasks=OUTPUTS, member=0, **options):
+    """Images for a network, and the methods of a run over them."""
+    network = Network("cnn", model or cnn(), tasks=tasks, probability="sigmoid")
+    plan = checked_plan(network, None, ["gradcam", "rise"], {"rise": {"n_masks": 8}}, rng=3, **options)
+    outputs = plan.members[0].outputs
+    return NetworkImages(plan, network, network.open(), outputs, member, images), plan.methods
+
+
+def test_probabilities_and_maps_are_those_of_the_network_by_case_and_task():
+    images = pictures(3)
+    stack = np.stack(list(images.values()))
+    of_network, (gradcam, rise) = network_images(images, batch_size=2)
+    probs = predict(cnn(), stack, probability="sigmoid")
+    expected = {(case, task): probs[i, o] for i, case in enumerate(images) for task, o in OUTPUTS.items()}
+    assert of_network.probs() == pytest.approx(expected, rel=1e-5)
+    pairs = [("case02", "Mass"), ("case00", "Edema")]
+    maps = explain(cnn(), stack[[2, 0]], [2, 0], resolution="network")
+    np.testing.assert_allclose(of_network.maps(gradcam, None, pairs), maps, atol=1e-6)
+    for seed, run_seed in ((None, 3), (8, 8)):
+        seeds = [case_seed(run_seed, 0, case) for case, _ in pairs]
+        options = {"method": "rise", "n_masks": 8, "resolution": "network", "probability": "sigmoid"}
+        drawn = explain(cnn(), stack[[2, 0]], [2, 0], seeds=seeds, **options)
+        np.testing.assert_allclose(of_network.maps(rise, seed, pairs), drawn, atol=1e-5)
+
+
+class FailingNetwork(torch.nn.Module):
+    """Gives NaN for an image whose first pixel is negative, and has no memory for one above 1."""
+
+    def forward(self, images):
+        first = images[:, 0, 0, 0]
+        if (first > 1).any():
+            raise torch.OutOfMemoryError
+        if (first > 0.9).any():
+            raise RuntimeError("broken")
+        return torch.where(first < 0, torch.nan, first)[:, None].expand(-1, 3)
+
+
+def failing_images(**first_pixels):
+    images = pictures(3)
+    for case in images:
+        images[case][0, 0, 0] = first_pixels.get(case, 0.5)
+    return network_images(images, FailingNetwork(), batch_size=4)[0]
+
+
+def test_an_error_of_a_network_names_the_case():
+    with raises(SalstatsError, match="^case 'case01', network 'cnn': .*NaN"):
+        failing_images(case01=-1).probs()
+    with raises(SalstatsError, match="^network 'cnn': out of memory with batch_size=4"):
+        failing_images(case02=2).probs()
+    with raises(SalstatsError, match="^case 'case02', network 'cnn': .*broken"):
+        failing_images(case02=0.95).probs()
+    with raises(SalstatsError, option="tasks", value=5):
+        network_images(pictures(1), tasks={"Edema": 0, "Fracture": 5})[0].probs()
+
+
+def test_an_error_of_a_map_names_the_case_and_the_task():
+    of_network, (gradcam, _) = network_images(
+        pictures(2), torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(768, 3))
+    )
+    with raises(SalstatsError, match="^case 'case01', task 'Mass', network 'cnn': "):
+        of_network.maps(gradcam, None, [("case01", "Mass")])

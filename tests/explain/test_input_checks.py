@@ -16,6 +16,35 @@ def test_images_keep_their_precision_and_whole_numbers_become_single():
     assert check_images(np.ones((1, 1, 2, 2), np.uint8)).dtype == torch.float32
 
 
+@pytest.mark.parametrize(
+    ("images", "kind", "rows"),
+    [
+        (np.ones((1, 2, 2)), ShapeError, ()),
+        (np.ones((0, 1, 2, 2)), ValueRangeError, ()),
+        ([np.ones((1, 2, 2)), np.ones((1, 3, 2))], ShapeError, ()),
+        ([[[["a"]]]], ValueRangeError, ()),
+    ],
+)
+def test_what_are_no_images_is_an_error(images, kind, rows):
+    with raises(kind, option="images", rows=rows):
+        check_images(images)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_image_with_a_pixel_that_is_no_number_is_named(value):
+    images = np.ones((3, 1, 2, 2))
+    images[1:, 0, 1, 0] = value
+    with raises(ValueRangeError, rows=(1,), match="image 1 "):
+        check_images(images)
+
+
+def test_tensors_in_a_list_are_stacked_and_views_of_an_array_are_taken():
+    images = torch.arange(8.0).reshape(2, 1, 2, 2)
+    assert torch.equal(check_images([images[0], images[1]]), images)
+    assert torch.equal(check_images(images.numpy()[::-1]), images.flip(0))
+    assert torch.equal(check_images(images.requires_grad_()), images)
+
+
 def test_large_images_whose_sum_overflows_are_finite():
     assert check_images(torch.full((1, 1, 4, 4), 3e38)).max() == torch.tensor(3e38)
 

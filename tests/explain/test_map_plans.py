@@ -5,15 +5,23 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
+from salstats.files.map_folder_writer import MapKey
 from salstats.study import Series
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
+from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
-from salstats.explain.map_plans import case_seed, checked_labels, checked_patients, checked_plan  # noqa: E402
+from salstats.explain.map_plans import (  # noqa: E402
+    case_seed,
+    check_made_by,
+    checked_labels,
+    checked_patients,
+    checked_plan,
+)
+from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 
 
@@ -131,3 +139,85 @@ def test_labels_are_found_by_case_and_task_whose_names_are_text():
 def test_labels_that_cannot_be_written_are_named_before_any_work(labels, match):
     with pytest.raises(SalstatsError, match=match):
         checked_labels(labels, plan_of(network()))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "fields"),
+    [
+        ({"rng": -1}, ValueRangeError, {"option": "rng", "value": -1}),
+        ({"rng": 0.5}, ValueRangeError, {"option": "rng", "value": 0.5}),
+        ({"seeds": []}, ValueRangeError, {"option": "seeds"}),
+        ({"seeds": [1, -2]}, ValueRangeError, {"option": "seeds"}),
+        ({"seeds": [0.5]}, ValueRangeError, {"option": "seeds"}),
+        ({"seeds": 3}, ValueRangeError, {"option": "seeds", "value": 3}),
+        ({"methods": []}, SalstatsError, {"option": "methods"}),
+        ({"methods": ["cam"]}, ValueRangeError, {"option": "method", "value": "cam"}),
+        ({"options": {"lime": {}}}, SalstatsError, {"option": "options", "value": "lime"}),
+        ({"options": {"rise": {"n_mask": 3}}}, SalstatsError, {}),
+        ({"scale": "log"}, ValueRangeError, {"option": "scale", "value": "log"}),
+        ({"resolution": "input"}, ValueRangeError, {"option": "resolution", "value": "input"}),
+        ({"batch_size": 0}, ValueRangeError, {"option": "batch_size", "value": 0}),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_loaded(options, kind, fields):
+    with raises(kind, **fields):
+        plan_of(Network("n", lambda: pytest.fail("loaded"), tasks=OUTPUTS), **options)
+
+
+def test_a_plan_holds_what_is_asked_for_once():
+    plan = plan_of(network(), ["rise", "gradcam", "rise"], seeds=np.array([4, 4, 2]), rng=7)
+    assert [method.name for method in plan.methods] == ["rise", "gradcam"]
+    assert (plan.seeds, plan.seed, plan.ensemble, plan.batch_size) == ((4, 2), 7, None, 1)
+    assert plan_of(network(), seeds=[0]).seeds == (0,)
+    assert plan_of(network()).seeds == ()
+    assert plan_of([network("a"), network("b")], ensemble=True).ensemble == "ensemble"
+    assert plan_of([network("a"), network("b")], ensemble="mean").ensemble == "mean"
+    rise, gradcam = plan.methods
+    assert plan.repeat_seeds(rise) == (4, 2)
+    assert plan.repeat_seeds(gradcam) == (None,)
+
+
+def test_a_method_may_have_a_name_of_its_own():
+    options = {"fine": {"method": "rise", "n_masks": 9}}
+    fine, gradcam = plan_of(network(), ["fine", "gradcam"], options=options).methods
+    assert (fine.name, fine.record.name, fine.options) == ("fine", "rise", {"n_masks": 9})
+    assert (gradcam.name, gradcam.record.name, gradcam.options) == ("gradcam", "gradcam", {})
+    assert options["fine"]["method"] == "rise"
+
+
+def test_the_column_seed_holds_the_seed_of_the_training_or_of_the_draws():
+    trained = [network(seed=1), network(seed=2)]
+    with raises(SalstatsError, option="seeds"):
+        plan_of(trained, seeds=[4, 5])
+    # nothing is drawn, or the networks have no series of their own
+    assert plan_of(trained, ["gradcam"], seeds=[4, 5]).seeds == (4, 5)
+    assert plan_of(trained, seeds=[4, 5], ensemble=True).seeds == (4, 5)
+
+
+def test_cases_without_a_patient_have_none():
+    assert checked_patients({1: "p", "b": None}) == {"1": "p"}
+    assert checked_patients(None) == {}
+
+
+def test_labels_may_say_the_same_twice_and_be_unknown():
+    plan = plan_of(network())
+    frame = pd.DataFrame({"case": "a", "task": ["Edema"] * 2 + ["Mass"] * 2, "label": [0, 0, np.nan, np.nan]})
+    labels = checked_labels(frame, plan)
+    assert labels["a", "Edema"] == 0
+    assert np.isnan(labels["a", "Mass"])
+    assert checked_labels(None, plan) == {}
+
+
+def test_maps_of_a_folder_are_of_the_network_and_outputs_that_its_settings_name(tmp_path):
+    own = Network("n", cnn, tasks=OUTPUTS, probability="sigmoid")
+    make_maps(tmp_path / "maps", pictures(1), own, methods="gradcam", progress=False)
+    keys = [MapKey("case00", task, "gradcam", "n", None) for task in OUTPUTS]
+    check_made_by(own, cnn(), OUTPUTS, keys, tmp_path / "maps")
+    with raises(InputFileError, path=tmp_path / "maps", match="made from network"):
+        check_made_by(own, cnn(1), OUTPUTS, keys, tmp_path / "maps")
+    with raises(InputFileError, path=tmp_path / "maps", match="task 'Mass', are of output 2"):
+        check_made_by(own, cnn(), OUTPUTS | {"Mass": 1}, keys, tmp_path / "maps")
+    # settings say nothing of maps of another name, and a folder without settings nothing of any
+    others = [MapKey("case00", "Mass", "gradcam", "other", None)]
+    check_made_by(own, cnn(1), OUTPUTS, others, tmp_path / "maps")
+    check_made_by(own, cnn(1), OUTPUTS, keys, tmp_path)

@@ -60,4 +60,6 @@ def test_images_become_grey_from_0_to_1():
     )
     colour = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], dtype=np.uint8)
     np.testing.assert_allclose(grey_from_0_to_1(colour), [[0.299, 0.587, 0.114]], atol=1e-6)
+    opacity = np.full((1, 3, 1), 40, dtype=np.uint8)
+    np.testing.assert_array_equal(grey_from_0_to_1(np.dstack([colour, opacity])), grey_from_0_to_1(colour))
     np.testing.assert_array_equal(grey_from_0_to_1(np.full((2, 2), 7.0)), 0)

@@ -157,3 +157,11 @@ def test_the_level_that_a_level_is_compared_with_stands_beside_it():
     assert told.to_numpy().tolist() == [["C(site)a", "b"], ["C(site)c", "b"]]
     assert "reference_level" not in ss.regress(rows, "y ~ x")
     assert "normalized" not in table
+
+
+def test_coefficients_of_covariates_from_0_to_1_are_marked():
+    x = np.arange(12.0) % 5
+    rows = pd.DataFrame({"share": x / 4, "x": x**2, "y": np.arange(12.0) ** 2})
+    table = ss.regress(rows, ["y ~ share + x", "y ~ 0 + share", "y ~ x"])
+    marked = table.loc[table["normalized"], ["formula", "term"]]
+    assert marked.to_numpy().tolist() == [["y ~ share + x", "share"], ["y ~ 0 + share", "share"]]
