@@ -361,7 +361,9 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     if size < len(present):
         raise ValueRangeError(
             Setting("n_tests", size),
-            f" is smaller than the family of {len(present)} p-values that is shown",
+            " is smaller than the family of ",
+            f"{len(present)}",
+            " p-values that is shown",
             hint="leave it out, or give the number of tests that were made",
         )
     adjusted = np.full(p.shape, np.nan)

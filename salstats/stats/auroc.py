@@ -554,7 +554,12 @@ def _warn_of_undefined_areas_and_tests(
     variance = areas["variance"].to_numpy(dtype=np.float64)
     is_undefined = np.isnan(estimate)
     if is_undefined.any():
-        warn("the area is undefined (NaN) where all labels are equal: ", named_groups(keys, is_undefined))
+        warn(
+            "the area is undefined (NaN) where all labels are equal: ",
+            named_groups(keys, is_undefined),
+            column="n_positive",
+            rows=np.flatnonzero(is_undefined).tolist(),
+        )
     has_wilson = columns["interval"] == "wilson"
     has_test = ~np.isnan(columns["p_value"])
     has_no_variance = ~is_undefined & (has_wilson | np.isnan(columns["conf_low"]))

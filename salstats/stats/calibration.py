@@ -519,17 +519,24 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
             slopes[group] = _logit_slope(log_odds, labels, clusters)
         except NotEstimableError:
             has_no_slope[group] = True
+    both = "intercept and slope are"
+    is_only_certain = has_certain & ~has_one_class
+    certain_prob = None
+    if is_only_certain.any():
+        rows = predictions.rows_of_groups[int(np.flatnonzero(is_only_certain)[0])]
+        certain_prob = float(predictions.probs[rows][is_certain[rows]][0])
     reasons = [
-        (has_one_class, "intercept and slope are", "all labels are equal"),
-        (has_certain & ~has_one_class, "intercept and slope are", "a probability is exactly 0 or 1"),
-        (has_no_slope, "slope is", "all probabilities are equal or separate the labels"),
+        (has_one_class, "n_positive", None, both, "all labels are equal"),
+        (is_only_certain, "estimate", certain_prob, both, "a probability is exactly 0 or 1"),
+        (has_no_slope, "estimate", None, "slope is", "all probabilities are equal or separate the labels"),
     ]
-    for has_reason, subject, reason in reasons:
+    for has_reason, column, value, subject, reason in reasons:
         if has_reason.any():
             warn(
                 f"the calibration {subject} undefined (NaN) where {reason}: ",
                 named_groups(predictions.keys, has_reason),
-                column="estimate",
+                column=column,
+                value=value,
             )
     # groups, intercept and slope, and the fields of a coefficient
     numbers = np.array([intercepts, slopes]).swapaxes(0, 1)

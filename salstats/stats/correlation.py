@@ -343,7 +343,7 @@ def correlate(
     problems.report(
         f"the correlation of {x!r} and {y!r}",
         has_exact_p=has_exact_p,
-        is_robust=test in ROBUST,
+        test=test,
         is_stratified=stratified is not None,
     )
 
@@ -652,7 +652,7 @@ class _Problems:
             self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
             self.perfect_rows.append(row)
 
-    def report(self, subject: str, *, has_exact_p: bool, is_robust: bool, is_stratified: bool) -> None:
+    def report(self, subject: str, test: str, *, has_exact_p: bool, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
@@ -662,7 +662,7 @@ class _Problems:
                 group_list(self.undefined),
                 column=column,
                 value=self.columns_at_fault,
-                rows=self.undefined_rows,
+                rows=dict.fromkeys(self.undefined_rows),
             )
         if self.perfect:
             p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
@@ -675,13 +675,16 @@ class _Problems:
             )
         if self.without_variance:
             reason = "there are too few units"
-            if is_robust:
+            option_of_robust = {}
+            if test in ROBUST:
+                option_of_robust = {"option": "test", "value": test}
                 reason += ", or without one of them too many values are equal,"
             warn(
                 f"{reason} for a variance, so {subject} has no test and no limits (NaN) for ",
                 group_list(self.without_variance),
                 column="n_units",
                 rows=self.without_variance_rows,
+                **option_of_robust,
             )
 
 

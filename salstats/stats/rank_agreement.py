@@ -172,9 +172,9 @@ def rank_agreement(
     fewest_methods = int(table["n_methods"].min())
     if fewest_methods < _FEW_METHODS:
         warn(
-            f"tau between rankings of {fewest_methods} methods takes few values "
-            f"({fewest_methods * (fewest_methods - 1) // 2 + 1} without ties); read it beside the ranks "
-            "themselves",
+            f"tau between rankings of {fewest_methods} methods takes few values (",
+            f"{fewest_methods * (fewest_methods - 1) // 2 + 1}",
+            " without ties); read it beside the ranks themselves",
             column="method",
             value=fewest_methods,
         )

@@ -334,16 +334,16 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
     check_columns(scores, COUNT_COLUMNS)
     counts = np.column_stack([check_numeric(scores, column) for column in COUNT_COLUMNS])
     is_count = ~np.isnan(counts)
-    is_partial = is_count.any(axis=1) & ~is_count.all(axis=1)
-    _raise_at(scores, is_partial, "has some of tp, fp, fn, tn and not all of them")
+    is_lacking = is_count.any(axis=1)[:, None] & ~is_count
+    _raise_at(scores, is_lacking, "has some of tp, fp, fn, tn and not all of them")
     with np.errstate(invalid="ignore"):
         is_invalid = is_count & ((counts < 0) | (counts != np.floor(counts)))
-    _raise_at(scores, is_invalid.any(axis=1), "has a count that is not a whole number of pixels")
+    _raise_at(scores, is_invalid, "has a count that is not a whole number of pixels")
     observation_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"]
     observations = coded.combined(observation_columns)
     first_counts = pd.DataFrame(counts).groupby(observations).first().to_numpy()
     observation_counts = first_counts[observations]
-    is_different = is_count[:, 0] & (counts != observation_counts).any(axis=1)
+    is_different = is_count & (counts != observation_counts)
     _raise_at(scores, is_different, "has other counts than another row of the same case, task and method")
     first_rows = np.sort(np.unique(observations, return_index=True)[1])
     columns = dict(zip(COUNT_COLUMNS, observation_counts[first_rows].T, strict=True))
@@ -352,16 +352,17 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
 
 
 def _raise_at(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
-    """Raise ColumnError about the counts in the first row that `is_wrong`, if there is one."""
+    """Raise ColumnError about the first count that `is_wrong` (n_rows, n_counts), if there is one."""
     if not is_wrong.any():
         return
-    row = int(np.flatnonzero(is_wrong)[0])
+    row, count = (int(position) for position in np.argwhere(is_wrong)[0])
     key_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "dataset"]
     row_name = ", ".join(f"{column} {scores[column].iloc[row]}" for column in key_columns)
     raise ColumnError(
         f"row {row} of scores ({row_name}) {problem}",
         hint=f"the columns {quoted(COUNT_COLUMNS)} of one case, task and method hold the same whole numbers "
         "beside each metric, or nothing",
+        column=COUNT_COLUMNS[count],
         rows=[row],
     )
 

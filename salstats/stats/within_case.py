@@ -212,6 +212,7 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
             "them, and all looks steadier than it is",
             hint="leave it out",
             column=over,
+            value=means[0],
         )
 
 
@@ -235,6 +236,7 @@ def _check_repetitions_in_one_group(
             "so its scores would be in several groups",
             hint=Message("leave it out of ", Setting("by")),
             column=column,
+            rows=np.flatnonzero(series_of_row == split_series).tolist(),
         )
 
 

@@ -222,7 +222,7 @@ def test_complete_separation_has_the_exact_p_value_and_no_limits(n_positive, n_n
     n = n_positive + n_negative
     prob = np.arange(n) if area else -np.arange(n)
     table = pd.DataFrame({"prob": prob, "label": [0] * n_negative + [1] * n_positive})
-    with warns(column="estimate", rows=(0,), match="exact Mann-Whitney") as said:
+    with warns(column="estimate", rows=(0,)) as said:
         result = auroc(table, "prob", "label", interval="logit").loc[0]
     assert len(said) == 1
     exact = stats.mannwhitneyu(prob[n_negative:], prob[:n_negative], method="exact").pvalue
@@ -240,7 +240,7 @@ def test_complete_separation_has_wilsons_limits_of_as_many_cases_as_the_rarer_cl
     n, rarer = n_positive + n_negative, min(n_positive, n_negative)
     prob = np.arange(n) if area else -np.arange(n)
     table = pd.DataFrame({"prob": prob, "label": [0] * n_negative + [1] * n_positive})
-    with warns(column="estimate", rows=(0,), match="Wilson's") as said:
+    with warns(column="estimate", rows=(0,)) as said:
         result = auroc(table, "prob", "label").loc[0]
     assert len(said) == 1
     q = stats.norm.ppf(0.975)
@@ -258,20 +258,22 @@ def test_of_patients_it_is_as_many_as_have_the_rarer_label():
     table = pd.DataFrame(
         {"patient": list("aaabbccdddee"), "label": [1] * 5 + [0] * 7, "prob": range(12, 0, -1)}
     )
-    with warns(column="estimate", rows=(0,), match="Wilson's"):
+    with warns(column="estimate", rows=(0,)):
         result = auroc(table, "prob", "label").loc[0]
+    assert result["interval"] == "wilson"
     assert result["conf_low"] == pytest.approx(2 / (2 + stats.norm.ppf(0.975) ** 2), rel=ROUNDING)
 
 
 def test_all_scores_tied_is_not_called_separation():
     table = pd.DataFrame({"prob": 0.3, "label": [0, 0, 1, 1, 1]})
-    with warns(column="predictor", rows=(0,), match="NaN") as said:
+    with warns(column="predictor", rows=(0,)) as said:
         result = auroc(table, "prob", "label", interval="logit").loc[0]
     assert len(said) == 1
     assert result[["estimate", "std_error"]].tolist() == [0.5, 0]
     assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
-    with warns(column="predictor", rows=(0,), match="Wilson's"):
+    with warns(column="predictor", rows=(0,)):
         result = auroc(table, "prob", "label").loc[0]
+    assert result["interval"] == "wilson"
     assert result["p_value"] == 1
     assert result["conf_low"] < 0.2 < 0.8 < result["conf_high"]
 
@@ -282,7 +284,7 @@ def test_one_positive_row_and_one_positive_patient_warn_that_there_are_no_limits
         {"patient": list("aabbcc"), "prob": [2, 5, 1, 4, 3, 6], "label": [1, 1, 0, 0, 0, 0]}
     )
     for table, unit in ((row, None), (patient, "patient")):
-        with warns(column="n_units", rows=(0,), match="NaN"):
+        with warns(column="n_units", rows=(0,)):
             result = auroc(table, "prob", "label", unit=unit, interval="logit").loc[0]
         assert 0 < result["estimate"] < 1
         assert result[["std_error", "statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
@@ -293,13 +295,14 @@ def test_a_clustered_variance_that_cancels_is_no_certainty(n_patients):
     """Patient k scores 2k and, positive, 2k + 1: V10 - A = (k + 1)/K - A is minus V01 - A, the sum is 0."""
     scores = np.arange(2 * n_patients)
     table = pd.DataFrame({"patient": scores // 2, "prob": scores, "label": scores % 2})
-    with warns(column="std_error", rows=(0,), match="NaN"):
+    with warns(column="std_error", rows=(0,)):
         result = auroc(table, "prob", "label", unit="patient", interval="obuchowski").loc[0]
     np.testing.assert_allclose(result["estimate"], (n_patients + 1) / (2 * n_patients), rtol=ROUNDING)
     assert result["std_error"] == 0
     assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
-    with warns(column="std_error", rows=(0,), match="Wilson's"):
+    with warns(column="std_error", rows=(0,)):
         result = auroc(table, "prob", "label", unit="patient").loc[0]
+    assert result["interval"] == "wilson"
     assert result["std_error"] == 0
     assert result["conf_low"] < 0.5 < result["conf_high"]
 
@@ -424,7 +427,7 @@ def test_a_method_is_compared_with_a_method_on_the_same_cases(drawn_scores, draw
 
 def test_scores_that_order_all_alike_have_no_test():
     table = pd.DataFrame({"a": np.arange(8), "b": np.arange(8) ** 2, "label": [0, 0, 1, 0, 1, 1, 0, 1]})
-    with warns(column="std_error", rows=(0,), match="NaN"):
+    with warns(column="std_error", rows=(0,)):
         row = auroc(table, "a", "label", reference="b").loc[0]
     assert row["estimate"] == 0
     assert row[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
@@ -441,5 +444,5 @@ def test_what_cannot_be_compared_is_an_error(drawn_scores, drawn_table):
 
 
 def test_bad_input_is_named(drawn_table):
-    with raises(ValueRangeError, column="grade", match="not 2"):
+    with raises(ValueRangeError, column="grade", rows=tuple(range(len(drawn_table)))):
         auroc(drawn_table.assign(grade=2), "prob", "grade")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests_support import raises, warns
 
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, ColumnValue, SalstatsError
 from salstats.stats.case_selection import pick_cases
 
 
@@ -85,10 +85,10 @@ def test_rows_of_one_metric_method_and_task_can_be_kept():
 
 def test_a_group_without_scores_is_said():
     frame = pd.concat([scores_of([0.1, 0.9], task="A"), scores_of([np.nan] * 2, task="B")], ignore_index=True)
-    with warns(column="score", match="task B"):
+    with warns(column="score", message=ColumnValue("task", "B")):
         got = pick_cases(frame)
     assert set(got["task"]) == {"A"}
-    with warns(column="score", match="method gradcam"):
+    with warns(column="score", message=ColumnValue("method", "gradcam")):
         assert pick_cases(scores_of([np.nan])).empty
 
 

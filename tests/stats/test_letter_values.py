@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError, Setting
 from salstats.stats.letter_values import letter_depths, trusted_letters
 
 SCORES = ss.datasets.load_simulated()
@@ -75,7 +75,8 @@ def test_a_covariate_that_differs_within_a_case_names_the_case_and_says_what_wou
     frame = SCORES.assign(model="a")
     frame.loc[frame["method"] == "human", "model"] = "b"
     frame.loc[frame["model"] == "b", "prob"] = 0.5
-    with raises(ColumnError, column="prob", match="case c001, task Atelectasis"):
+    is_first = (frame["case"] == "c001") & (frame["task"] == "Atelectasis")
+    with raises(ColumnError, column="prob", rows=tuple(np.flatnonzero(is_first)), hint=Setting("by")):
         ss.letter_values(frame, "prob")
     by_model = ss.letter_values(frame, "prob", by=["task", "model"])
     b = by_model.query("model == 'b' and letter == 'M'")

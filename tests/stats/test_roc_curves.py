@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import metrics
+from tests_support import warns
 
 from salstats.datasets import load_simulated
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnValue, ValueRangeError
 from salstats.stats.auroc import auroc
 from salstats.stats.roc_curves import roc_curve
 
@@ -82,7 +83,7 @@ def test_below_the_upper_end_of_a_vertical_step_there_are_no_limits(tied):
 def test_a_group_of_one_class_has_no_curve(tied):
     table = tied.assign(task=np.where(tied["patient"] < 20, "a", "b"))
     table.loc[table["task"] == "b", "label"] = 1
-    with pytest.warns(SalstatsWarning, match="all labels are equal"):
+    with warns(message=ColumnValue("task", "b")):
         curves = roc_curve(table, "prob", "label", n_replicates=20)
     assert curves["task"].unique().tolist() == ["a"]
 

@@ -161,6 +161,7 @@ def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
             f"the scores hold {len(metrics)} metrics ({', '.join(map(str, metrics[:4]))})",
             hint=Message("add 'metric' to ", Setting("by"), ", or keep one of them"),
             column="metric",
+            value=[str(metric) for metric in metrics],
         )
 
 
@@ -386,6 +387,7 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
                 f"rows of {len(methods)} methods ({quoted(methods)}) are taken together",
                 hint=Message("add 'method' to ", Setting("by"), ", or keep one of them"),
                 column="method",
+                value=methods,
             )
 
 

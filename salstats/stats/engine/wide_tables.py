@@ -184,7 +184,13 @@ def correlation_table(
     frame = check_frame(data, "data")
     if x == y:
         raise ValueRangeError(
-            Setting("x"), " and ", Setting("y"), f" are both {x!r}", hint="name two columns or metrics"
+            Setting("x"),
+            " and ",
+            Setting("y"),
+            f" are both {x!r}",
+            hint="name two columns or metrics",
+            option="x",
+            value=x,
         )
     groups = check_by(frame, by, ("method",), "data")
     strata = check_by(frame, stratified or (), (), "data")

@@ -154,7 +154,9 @@ def _analyse_groups(
 ) -> Iterator[GroupFigures]:
     """Yield the figures of each group; after the last one, warn about groups with different cases."""
     incomplete = []
+    numbers_incomplete = []
     different_cases = []
+    numbers_shared = []
     for group, group_rows in enumerate(groups):
         study = study_of(rows, group_rows, options.figure)
         readings = study.readings
@@ -163,10 +165,12 @@ def _analyse_groups(
             incomplete.append(
                 Message(group_label(keys, group), f": {n_incomplete} of {len(readings.is_read)}")
             )
+            numbers_incomplete.append(n_incomplete)
         elif study.methods_have_different_cases:
             different_cases.append(
                 Message(group_label(keys, group), f": {study.n_shared} of {study.n_any} shared")
             )
+            numbers_shared.append(study.n_shared)
         units_repeat = len(np.unique(readings.units)) < len(readings.units)
         if units_repeat and not options.covariance.clustered:
             raise SalstatsError(
@@ -184,6 +188,8 @@ def _analyse_groups(
             "), so figures are of different cases, which compare fairly only where readings are missing by "
             "chance",
             hint="keep the cases that all have read to compare figures of the same ones",
+            column="reader",
+            value=numbers_incomplete,
         )
     if different_cases:
         warn(
@@ -192,4 +198,6 @@ def _analyse_groups(
             "), so a difference of methods is one of cases too, unless cases were assigned to methods by "
             "chance",
             hint="keep the cases that all methods have, if there are any, to compare them on the same ones",
+            column="method",
+            value=numbers_shared,
         )

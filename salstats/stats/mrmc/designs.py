@@ -129,6 +129,7 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
             raise ColumnError(
                 f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[invalid_rows[0]]:g}",
                 column=label,
+                value=float(truth[invalid_rows[0]]),
                 rows=invalid_rows[:1].tolist(),
             )
     image_columns = dataset_and_case_columns(frame)

@@ -55,6 +55,8 @@ _NEGATIVE_GAP = (
     "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
 )
 _NO_VARIANCE = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
+#: Column of the result that each problem is about.
+_COLUMN_OF_PROBLEM = {_NEGATIVE_GAP: "df_residual", _NO_VARIANCE: "std_error"}
 
 
 def mrmc(
@@ -225,7 +227,7 @@ def mrmc(
         for problem in unique_problems:
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
-        warn(problem, ": ", group_list(labels))
+        warn(problem, ": ", group_list(labels), column=_COLUMN_OF_PROBLEM[problem])
     table = {}
     for column in rows[0]:
         table[column] = np.array([row[column] for row in rows])

@@ -61,7 +61,11 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
     if isinstance(margin, Mapping):
         if metric not in margin:
             raise SalstatsError(
-                Setting("margin"), f" has none for the metric {metric!r}", choices=map(str, margin)
+                Setting("margin"),
+                f" has none for the metric {metric!r}",
+                column="metric",
+                value=metric,
+                choices=map(str, margin),
             )
         margin = margin[metric]
     lows, highs = margin_bounds(margin, [metric])

@@ -6,13 +6,13 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError
+from salstats.errors import ColumnValue, SalstatsError
 
 
 def test_missing_readings_are_said(sets):
     scores = sets["synth2_score"].copy()
     scores.loc[scores.index[3], "score"] = np.nan
-    with warns(match="metric rating: 1 of 60"):
+    with warns(column="reader", value=[1], message=ColumnValue("metric", "rating")):
         found = ss.mrmc(scores)
     assert found["design"].eq("unbalanced factorial").all()
     assert list(found["n_missing"]) == [1, 0, 1, 1]
@@ -28,8 +28,10 @@ def test_missing_readings_are_said(sets):
 @pytest.mark.parametrize("call", [ss.mrmc, ss.mrmc_components, ss.mrmc_readers])
 def test_missing_readings_of_several_metrics_are_said_once(sets, call):
     scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
-    with warns(match="metric other: 3 of 60; metric rating: 2 of 60"):
+    with warns(column="reader", value=[3, 2]) as caught:
         call(pd.concat([scores, scores.iloc[1:].assign(metric="other")]))
+    metrics = [part for part in caught[0].message.message.parts if isinstance(part, ColumnValue)]
+    assert metrics == [ColumnValue("metric", "other"), ColumnValue("metric", "rating")]
 
 
 def test_an_area_needs_the_truth_of_each_case_and_a_mean_does_not(sets):

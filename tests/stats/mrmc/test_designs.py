@@ -145,7 +145,7 @@ def test_wrong_calls_are_refused_in_one_sentence(change, options, error, fields,
 def test_truths_that_differ_are_refused(vandyke):
     with raises(ColumnError, column="truth", rows=(0,)):
         ss.mrmc(vandyke.assign(truth=[0, 1] * 570), figure="auc", label="truth")
-    with raises(ColumnError, column="truth", rows=(1,), match="must hold 0 and 1"):
+    with raises(ColumnError, column="truth", rows=(1,), value=vandyke["score"].iloc[1]):
         ss.mrmc(vandyke.assign(truth=vandyke["score"]), figure="auc", label="truth")
     with raises(SalstatsError, column="case"):
         ss.mrmc(vandyke.assign(truth=0), figure="auc", label="truth")

@@ -7,7 +7,7 @@ from scipy import special, stats
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, ColumnValue, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.planning import formulas
 
 VAN_DYKE = {
@@ -324,14 +324,15 @@ def test_a_margin_may_be_that_of_each_metric():
     assert found.set_index("metric")["margin_high"].to_dict() == {"hit": 0.15, "iou": 0.06}
     own = ss.power(pilot[pilot["metric"] == "iou"], margin=0.06, **asked)
     assert found.loc[found["metric"] == "iou", "power"].to_list() == own["power"].to_list()
-    with raises(SalstatsError, option="margin", choices=("iou",), match="'hit'"):
+    with raises(SalstatsError, option="margin", choices=("iou",), column="metric", value="hit"):
         ss.power(pilot, margin={"iou": 0.06}, **asked)
 
 
 def test_a_group_without_a_pair_is_named():
     pilot = ss.datasets.load_simulated().query("metric == 'iou' and method != 'occlusion'").copy()
     pilot.loc[(pilot["task"] == "Edema") & (pilot["method"] == "gradcam"), "score"] = np.nan
-    with pytest.warns(SalstatsWarning), raises(SalstatsError, column="score", match="task Edema"):
+    edema = ColumnValue("task", "Edema")
+    with pytest.warns(SalstatsWarning), raises(SalstatsError, column="score", message=edema):
         ss.power(pilot, reference="human", by="task", effect=-0.15, n_cases=50, n_studies=10)
 
 
