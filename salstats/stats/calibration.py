@@ -25,7 +25,7 @@ from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
-from salstats.stats.models.covariance import bias_reduced_covariance, unidentified_coefficients
+from salstats.stats.models.covariance import bias_reduced_covariance, has_no_sandwich_variance
 from salstats.stats.models.family import NotEstimableError, qr_and_leverage
 from salstats.stats.models.logit import bernoulli_variance, logit
 from salstats.stats.summaries import summarize
@@ -578,6 +578,6 @@ def _with_robust_error(
     errors = np.divide(labels - fitted, root, where=root > 0, out=np.zeros(len(labels)))
     bread = qr_and_leverage(rows).gram_inverse
     robust = bias_reduced_covariance(rows, errors, bread, clusters, weights)
-    if unidentified_coefficients(rows, bread, clusters)[-1]:
+    if has_no_sandwich_variance(rows, bread, clusters)[-1]:
         return _Coefficient(estimate, np.nan, np.nan)
     return _Coefficient(estimate, float(np.sqrt(robust.covariance[-1, -1])), float(robust.df[-1]))

@@ -20,7 +20,7 @@ _BATCH_NUMBERS = 1 << 18
 _MAX_ROOT_ROWS = 500
 #: Eigenvalues up to this share of the largest one are rounding errors.
 _NULL_EIGENVALUE = 1e-13
-#: Share of a coefficient's classical variance in saturated directions, above which it is unidentified.
+#: Share of a coefficient's classical variance in saturated directions, above which it has no sandwich.
 _UNSEEN_SHARE = 1e-12
 #: Variances up to this share of the classical one are rounding errors.
 _ZERO_VARIANCE = 1e-20
@@ -38,7 +38,7 @@ class CovarianceAndDf(NamedTuple):
     df: np.ndarray  # (q,)
 
 
-def unidentified_coefficients(
+def has_no_sandwich_variance(
     matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None
 ) -> np.ndarray:
     """Mask (k,) of the coefficients without a sandwich: they depend on errors that no residual shows.
@@ -49,7 +49,7 @@ def unidentified_coefficients(
     span of X, then u'e = 0 for any data, and the component of w_g along u, whose errors move the coefficient,
     adds nothing: with a covariate that is 1 in one cluster only, CR1 is far too small. These u are the left
     singular vectors of Q_g, for X = QR, with singular value 1 (for a single row: leverage 1). A coefficient
-    without such a component is identified, also in a model with fixed effects of the clusters.
+    without such a component has a sandwich, also in a model with fixed effects of the clusters.
     """
     basis = np.linalg.qr(matrix)[0]
     influence = matrix @ bread
@@ -96,7 +96,7 @@ def heteroscedastic_covariance(
     the leverage.
 
     A row of leverage 1 has residual 0, and h_ij = 0 with every other row j. For the coefficients that it
-    moves (`unidentified_coefficients`) no kind is defined. The others are the same without the row, so that
+    moves (`has_no_sandwich_variance`) no kind is defined. The others are the same without the row, so that
     its term in hc2 and hc3, 0 / 0, is left out.
 
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
@@ -158,7 +158,7 @@ def bias_reduced_covariance(
     (y - mu) / sqrt(W) with the weights W of the fit, so that bread is (X'X)^-1 of these rows as well.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
-    pseudo-inverse where a cluster determines a direction by itself (`unidentified_coefficients` have no
+    pseudo-inverse where a cluster determines a direction by itself (`has_no_sandwich_variance`: these have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
     I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. Where
     the model's `variances` V (n,) differ within a cluster, A is the other root

@@ -12,8 +12,8 @@ from salstats.stats.models.covariance import (
     are_zero_variances,
     bias_reduced_covariance,
     cluster_robust_covariance,
+    has_no_sandwich_variance,
     heteroscedastic_covariance,
-    unidentified_coefficients,
 )
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, qr_and_leverage
@@ -71,10 +71,10 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
         )
         return CovarianceAndDf(values, df)
     rows, row_clusters = _root_of_inverse_bread_and_clusters(solution, clusters)
-    is_unidentified = unidentified_coefficients(rows, bread, row_clusters)
+    has_no_sandwich = has_no_sandwich_variance(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = are_zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
-    is_undefined = is_unidentified | is_zero
+    is_undefined = has_no_sandwich | is_zero
     values[is_undefined] = np.nan
     values[:, is_undefined] = np.nan
     is_bias_reduced = ERRORS[errors].power is not None
@@ -84,9 +84,9 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     positions = range(solution.rank) if tested is None else tested
     row_or_cluster = "row" if clusters is None else "cluster"
     problem = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
-    _note_coefficients(model, [i for i in positions if is_unidentified[i]], problem, "term", notes)
+    _note_coefficients(model, [i for i in positions if has_no_sandwich[i]], problem, "term", notes)
     problem = f"no {errors} errors (NaN), since they would be zero but for rounding,"
-    is_zero_alone = is_zero & ~is_unidentified
+    is_zero_alone = is_zero & ~has_no_sandwich
     _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, "std_error", notes)
     needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
     if needs_many_clusters and tested is None and not np.isnan(values).all():

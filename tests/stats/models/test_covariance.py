@@ -12,8 +12,8 @@ from salstats.stats.models.covariance import (
     closest_wishart_df,
     cluster_robust_covariance,
     cluster_sums,
+    has_no_sandwich_variance,
     heteroscedastic_covariance,
-    unidentified_coefficients,
     wald_f_statistic,
 )
 from salstats.stats.models.families import FAMILIES
@@ -130,10 +130,10 @@ def test_coefficients_that_depend_on_one_cluster_alone_are_found():
 
     def found(*columns):
         matrix = np.column_stack(columns)
-        result = unidentified_coefficients(matrix, np.linalg.inv(matrix.T @ matrix), clusters)
+        result = has_no_sandwich_variance(matrix, np.linalg.inv(matrix.T @ matrix), clusters)
         scale = 10.0 ** np.linspace(-6, 6, matrix.shape[1])
         rescaled = np.linalg.inv(matrix.T @ matrix) / np.outer(scale, scale)
-        np.testing.assert_array_equal(unidentified_coefficients(matrix * scale, rescaled, clusters), result)
+        np.testing.assert_array_equal(has_no_sandwich_variance(matrix * scale, rescaled, clusters), result)
         return result.tolist()
 
     assert found(one, x) == [False, False]
@@ -155,7 +155,7 @@ def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without
     x, response = rng.normal(size=(2, 30))
     matrix = np.column_stack([np.ones(30), x, treated, treated * x])
     fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], intercept=True)
-    assert unidentified_coefficients(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
+    assert has_no_sandwich_variance(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
     covariance, df = bias_reduced_covariance(fit.matrix, fit.residual, fit.bread, clusters)
     rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     expected, expected_df = bias_reduced_covariance(rest.matrix, rest.residual, rest.bread, clusters[:25])
@@ -169,7 +169,7 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
     matrix = np.column_stack([np.ones(12), x, np.arange(12) == 7])
     response = rng.normal(size=12)
     fit = fit_model(matrix, response, NAMES, FAMILIES["gaussian"], intercept=True)
-    assert unidentified_coefficients(fit.matrix, fit.bread, None).tolist() == [False, False, True]
+    assert has_no_sandwich_variance(fit.matrix, fit.bread, None).tolist() == [False, False, True]
     rest = np.arange(12) != 7
     without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     for kind in ("hc0", "hc2", "hc3"):
