@@ -86,7 +86,7 @@ def maximize_likelihood(
             f"the {label} model did not converge in {_MAX_ITERATIONS} iterations", value=_MAX_ITERATIONS
         )
     # The last step is the least squares solution of errors on rows, k of each for every row of the data.
-    roots, inverse_roots = _roots_and_inverse_roots(derivatives.information)
+    roots, inverse_roots = _roots_and_inverse_transposed_roots(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
     errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
     return Maximum(
@@ -110,7 +110,7 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
     return np.block(blocks)
 
 
-def _roots_and_inverse_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _roots_and_inverse_transposed_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.
 
     Both come from the eigenvalues and eigenvectors of the information scaled to a diagonal of 1; in

@@ -26,7 +26,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
     """
     metrics = _checked_metrics(data, formula, reference)
     if reference is not None:
-        return _reference_minus_method_frame(data, formula, metrics, reference)
+        return _reference_minus_method_response_frame(data, formula, metrics, reference)
     if not metrics:
         return data.reset_index(drop=True)
     return _metrics_as_columns(data, metrics)
@@ -86,7 +86,7 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
     return frame
 
 
-def _reference_minus_method_frame(
+def _reference_minus_method_response_frame(
     data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the model frame whose left side is the gap, the score of the reference minus a method's."""

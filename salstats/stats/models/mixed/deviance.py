@@ -199,12 +199,11 @@ def _weighted_products_over_levels(
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
     return np.asarray(
-        weighted_products_by_level_without_loadings(products, weighted, term).sum(axis=0)
-        - loadings.T @ loadings
+        block_weighted_products_by_level(products, weighted, term).sum(axis=0) - loadings.T @ loadings
     )
 
 
-def weighted_products_by_level_without_loadings(
+def block_weighted_products_by_level(
     products: Crossproducts, weighted: WeightedProducts, term: int
 ) -> np.ndarray:
     """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
