@@ -316,7 +316,7 @@ def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
     return "median" if quantile == 0.5 else "quantile"
 
 
-def _possible_score_ranges(
+def _metric_ranges_or_infinite(
     metrics: pd.Series, sides_scores: np.ndarray, groups: np.ndarray
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
@@ -383,7 +383,7 @@ def _infer_quantiles(
     units = grouped_rows.units
     keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _possible_score_ranges(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
+    ranges = _metric_ranges_or_infinite(grouped_rows.frame["metric"], sides_scores, grouped_rows.groups)
     groups = []
     for group in range(len(keys)):
         rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))

@@ -285,7 +285,7 @@ def _method_and_reference_totals(
     return method, reference
 
 
-def _mean_columns(frame: pd.DataFrame) -> list[str]:
+def _estimate_or_side_mean_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns of mean scores."""
     if "n_pairs" in frame.columns:
         return ["method_mean", "reference_mean"]
@@ -343,7 +343,7 @@ def _score_ranges(
     metrics = pd.Series([""] * len(frame))
     if "metric" in frame.columns:
         metrics = frame["metric"].astype(TEXT)
-    means = frame[_mean_columns(frame)]
+    means = frame[_estimate_or_side_mean_columns(frame)]
     limits_of_metrics = _limits_of_metrics(limits, metrics)
     lows = {}
     highs = {}

@@ -131,7 +131,7 @@ def rank_stability(
         rows = rankings.rows_of(group)
         ranks, drawn_ranks = rankings.ranks(rows)
         can_resample = rankings.n_units[rows].min() > 1
-        frames.append(_rank_columns(ranks, drawn_ranks, level, can_resample=can_resample))
+        frames.append(_rank_and_tau_columns(ranks, drawn_ranks, level, can_resample=can_resample))
     ranked = pd.concat(frames, ignore_index=True)
     keys = rankings.keys
     cells = rankings.target.cells
@@ -164,7 +164,7 @@ def rank_stability(
     return estimates_frame(keys, table, special | options.columns())
 
 
-def _rank_columns(
+def _rank_and_tau_columns(
     ranks: np.ndarray, drawn_ranks: np.ndarray, level: float, *, can_resample: bool
 ) -> pd.DataFrame:
     """Return columns of the ranks (n_methods,) of one group and of their variation over the draws.
