@@ -262,7 +262,7 @@ def explain_ensemble(
             task_maps = maps[number :: len(outputs)]
             scaled_maps = np.stack([scaled_map(saliency, scale) for saliency in task_maps])
             if task in map_sums:
-                map_sums[task] = sum_of_maps(map_sums[task], scaled_maps)
+                map_sums[task] = sum_at_larger_size(map_sums[task], scaled_maps)
             else:
                 map_sums[task] = scaled_maps
             prob_sums[:, ordered_tasks.index(task)] += probs[:, output]
@@ -311,7 +311,7 @@ def scaled_map(saliency: np.ndarray, scale: str) -> np.ndarray:
     return values / largest
 
 
-def sum_of_maps(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
+def sum_at_larger_size(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """Add maps (..., m, n); the sum of maps of different sizes has the larger size."""
     height = max(total.shape[-2], maps.shape[-2])
     width = max(total.shape[-1], maps.shape[-1])

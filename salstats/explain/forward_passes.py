@@ -129,7 +129,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
     probabilities, and once for each model where nothing is given or recognised of several outputs.
     """
-    recognised = recognised_probability_function(outputs)
+    recognised = recognised_function_to_apply(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
         choice = check_choice(probability, PROBABILITIES, "probability")
@@ -156,7 +156,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
     return recognised or PROBABILITY
 
 
-def recognised_probability_function(outputs: torch.Tensor) -> str | None:
+def recognised_function_to_apply(outputs: torch.Tensor) -> str | None:
     """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None for any others."""
     if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
         return None
@@ -255,7 +255,7 @@ class Passes:
             try:
                 return self.forward(images.contiguous(memory_format=torch.channels_last), size)
             except (SalstatsError, RuntimeError) as error:
-                if not _needs_channels_first(error):
+                if not _is_view_error(error):
                     raise
                 _CHANNELS_FIRST_ONLY.add(self.model)
         if images.shape[1] == 1:
@@ -264,7 +264,7 @@ class Passes:
         return self.forward(images.contiguous(), size)
 
 
-def _needs_channels_first(error: Exception) -> bool:
+def _is_view_error(error: Exception) -> bool:
     """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
     cause: BaseException | None = error
     if isinstance(error, SalstatsError):

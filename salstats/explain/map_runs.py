@@ -22,7 +22,7 @@ from salstats.explain.case_images import (
     case_chunks,
     ready_image,
 )
-from salstats.explain.ensembles import scaled_map, sum_of_maps
+from salstats.explain.ensembles import scaled_map, sum_at_larger_size
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.map_finishing import constant_maps_counted
 from salstats.explain.map_plans import MapPlan, PlannedMethod, checked_labels, checked_patients, checked_plan
@@ -395,4 +395,6 @@ def _sum_of_made_maps(total: _MadeMap | None, made_map: _MadeMap) -> _MadeMap:
     saliency = made_map.saliency.astype(np.float64)
     if total is None:
         return made_map._replace(saliency=saliency)
-    return made_map._replace(saliency=sum_of_maps(total.saliency, saliency), prob=total.prob + made_map.prob)
+    return made_map._replace(
+        saliency=sum_at_larger_size(total.saliency, saliency), prob=total.prob + made_map.prob
+    )

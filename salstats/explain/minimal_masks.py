@@ -207,7 +207,7 @@ def minimal_mask(
             for image_map in checked_maps
         ]
         rows_with_order = set()
-        for row, mask in _search_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
+        for row, mask in _map_rows_and_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
             masks[row] = mask
             rows_with_order.add(row)
     image_of_map = np.array([image_map.image for image_map in checked_maps])
@@ -254,7 +254,7 @@ def _reasons_without_mask(
     return reasons
 
 
-def _search_masks(
+def _map_rows_and_masks(
     maps: Sequence[ImageMap],
     searches: Sequence["StepSearch"],
     pixel_steps: PixelSteps,

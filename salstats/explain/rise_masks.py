@@ -16,7 +16,7 @@ from salstats.explain.forward_passes import (
     PROBABILITIES,
     evaluating,
     n_images_per_pass,
-    recognised_probability_function,
+    recognised_function_to_apply,
     to_probabilities,
 )
 from salstats.explain.input_checks import check_images, check_targets
@@ -136,7 +136,7 @@ def rise_masks(
                 option="probability",
                 value="softmax",
             )
-        if probability == "sigmoid" and recognised_probability_function(image_outputs) == "none":
+        if probability == "sigmoid" and recognised_function_to_apply(image_outputs) == "none":
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
         output_indices = check_targets(targets, len(stack), n_outputs)

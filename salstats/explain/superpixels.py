@@ -134,7 +134,7 @@ def _linear_model_maps(
                 hint=f"take {20 * n_superpixels} or more, or fewer superpixels",
             )
         shown = draw(generator, n_samples, n_superpixels)
-        outputs, cosines = _outputs_and_cosines(request, image, baseline, segments, shown)
+        outputs, cosines = _all_outputs_and_cosines(request, image, baseline, segments, shown)
         coefficients = []
         for target in targets.tolist():
             samples = MaskedSamples(shown.astype(np.float32), outputs[:, target], cosines)
@@ -158,7 +158,7 @@ def _single_superpixel_error(segments: Any, n_segments: int) -> ValueRangeError:
     return ValueRangeError("an image of one superpixel has nothing to compare", hint=hint, option=option)
 
 
-def _outputs_and_cosines(
+def _all_outputs_and_cosines(
     request: Request, image: torch.Tensor, baseline: torch.Tensor, segments: np.ndarray, shown: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the outputs (n_samples, n_outputs) for samples of an image, and their cosines to the image.

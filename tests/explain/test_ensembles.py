@@ -18,7 +18,7 @@ from salstats.explain.ensembles import (  # noqa: E402
     explain_ensemble,
     maps_of_size,
     scaled_map,
-    sum_of_maps,
+    sum_at_larger_size,
 )
 from salstats.explain.forward_passes import predict  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -131,9 +131,9 @@ def test_maps_of_networks_with_several_grids_are_summed_on_the_larger_one():
     rng = np.random.default_rng(0)
     wide, high = rng.normal(size=(2, 3, 8)), rng.normal(size=(2, 6, 4))
     expected = [resize(wide[i], (6, 8)) + resize(high[i], (6, 8)).astype(float) for i in range(2)]
-    np.testing.assert_allclose(sum_of_maps(wide, high), expected, atol=SINGLE)
+    np.testing.assert_allclose(sum_at_larger_size(wide, high), expected, atol=SINGLE)
     # maps that have the size keep double precision
-    np.testing.assert_array_equal(sum_of_maps(wide, 2 * wide), 3 * wide)
+    np.testing.assert_array_equal(sum_at_larger_size(wide, 2 * wide), 3 * wide)
     assert maps_of_size(wide, (3, 8)) is wide
 
 
