@@ -50,7 +50,7 @@ from salstats.explain.methods import (
 )
 from salstats.explain.presets import preset_arguments
 from salstats.explain.request import RawAttributions, Request, Reshape
-from salstats.images.maps import check_box
+from salstats.images.maps import check_filter_side
 from salstats.jobs import with_bar
 
 
@@ -198,7 +198,7 @@ def explain(
     channels = check_choice(arguments.pop("channels"), CHANNELS, "channels")
     sign = check_choice(arguments.pop("sign"), SIGNS, "sign")
     join_rule = check_choice(arguments.pop("join"), JOINS, "join")
-    smooth = check_box(arguments.pop("smooth"))
+    smooth = check_filter_side(arguments.pop("smooth"))
     method_options = check_options(record, arguments)
     model = _model_taking_hooks(model, record)
     _check_layer_options(record, layer, join)

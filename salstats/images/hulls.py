@@ -58,7 +58,7 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(array.any(axis=1))
     if not rows.size:
         return hull
-    corners = _hull_corners(array, rows)
+    corners = _hull_corners_in_half_pixels(array, rows)
     top = int(rows[0])
     bottom = int(rows[-1])
     width = array.shape[1]
@@ -94,7 +94,7 @@ def _ceil_half(number: int) -> int:
     return (number + 1) // 2
 
 
-def _hull_corners(mask: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _hull_corners_in_half_pixels(mask: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the corners of the hull in order, (y, x) in half pixels, shape (n, 2).
 
     `rows` are those in which the mask has a pixel. Pixel (row, col) has its centre at y = 2 row, x = 2 col.

@@ -61,7 +61,7 @@ class SaliencyOnImage:
         """Check the map and its options; nothing is computed yet."""
         self._saliency = check_saliency(saliency)
         self.shape = check_shape(shape)
-        self.smooth = None if smooth is None else check_box(smooth)
+        self.smooth = None if smooth is None else check_filter_side(smooth)
         self.colormap = None if colormap is None else check_choice(colormap, ("jet",), "colormap")
         if self.colormap is not None and self.smooth is None:
             raise ValueRangeError(
@@ -263,7 +263,7 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     return pixels
 
 
-def check_box(size: Any) -> int:
+def check_filter_side(size: Any) -> int:
     """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
     if check_count(size, "smooth") > LARGEST_BOX:
         raise ValueRangeError(

@@ -64,7 +64,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
         # the first label is the background
         n_labels, _ = cv2.connectedComponents(finding, connectivity=8)
         n_instances = int(n_labels) - 1
-    elongation, irrectangularity = _elongation_and_irrectangularity(_dominant_contour(finding))
+    elongation, irrectangularity = _elongation_and_irrectangularity(_contour_with_most_points(finding))
     return {
         "n_instances": n_instances,
         "area_ratio": area / array.size,
@@ -84,12 +84,12 @@ def dominant_rectangle_outline(mask: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(check_mask(mask))
     if not array.any():
         return np.empty((0, 2))
-    rectangle = cv2.minAreaRect(_dominant_contour(array.view(np.uint8)))
+    rectangle = cv2.minAreaRect(_contour_with_most_points(array.view(np.uint8)))
     corners = cv2.boxPoints(rectangle)[:, ::-1] + 0.5
     return np.vstack([corners, corners[:1]]).astype(np.float64)
 
 
-def _dominant_contour(mask: np.ndarray) -> np.ndarray:
+def _contour_with_most_points(mask: np.ndarray) -> np.ndarray:
     """Return the points (x, y) of the contour with the most points, of a mask in uint8."""
     contours, _ = cv2.findContours(mask, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
     return np.asarray(max(contours, key=len))

@@ -48,7 +48,7 @@ def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
     >>> hit(np.array([[0.1, 0.9], [0.2, 0.3]]), np.array([[0, 1], [0, 0]]))
     1.0
     """
-    reference = _reference(truth)
+    reference = _as_rle(truth)
     peak = SaliencyOnImage(saliency, reference.shape).peak
     points = [] if peak is None else [peak]
     return any_point_hits(points, reference)
@@ -74,7 +74,7 @@ def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
     >>> hit(saliency, truth), hit_any(saliency, truth)
     (0.0, 1.0)
     """
-    reference = _reference(truth)
+    reference = _as_rle(truth)
     return any_point_hits(SaliencyOnImage(saliency, reference.shape).peaks, reference)
 
 
@@ -102,14 +102,14 @@ def any_point_hits(points: Any, truth: Rle | np.ndarray) -> float:
     array = check_shape_of_points(points, "points")
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
         raise ValueRangeError("points must be numbers (row, col), without NaN", option="points")
-    reference = _reference(truth)
+    reference = _as_rle(truth)
     if not area(reference):
         return float("nan")
     rows, cols = np.trunc(array).T
     return float(contains(reference, rows, cols).any())
 
 
-def _reference(truth: Rle | np.ndarray) -> Rle:
+def _as_rle(truth: Rle | np.ndarray) -> Rle:
     """Return the truth as run lengths."""
     return truth if isinstance(truth, Rle) else encode(truth)
 

@@ -141,11 +141,11 @@ def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _map_and_truth_masks(
-    saliency: np.ndarray, truth: np.ndarray, threshold: float
+    saliency: np.ndarray, truth: np.ndarray, map_threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels where a map exceeds a threshold, and where the truth, cut to whole, is not 0."""
     values, reference = _checked_pair(saliency, truth)
-    return values > threshold, np.trunc(reference) != 0
+    return values > map_threshold, np.trunc(reference) != 0
 
 
 def _ratio_or_nan(numerator: Any, denominator: Any) -> float:

@@ -269,7 +269,7 @@ class _CaseSampler:
         rows = []
         estimates = []
         for series in (*self.rule.series, INTEROBSERVER):
-            ranked = self._ranked_map(series)
+            ranked = self._ranked_map_if_finite(series)
             for truth, recording in enumerate(self.truths.left_out):
                 assert recording is not None
                 if series == INTEROBSERVER:
@@ -295,7 +295,7 @@ class _CaseSampler:
         replicate = np.tile(np.arange(self.n_replicates), len(rows))
         return frame.assign(replicate=replicate, estimate=np.concatenate(estimates), exact=exact_column)
 
-    def _ranked_map(self, series: Series) -> RankedMap | None:
+    def _ranked_map_if_finite(self, series: Series) -> RankedMap | None:
         """Return the map of a series; None if it is missing or not finite."""
         predictions = self.case.answers
         if ("", series) not in predictions:

@@ -155,20 +155,20 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
             _task_and_method(key): _number_or_threshold_name(value, option)
             for key, value in option_value.items()
         }
-        return _check_complete(values, option, study)
+        return _checked_with_default(values, option, study)
     if isinstance(option_value, os.PathLike) or (
-        isinstance(option_value, str) and _is_file(option_value, option)
+        isinstance(option_value, str) and _looks_like_path(option_value, option)
     ):
         from salstats.readers.threshold_files import read_thresholds
 
         file_values: dict[Key, Any] = {}
         for key, value in read_thresholds(option_value, what=option).items():
             file_values[key] = value
-        return _check_complete(file_values, option, study)
+        return _checked_with_default(file_values, option, study)
     return {_ALL: _number_or_threshold_name(option_value, option)}
 
 
-def _check_complete(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
+def _checked_with_default(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
     """Return values if there is one for every task and method that needs it.
 
     People's masks need none; thresholds and filters are of maps, cut-offs of stored masks too.
@@ -226,7 +226,7 @@ def _is_threshold_name(value: object, option: str) -> bool:
     return option == "threshold" and isinstance(value, str) and value.lower() in THRESHOLDS
 
 
-def _is_file(text: str, option: str) -> bool:
+def _looks_like_path(text: str, option: str) -> bool:
     """Return True if text names a file: it is neither a threshold nor a number."""
     if _is_threshold_name(text, option):
         return False

@@ -137,7 +137,9 @@ def tune(
     )
     # cut-offs are tried on all cases, the other options on those that the truth holds
     cases = [case for case in study if case.annotated or option == "cutoff"]
-    pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}")
+    pieces = in_batches(
+        sweep.scores_by_task_series_value, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}"
+    )
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
     n_cases = {}
@@ -183,7 +185,7 @@ class Sweep:
     #: True if cut-offs are chosen as the CheXlocalize scripts do.
     as_published: bool
 
-    def scores(self, cases: tuple[Case, ...]) -> np.ndarray:
+    def scores_by_task_series_value(self, cases: tuple[Case, ...]) -> np.ndarray:
         """Return the scores (cases, tasks, series, values) of some of the cases; NaN where undefined."""
         shape = (len(cases), len(self.tasks), len(self.series), len(self.values))
         scores = np.full(shape, np.nan)
