@@ -30,7 +30,7 @@ def quoted(names: Iterable[object]) -> str:
     return ", ".join(texts)
 
 
-def count_after_first_text(names: Sequence[object]) -> str:
+def and_n_more_text(names: Sequence[object]) -> str:
     """Write how many more names there are than the first: " (and 2 more)"; "" where there is one."""
     if len(names) < 2:
         return ""
@@ -297,7 +297,7 @@ def check_shape_of_points(points: Any, option: str, subject: str = "") -> np.nda
     return array
 
 
-def check_draws(draws: Any, n_units: int) -> np.ndarray:
+def check_draw_indices(draws: Any, n_units: int) -> np.ndarray:
     """Return an index matrix (n_replicates, n_units), whose entries count the sorted units from 0."""
     array = np.asarray(draws)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:

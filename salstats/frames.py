@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.coded_text import TEXT, codes_and_values, is_dictionary_coded
+from salstats.coded_text import TEXT, codes_and_values, is_arrow_dictionary
 from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
@@ -121,7 +121,7 @@ class ColumnCodes:
             return self._columns[name]
         column = self.frame[name]
         codes: np.ndarray
-        if is_dictionary_coded(column) or isinstance(column.dtype, pd.StringDtype):
+        if is_arrow_dictionary(column) or isinstance(column.dtype, pd.StringDtype):
             codes_32, values = codes_and_values(column)
             codes = codes_32.astype(np.int64)
             # the empty text sorts before every other

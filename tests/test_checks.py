@@ -189,7 +189,7 @@ def test_what_is_no_seed_is_refused(rng):
 
 def test_draws_count_units_from_zero():
     draws = [[0, 1, 1], [2, 2, 0]]
-    assert checks.check_draws(draws, 3).tolist() == draws
+    assert checks.check_draw_indices(draws, 3).tolist() == draws
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_draws_count_units_from_zero():
 )
 def test_draws_that_cannot_be_are_refused(draws, error):
     with raises(error, option="draws"):
-        checks.check_draws(draws, 3)
+        checks.check_draw_indices(draws, 3)
 
 
 @pytest.mark.parametrize("score", [1e308, -1.7e308, 1e151])

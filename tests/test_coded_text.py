@@ -8,10 +8,10 @@ from pyarrow import parquet
 import salstats as ss
 from salstats.coded_text import (
     TEXT,
+    as_arrow_dictionary,
     codes_and_values,
-    dictionary_coded_text,
     frame_with_sorted_dictionaries,
-    is_dictionary_coded,
+    is_arrow_dictionary,
     plain_text,
     sorted_dictionary,
 )
@@ -32,7 +32,7 @@ def test_codes_of_every_type_are_brought_into_order(name):
 @pytest.mark.parametrize("cells", [["b", None, "a", "b"], ["", "b", None, "a", "b", ""], [], [None], [""]])
 def test_an_empty_cell_is_missing_and_all_others_are_as_before(cells):
     text = pd.Series(cells, dtype=TEXT, name="task")
-    coded = dictionary_coded_text(text)
+    coded = as_arrow_dictionary(text)
     pd.testing.assert_series_equal(plain_text(coded), text.mask(text.eq("")))
     codes, values = codes_and_values(coded)
     expected, distinct = pd.factorize(text.mask(text.eq("")), sort=True)
@@ -53,7 +53,7 @@ def test_text_of_a_table_stays_text_and_its_dictionaries_stay_codes():
     frame = frame_with_sorted_dictionaries(table)
     assert frame["note"].dtype == TEXT
     assert frame["n"].dtype == "int64"
-    assert [is_dictionary_coded(frame[name]) for name in frame] == [False, True, False]
+    assert [is_arrow_dictionary(frame[name]) for name in frame] == [False, True, False]
     assert codes_and_values(frame["site"])[1].tolist() == ["a", "b"]
 
 

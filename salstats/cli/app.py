@@ -78,7 +78,7 @@ def execute_raising_errors(arguments: list[str], flags: dict[str, str] | None = 
 
     `flags` is filled with the flag of each parameter of the command.
     """
-    app = make_app(_command_name(arguments), flags)
+    app = make_app(_first_non_option(arguments), flags)
     try:
         code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
         # a reader that went away is met here, not after the exit code is decided
@@ -129,7 +129,7 @@ def _report_bad_input(error: OSError | ValueError, flags: Mapping[str, str]) -> 
     return _fail(_spelled(error, flags))
 
 
-def _command_name(arguments: list[str]) -> str:
+def _first_non_option(arguments: list[str]) -> str:
     """Return the first argument that is no option, "" where there is none."""
     for argument in _arguments_or_completed_line(arguments):
         if not argument.startswith("-"):

@@ -198,7 +198,7 @@ COMMANDS = (
         TABLE,
         "patients.csv age sex stage --by arm -o characteristics.csv",
         arguments={"covariates": "COVARIATES..."},
-        run=runs.run_describe_patients,
+        run=runs.run_describe_covariates,
         summary="Describe covariates of patients by group, each patient once.",
         main_parameters=("by", "unit"),
         texts={

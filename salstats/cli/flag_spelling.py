@@ -41,7 +41,7 @@ class FlagSpelling(Spelling):
             case None:
                 return f"{on} none"
             case Mapping():
-                pairs = [f"{name}={_score_option_text(value)}" for name, value in setting.value.items()]
+                pairs = [f"{name}={_colon_joined_text(value)}" for name, value in setting.value.items()]
                 return " ".join(f"{on} {shlex.quote(pair)}" for pair in pairs)
             case list() | tuple():
                 return f"{on} {shlex.quote(','.join(map(str, setting.value)) or 'none')}"
@@ -74,7 +74,7 @@ class FlagSpelling(Spelling):
         return advice.words
 
 
-def _score_option_text(value: object) -> str:
+def _colon_joined_text(value: object) -> str:
     """Write what a column holds, (method, metric, reader) or the method alone, as `--score` takes it."""
     if isinstance(value, tuple):
         names = ["" if name is None else str(name) for name in value]

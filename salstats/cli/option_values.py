@@ -150,7 +150,7 @@ def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | P
     return sizes[0] if len(sizes) == 1 else sizes
 
 
-def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
+def method_metric_reader_by_column(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
     """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
     targets: dict[str, Any] = {}
     for name, target in comma_separated_assignments(values, flag, example).items():

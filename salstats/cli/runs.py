@@ -46,7 +46,7 @@ def run_read(run: CommandRun, source: Source) -> None:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 
-def run_describe_patients(run: CommandRun, source: Source) -> None:
+def run_describe_covariates(run: CommandRun, source: Source) -> None:
     """Describe covariates, which may be separated by blanks or commas."""
     check_output_file(run)
     [covariates] = run.arguments
@@ -346,10 +346,10 @@ def _report_defined(scores: "pd.DataFrame", unit: str) -> None:
         counts = [f"{n_defined} of {len(rows)} {unit} defined"]
         for reason, n in rows["reason"].value_counts(sort=True).items():
             counts.append(f"{n} {reason}")
-        typer.echo(f"{', '.join(_present_names(names))}: {', '.join(counts)}", err=True)
+        typer.echo(f"{', '.join(_names_without_missing(names))}: {', '.join(counts)}", err=True)
 
 
-def _present_names(names: Iterable[object]) -> list[str]:
+def _names_without_missing(names: Iterable[object]) -> list[str]:
     """Write the names of a group, without missing ones."""
     # NaN, a missing name, is not equal to itself
     return [str(name) for name in names if name == name]
@@ -387,4 +387,4 @@ def report_chosen(sweep: "pd.DataFrame", parameter: str) -> None:
         for task in dict.fromkeys(rows["task"]):
             if task not in tuned_tasks:
                 texts.append(f"{task}: no {parameter}, nothing to tune on")
-        typer.echo(f"{parameter}, {':'.join(_present_names(names))}: {', '.join(texts)}", err=True)
+        typer.echo(f"{parameter}, {':'.join(_names_without_missing(names))}: {', '.join(texts)}", err=True)

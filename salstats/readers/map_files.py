@@ -8,7 +8,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from salstats.checks import count_after_first_text, quoted
+from salstats.checks import and_n_more_text, quoted
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_folder
@@ -142,8 +142,7 @@ def files_below(folder: Path) -> list[Path]:
         files += [parent / name for name in names if not name.startswith(".")]
     if linked:
         warn(
-            f"{min(linked)}{count_after_first_text(linked)}: a link to another folder, which was not "
-            "searched",
+            f"{min(linked)}{and_n_more_text(linked)}: a link to another folder, which was not searched",
             value=sorted(linked),
             path=min(linked),
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import check_choice, check_generator, count_after_first_text
+from salstats.checks import and_n_more_text, check_choice, check_generator
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
@@ -368,7 +368,7 @@ def _annotations(
         )
     if unknown:
         warn(
-            f"{next(iter(unknown.values()))}{count_after_first_text(list(unknown))}: no image of this name "
+            f"{next(iter(unknown.values()))}{and_n_more_text(list(unknown))}: no image of this name "
             f"in {folder / IMAGES}",
             hint="left out",
             column=IMAGE,
@@ -427,7 +427,7 @@ def _warn_of_annotations(
         )
     if cases_cut_off:
         warn(
-            f"case {cases_cut_off[0]!r}{count_after_first_text(cases_cut_off)}: boxes reach beyond their "
+            f"case {cases_cut_off[0]!r}{and_n_more_text(cases_cut_off)}: boxes reach beyond their "
             "image and are cut off",
             value=cases_cut_off,
             path=folder,

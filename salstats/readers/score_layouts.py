@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.coded_text import TEXT, is_dictionary_coded
+from salstats.coded_text import TEXT, is_arrow_dictionary
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
@@ -440,7 +440,7 @@ def check_identifiers_are_filled(frame: pd.DataFrame, table: FileTable, row_numb
             continue
         empty = frame[name].isna().to_numpy()
         # an empty cell of a coded column is missing
-        if name not in ALL_OR_NONE and not is_dictionary_coded(frame[name]):
+        if name not in ALL_OR_NONE and not is_arrow_dictionary(frame[name]):
             empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE and empty.all()):
             position = int(np.flatnonzero(empty)[0])

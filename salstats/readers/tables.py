@@ -12,9 +12,9 @@ import pandas as pd
 from salstats.checks import LARGEST, did_you_mean, invisibility_text, quoted
 from salstats.coded_text import (
     TEXT,
-    dictionary_coded_text,
+    as_arrow_dictionary,
     frame_with_sorted_dictionaries,
-    is_dictionary_coded,
+    is_arrow_dictionary,
     make_text_plain,
     plain_text,
     sorted_distinct_values,
@@ -207,13 +207,13 @@ class FileTable:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return dictionary_coded_text(_whole_numbers_as_text(cells))
-        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_dictionary_coded(cells)):
+            return as_arrow_dictionary(_whole_numbers_as_text(cells))
+        if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_arrow_dictionary(cells)):
             cells = self.text(column)
-        names = dictionary_coded_text(cells)
+        names = as_arrow_dictionary(cells)
         if _doubtful_names(sorted_distinct_values(names)):
             # cells of blanks only are missing
-            names = dictionary_coded_text(self.text(column))
+            names = as_arrow_dictionary(self.text(column))
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:

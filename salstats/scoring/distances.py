@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_choice, count_after_first_text, quoted
+from salstats.checks import and_n_more_text, check_choice, quoted
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.distance import surface_distances
@@ -132,7 +132,7 @@ def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | N
         option = Setting("spacing")
         if isinstance(spacing, str | os.PathLike):
             option = Setting("spacing", os.fspath(spacing))
-        raise SalstatsError(option, f" has no entry for case {missing[0]!r}{count_after_first_text(missing)}")
+        raise SalstatsError(option, f" has no entry for case {missing[0]!r}{and_n_more_text(missing)}")
     return {case: _check_pixel_size(by_case[case], case) for case in cases}
 
 

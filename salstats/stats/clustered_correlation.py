@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_draws
+from salstats.checks import check_draw_indices
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
@@ -140,7 +140,7 @@ def correlate_clustered(
         )
     units = resolve_unit(codes, unit, "data")
     if options.draws is not None:
-        check_draws(options.draws, units.n)
+        check_draw_indices(options.draws, units.n)
     complete = ~(np.isnan(variables.x) | np.isnan(variables.y))
     warn_pairs_pooled_by_default(codes.frame[complete], by, groups, variables.strata)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)

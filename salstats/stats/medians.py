@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_draws, check_level
+from salstats.checks import check_draw_indices, check_level
 from salstats.coded_text import TEXT
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
@@ -514,7 +514,7 @@ def _resampled_estimates(
     """Estimate quantiles, or their differences, of resampled units."""
     draws = None
     if options.draws is not None:
-        draws = check_draws(options.draws, units.n)
+        draws = check_draw_indices(options.draws, units.n)
     replicates = np.empty((options.n_replicates, len(groups)))
     largest_group = max(len(group.units) for group in groups)
     for rows, weights in weight_blocks(units.n, options.n_replicates, options.rng, draws, largest_group):

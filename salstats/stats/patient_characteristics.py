@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
+    and_n_more_text,
     check_by,
     check_columns,
     check_frame,
     check_numeric,
-    count_after_first_text,
     numeric_if_numbers,
     quoted,
 )
@@ -238,7 +238,7 @@ def _raise_different_values(
         if "case" not in unit_columns and unit_columns:
             finer_unit = ", such as case, or case and task together"
     raise ColumnError(
-        f"column {column!r} differs within {unit_text}{count_after_first_text(differing_units.tolist())}: "
+        f"column {column!r} differs within {unit_text}{and_n_more_text(differing_units.tolist())}: "
         f"{quoted(values)}",
         hint=Message(
             f"keep one value for each {units.name}, as over_views() does, or let ",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import check_count, check_draws, check_generator, check_level
+from salstats.checks import check_count, check_draw_indices, check_generator, check_level
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine import limits, result_warnings
 from salstats.stats.engine.cautions import (
@@ -262,7 +262,7 @@ def infer(  # noqa: C901
             std_error = standard_deviation
             df = np.full(len(estimate), np.nan)
     elif options.draws is not None:
-        check_draws(options.draws, len(cells.sums))
+        check_draw_indices(options.draws, len(cells.sums))
     std_error = np.where(std_error <= rounding, 0.0, std_error)
     effective_n_units = n_units
     if cells.squares is not None:
@@ -715,7 +715,7 @@ def replicate(
     n_units, n_cells = cells.sums.shape
     draws = None
     if options.draws is not None:
-        draws = check_draws(options.draws, n_units)
+        draws = check_draw_indices(options.draws, n_units)
     replicates = np.empty(shape)
     delta_variances = np.empty(shape) if variances else None
     replicate_differences = np.empty(shape) if differences else None

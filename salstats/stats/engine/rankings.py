@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_by, check_choice, check_draws, did_you_mean, quoted
+from salstats.checks import check_by, check_choice, check_draw_indices, did_you_mean, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
@@ -270,7 +270,7 @@ def _values_to_rank(
     kernels = [scheme.kernel(group) for group in groups]
     draws = None
     if options.draws is not None:
-        draws = check_draws(options.draws, n_units)
+        draws = check_draw_indices(options.draws, n_units)
     largest = max(len(group.scores) for group in groups)
     drawn_values = np.empty((options.n_replicates, sum(group.n_methods for group in groups)))
     for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, largest):
