@@ -34,6 +34,7 @@ def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
         raise InputFileError(
             f"cannot keep finished cases in {path}: it holds {foreign_files[0]!r}",
             hint="name an empty folder",
+            value=foreign_files[0],
             path=path,
         )
     return path
@@ -73,7 +74,9 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, settings_text: str
         ) from error
     without_rows = work(())
     if list(frame.columns) != list(without_rows.columns) or set(frame["case"]) != {case.case}:
-        raise InputFileError(f"{file}: not what was kept of case {case.case!r}", hint="delete it", path=file)
+        raise InputFileError(
+            f"{file}: not what was kept of case {case.case!r}", hint="delete it", value=case.case, path=file
+        )
     # pandas 2 reads text from Parquet files as Python objects
     return frame.astype({column: TEXT for column in without_rows if without_rows[column].dtype == TEXT})
 

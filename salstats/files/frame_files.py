@@ -73,6 +73,10 @@ def put_frame(frame: pd.DataFrame, target: Path) -> None:
                 temporary.write_bytes(workbook([[str(name) for name in frame.columns], *rows]))
     except InputFileError:
         raise
+    except SalstatsError as error:
+        raise InputFileError(
+            f"cannot write {target}: ", error.message, value=error.value, path=target
+        ) from error
     except (ValueError, TypeError) as error:
         raise InputFileError(f"cannot write {target}: {error}", path=target) from error
 

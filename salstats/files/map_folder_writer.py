@@ -225,7 +225,7 @@ class MapFolder:
             f"{self.folder}: its maps of {owner} {origin}, now wanted with {text!r}",
             hint=Message("name another folder, or make them anew with ", Setting("overwrite", True)),
             option="overwrite",
-            value=self._overwrite,
+            value=(series, task) if task else series,
             path=self.folder,
         )
 

@@ -311,8 +311,11 @@ def read_masks(file: Path) -> MaskCodes:
 def read_settings(file: Path) -> dict[str, str]:
     """Read the settings of each series; none where the file does not exist."""
     settings = _read_object(file)
-    if not all(isinstance(text, str) for text in settings.values()):
-        raise InputFileError(f"{file}: not an object of series and their settings, as text", path=file)
+    for series, text in settings.items():
+        if not isinstance(text, str):
+            raise InputFileError(
+                f"{file}: not an object of series and their settings, as text", value=series, path=file
+            )
     return settings
 
 
@@ -328,7 +331,7 @@ def _read_object(file: Path) -> dict[str, Any]:
     """Read the object of a JSON file, empty where it does not exist."""
     content = read_json(file) if file.exists() else {}
     if not isinstance(content, dict):
-        raise InputFileError(f"{file}: not an object", path=file)
+        raise InputFileError(f"{file}: not an object", value=type(content).__name__, path=file)
     return content
 
 

@@ -69,7 +69,11 @@ def check_parent(target: Path) -> None:
     """Raise InputFileError where the folder of an output is missing, or may not be written in."""
     check_path(target, "write")
     if not target.parent.is_dir():
-        raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist", path=target)
+        raise InputFileError(
+            f"cannot write {target}: the folder {target.parent} does not exist",
+            value=target.parent,
+            path=target,
+        )
     if not os.access(target.parent, os.W_OK):
         raise InputFileError(
             f"cannot write {target}: no right to write in the folder {target.parent}", path=target

@@ -69,7 +69,9 @@ def check_path(path: Path, verb: str = "read") -> None:
     except OSError as error:
         raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}", path=path) from error
     except ValueError as error:
-        raise InputFileError(f"cannot {verb} {printable(str(path))}: no name of a file ({error})") from error
+        raise InputFileError(
+            f"cannot {verb} {printable(str(path))}: no name of a file ({error})", path=path
+        ) from error
 
 
 def check_folder(folder: Path) -> None:

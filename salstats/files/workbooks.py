@@ -11,6 +11,8 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from salstats.errors import SalstatsError
+
 #: Rows that a sheet holds.
 _MAX_ROWS = 1_048_576
 #: Characters that a cell holds.
@@ -31,11 +33,14 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     """Make a workbook of one sheet: numbers exact, text as text, also where it begins with '='.
 
     A whole number that a double does not hold is text, and so are infinity and dates (in ISO form). The same
-    rows are the same bytes. ValueError where there are more rows than a sheet holds, or a value is none of a
-    cell.
+    rows are the same bytes. SalstatsError where there are more rows than a sheet holds, or a value is none
+    of a cell.
     """
     if len(rows) > _MAX_ROWS:
-        raise ValueError(f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet")
+        raise SalstatsError(
+            f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet",
+            value=len(rows) - 1,
+        )
     sheet = "".join(f"<row>{''.join(map(_cell_xml, row))}</row>" for row in rows)
     content_types = (
         f'<Override PartName="/xl/workbook.xml" ContentType="{_CONTENT_TYPE}.sheet.main+xml"/>'
@@ -73,7 +78,9 @@ def _cell_xml(value: Any) -> str:
         return f"<c><v>{value!r}</v></c>"
     text = _cell_text(value)
     if _ILLEGAL.search(text) or len(text) > _MAX_CHARACTERS:
-        raise ValueError(f"{text[:60]!r} holds a character that a workbook cannot, or too many")
+        raise SalstatsError(
+            f"{text[:60]!r} holds a character that a workbook cannot, or too many", value=value
+        )
     escaped = escape(text, {"\r": "&#13;"})
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
 
@@ -98,4 +105,4 @@ def _cell_text(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, dt.timedelta):
         return str(value)
-    raise ValueError(f"{value!r} is no value of a workbook's cell")
+    raise SalstatsError(f"{value!r} is no value of a workbook's cell", value=value)

@@ -214,7 +214,7 @@ def test_a_changed_network_or_option_is_refused(folder):
         (network_of(cnn()), again | {"resolution": "image"}),
         (network_of(cnn(), probability="softmax"), again),
     ):
-        with raises(InputFileError, option="overwrite", value=False, match="'occlusion:cnn'"):
+        with raises(InputFileError, option="overwrite", value="occlusion:cnn"):
             make_maps(folder, images, network, **arguments)
         assert content(folder) == before
     # another name is another series
@@ -231,8 +231,9 @@ def test_another_output_of_a_task_is_refused(folder):
     with raises(
         InputFileError,
         option="overwrite",
-        value=False,
-        match=r"'gradcam:cnn', task 'Edema', .*'output 1', .*'output 0'",
+        value=("gradcam:cnn", "Edema"),
+        # what the maps are of, and what is wanted
+        match=r"'output 1', .*'output 0'",
     ):
         make_maps(folder, images, network, tasks={"Edema": 0})
     assert content(folder) == before
@@ -270,7 +271,8 @@ def test_an_ensemble_is_the_mean_of_its_networks(folder):
         np.testing.assert_allclose(found, expected.maps[i, 1], atol=SINGLE)
         prob = rows.loc[(rows["case"] == case) & (rows["task"] == "Mass"), "prob"]
         np.testing.assert_allclose(prob, expected.probs[i, 1], atol=SINGLE)
-    with raises(InputFileError, option="overwrite", value=False, match="mean of 2 networks"):
+    # what is wanted now
+    with raises(InputFileError, option="overwrite", value="gradcam:ensemble", match="mean of 2 networks"):
         make_maps(folder, images, networks[:2], ensemble=True)
 
 

@@ -58,10 +58,10 @@ def test_a_pipe_is_refused_whatever_option_names_it(tmp_path, capsys, option):
 
 def test_a_truth_that_says_it_is_huge_is_refused_before_it_is_made(tmp_path):
     truth = {"a": {"Edema": {"size": [46340, 46340], "counts": [46340 * 46340]}}}
-    (tmp_path / "gt_segmentations.json").write_text(json.dumps(truth))
-    with pytest.raises(
-        InputFileError, match=rf"case a, task Edema: .*46340 x 46340 would.*{memory_limit.LIMIT}"
-    ):
+    file = tmp_path / "gt_segmentations.json"
+    file.write_text(json.dumps(truth))
+    # the setting that allows it
+    with raises(InputFileError, path=file, column="size", value=("a", "Edema"), match=memory_limit.LIMIT):
         ss.read_chexlocalize(tmp_path)
 
 
@@ -74,8 +74,9 @@ def test_rows_that_a_parquet_file_only_states_are_not_made(tmp_path, monkeypatch
     assert (tmp_path / "a.parquet").stat().st_size < 3000
     assert len(ss.read_data(tmp_path / "a.parquet")) == 20_000
     set_limit(monkeypatch, 30_000 * memory_limit.CELL)
-    with raises(InputFileError, option=memory_limit.LIMIT, match="20000 rows of 2 columns"):
+    with raises(InputFileError, option=memory_limit.LIMIT) as caught:
         ss.read_data(tmp_path / "a.parquet")
+    assert caught.value.value >= 20_000 * 2 * memory_limit.CELL
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -83,8 +84,9 @@ def test_a_long_text_that_a_parquet_file_holds_once_is_not_written_out(tmp_path,
     table = pa.table({"note": pa.array(["x" * 10_000] * 1000).dictionary_encode()})
     parquet.write_table(table, tmp_path / "a.parquet", store_schema=kept)
     set_limit(monkeypatch, 1_000_000)
-    with raises(InputFileError, option=memory_limit.LIMIT, match="column 'note'"):
+    with raises(InputFileError, option=memory_limit.LIMIT) as caught:
         ss.read_data(tmp_path / "a.parquet")
+    assert caught.value.value >= 1000 * 10_000
 
 
 def test_a_list_in_a_parquet_file_is_refused_before_it_is_read(tmp_path, monkeypatch):
@@ -105,7 +107,7 @@ def test_a_workbook_that_unpacks_to_more_than_the_limit_is_not_unpacked(tmp_path
     assert len(ss.read_data(tmp_path / "bad.xlsx")) == 3
     set_limit(monkeypatch, 2_000_000)
     assert len(ss.read_data(tmp_path / "good.xlsx")) == 3
-    with raises(InputFileError, option=memory_limit.LIMIT, match="XML"):
+    with raises(InputFileError, option=memory_limit.LIMIT, path=tmp_path / "bad.xlsx"):
         ss.read_data(tmp_path / "bad.xlsx")
 
 
@@ -117,7 +119,9 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
         book.active.cell(row, 16_384).number_format = "0.00"
     book.save(tmp_path / "wide.xlsx")
     set_limit(monkeypatch, 30 * 16_384 * memory_limit.SHEET_CELL)
-    with raises(InputFileError, option=memory_limit.LIMIT, match="row 31 "):
+    # the row down to which the cells are counted
+    wide = tmp_path / "wide.xlsx"
+    with raises(InputFileError, option=memory_limit.LIMIT, path=wide, match=r"\b31\b"):
         ss.read_data(tmp_path / "wide.xlsx")
 
 
@@ -133,7 +137,7 @@ def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch)
 def test_a_key_that_stands_twice_among_many_is_found_at_once(tmp_path):
     keys = [*(f'"k{i}": 0' for i in range(60_000)), '"k59999": 0']
     (tmp_path / "a.json").write_text(f"{{{','.join(keys)}}}")
-    with quick(5), pytest.raises(InputFileError, match=r"a\.json: 'k59999' stands twice"):
+    with quick(5), raises(InputFileError, path=tmp_path / "a.json", value="k59999"):
         read_json(tmp_path / "a.json")
 
 

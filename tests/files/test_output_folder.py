@@ -106,5 +106,5 @@ def test_a_folder_of_the_longest_name_is_made_and_recovered(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["x" * 256, "a\0b"])
 def test_a_folder_whose_name_the_system_does_not_take_is_refused(tmp_path, name):
-    with pytest.raises(InputFileError, match=r"cannot write .*(too long|no name of a file)"):
+    with raises(InputFileError, path=tmp_path / name):
         check(tmp_path / name)

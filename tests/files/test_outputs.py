@@ -148,7 +148,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path):
 
 @pytest.mark.parametrize("stem", ["x" * 300, "a\0b"])
 def test_a_name_that_the_system_does_not_take_is_refused_before_the_work(tmp_path, stem):
-    with pytest.raises(InputFileError, match=r"cannot write .*(too long|no name of a file)"):
+    with raises(InputFileError, path=tmp_path / f"{stem}.csv", choices=()):
         check_target(tmp_path / f"{stem}.csv", [".csv"])
 
 
