@@ -11,6 +11,7 @@ import salstats as ss
 from salstats.cli import commands as cli_commands
 from salstats.cli.app import make_app, run
 from salstats.cli.commands import GROUPS
+from salstats.stats.engine.intervals import interval_names
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -75,6 +76,15 @@ def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(caps
 def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
     made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
     assert {*command.main_parameters, *command.texts} <= made
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in cli_commands.COMMANDS if command.interval_of], ids=lambda c: c.name
+)
+def test_an_interval_is_one_of_those_for_the_estimate_that_a_command_makes(command):
+    options = cli_commands.options(command, getattr(ss, command.function))
+    [interval] = [option for option in options if option.name == "interval"]
+    assert f"One of {', '.join(interval_names(command.interval_of))}." in interval.typer_info.help
 
 
 def test_help_lists_every_command_under_one_heading(capsys):

@@ -8,6 +8,7 @@ from tests_support import error_line
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.cli.make_maps import _method_options
 
 
 @pytest.fixture
@@ -76,3 +77,11 @@ def test_what_cannot_be_made_is_one_line_and_no_folder(images, capsys, arguments
     assert run(["make-maps", *shlex.split(arguments), "-o", "maps"]) == 2
     assert said in error_line(capsys)
     assert not (images / "maps").exists()
+
+
+def test_options_of_a_method_are_numbers_lists_or_text():
+    texts = ["rise.n_masks=500", "rise.grid=[7, 7]", "occlusion.fill=mean", "occlusion.stride=0.5"]
+    assert _method_options(texts) == {
+        "rise": {"n_masks": 500, "grid": [7, 7]},
+        "occlusion": {"fill": "mean", "stride": 0.5},
+    }

@@ -96,6 +96,10 @@ def test_title_stands_above_and_stays_with_the_table_notes_below():
     assert all(run.bold for run in title.runs)
     assert title.paragraph_format.keep_with_next
     assert subtitle.paragraph_format.keep_with_next
+    # the title is that of the table, too, for those who hear it
+    [caption] = made.element.body.iter(qn("w:tblCaption"))
+    assert caption.get(qn("w:val")) == "Title & more"
+    assert not has(document(one_cell()).element.body, "w:tblCaption")
     assert [p.text for p in made.paragraphs[3:]] == list(table_rows(rich()).notes)
     assert {run.font.size.pt for p in made.paragraphs[3:] for run in p.runs} == {8}
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.studies.saporta2022.release import read_release
+from salstats.studies.saporta2022.release import CASE_COLUMNS, SCORES, SHAPES, read_release
 
 # means and limits are written with three digits, decreases with three and their limits with one
 SUMMARY, DECREASE = 5e-4 + 1e-12, 1e-9
@@ -89,7 +90,8 @@ def test_figure_2_as_published_has_no_line_before_an_average(made):
 def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_path):
     file = tmp_path / "miou.csv"
     file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
-    with pytest.raises(InputFileError, match=r"miou\.csv.*iou_results_per_cxr"):
+    names = (*SCORES, *SHAPES, *CASE_COLUMNS)
+    with raises(InputFileError, path=file, choices=names, match=r"miou\.csv.*iou_results_per_cxr"):
         read_release(file)
 
 

@@ -68,6 +68,11 @@ def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_len
     layers, note = scale_bar_layers(one, None, Labels())
     assert layers[-1].data["label"].tolist() == ["20 px"]
     assert note == ""
+    # 20 of 100 pixels of a picture that is 50 mm wide, which ends within the picture
+    bar = layers[0].data.iloc[0]
+    assert bar["x1"] - bar["x0"] == pytest.approx(10)
+    assert 0 < bar["x0"] < bar["x1"] < 50
+    assert -25 < bar["y0"] < bar["text_y"] < 0
     two = pd.concat([one, one.assign(case="b")], ignore_index=True)
     assert scale_bar_layers(two, None, Labels()) == ([], "")
     _, note = scale_bar_layers(two, {"a": 0.5, "b": 1.0}, Labels())
