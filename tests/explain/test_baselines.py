@@ -63,6 +63,9 @@ def test_a_baseline_says_what_it_is_in_frames():
     [
         ({"baseline": np.zeros((2, 2))}, ShapeError, "baseline"),
         ({"baseline": float("inf")}, ValueRangeError, "baseline"),
+        ({"baseline": ["a"]}, ValueRangeError, "baseline"),
+        ({"baseline": "blur", "kernel": 4}, ValueRangeError, "kernel"),
+        ({"baseline": "blur", "sigma": 0}, ValueRangeError, "sigma"),
         ({"baseline": "blur", "kernel": 0}, ValueRangeError, "kernel"),
         ({"baseline": "blur", "sigma": float("inf")}, ValueRangeError, "sigma"),
     ],
@@ -76,3 +79,19 @@ def test_baselines_of_images_have_their_shape_in_memory_order():
     assert baselines_of(IMAGES, [1.0, 2.0, 3.0]).is_contiguous()
     with raises(ValueRangeError, option="baseline", value="white"):
         baselines_of(IMAGES, "white")
+
+
+def test_a_checked_baseline_is_itself_unless_black_has_other_channels():
+    zero = check_baseline("zero", (1, 3, 4, 5))
+    assert check_baseline(zero, (1, 1, 8, 8)) is zero
+    black = black_baseline(Preparation((4, 5), channels=3, mean=[0.5, 0.25, 0], std=[0.5, 0.5, 1]))
+    assert check_baseline(black, tuple(IMAGES.shape)) is black
+    filled = black.for_images(IMAGES)
+    assert torch.equal(filled, torch.tensor([-1.0, -0.5, 0]).reshape(1, 3, 1, 1).to(IMAGES).expand_as(IMAGES))
+    with raises(ShapeError, option="baseline", value="black"):
+        check_baseline(black, (1, 1, 4, 5))
+
+
+def test_a_kernel_of_one_pixel_blurs_nothing():
+    baseline = check_baseline("blur", tuple(IMAGES.shape), kernel=1, sigma=2)
+    assert torch.allclose(baseline.for_images(IMAGES), IMAGES)

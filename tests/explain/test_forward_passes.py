@@ -14,7 +14,18 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import noise, seeded  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
-from salstats.explain.forward_passes import Passes, predict  # noqa: E402
+from salstats.explain.forward_passes import (  # noqa: E402
+    MAX_CPU_PIXELS,
+    Passes,
+    check_device,
+    dtype_of,
+    n_images_per_pass,
+    predict,
+    ran_out_of_memory,
+    recognised_probability_function,
+    warn_of_final_sigmoid_or_softmax,
+    without_parameter_gradients,
+)
 
 nn = torch.nn
 #: Single precision.
@@ -242,3 +253,107 @@ def test_of_several_other_outputs_a_sigmoid_is_taken_and_said_once(images):
 def logits_of(model, images):
     with torch.no_grad():
         return model(torch.from_numpy(images)).double()
+
+
+@pytest.mark.parametrize(("last", "value"), [(nn.Sigmoid(), "sigmoid"), (nn.Softmax(dim=1), "softmax")])
+def test_gradients_of_probabilities_are_warned_of_once(images, last, value):
+    model = three_classes(last)
+    # a change of the type of number does not hide what made the outputs
+    outputs = model(torch.from_numpy(images)).double()
+    with warns(option="probability", value=value):
+        warn_of_final_sigmoid_or_softmax(model, outputs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_final_sigmoid_or_softmax(model, outputs)
+        other = three_classes(last)
+        warn_of_final_sigmoid_or_softmax(other, outputs.detach())
+        warn_of_final_sigmoid_or_softmax(three_classes(), three_classes()(torch.from_numpy(images)))
+        warn_of_final_sigmoid_or_softmax(other, other(torch.from_numpy(images)) + 1)
+
+
+def test_probabilities_are_recognised_by_their_sums_alone():
+    probs = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    assert recognised_probability_function(probs) == "none"
+    assert recognised_probability_function(probs[:1].log()) == "softmax"
+    # sums of 1 with a number below 0, another sum, one output, infinity
+    for outputs in ([[1.5, -0.5]], [[0.5, 0.51]], [[1.0]], [[0.0, -np.inf]], [[-0.5, -0.5]]):
+        assert recognised_probability_function(torch.tensor(outputs)) is None
+
+
+def test_infinity_names_the_image(images):
+    class Inverse(nn.Module):
+        def forward(self, x):
+            return 1 / x.flatten(1)
+
+    given = np.abs(images)
+    given[2, 0, 0, 0] = 0
+    with raises(SalstatsError, rows=(2,), match="infinity"):
+        predict(Inverse(), given, probability="softmax")
+
+
+def test_a_pass_on_a_processor_has_the_pixels_that_its_memory_holds_and_elsewhere_what_is_asked_for():
+    side = 1024
+    images = torch.zeros(1, 1, 1, 1).expand(1, 3, side, side)
+    cpu = torch.device("cpu")
+    assert n_images_per_pass(2, images[..., :64], cpu) == 2
+    assert n_images_per_pass(100, images[..., :64], cpu) == MAX_CPU_PIXELS // (side * 64)
+    assert n_images_per_pass(100, images, cpu) == 1
+    assert n_images_per_pass(100, images, torch.device("cuda")) == 100
+
+
+def test_the_fastest_device_that_exists_is_found(monkeypatch):
+    exists = {"cuda": True, "mps": True}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: exists["cuda"])
+    monkeypatch.setattr(torch.mps, "is_available", lambda: exists["mps"])
+    for device in ("cuda", "mps", "cpu"):
+        assert check_device("auto") == torch.device(device)
+        exists[device] = False
+    assert check_device("cpu") == torch.device("cpu")
+
+
+def test_memory_that_runs_out_is_told_from_other_errors():
+    errors = (MemoryError(), torch.OutOfMemoryError(), RuntimeError("MPS backend out of memory (MPS ...)"))
+    assert all(ran_out_of_memory(error) for error in errors)
+    others = (RuntimeError("broken"), ValueError("out of memory"))
+    assert not any(ran_out_of_memory(error) for error in others)
+
+
+def test_parameters_have_no_gradients_meanwhile_and_are_as_before_after_an_error():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    model[0].weight.requires_grad_(False)
+    flags = [parameter.requires_grad for parameter in model.parameters()]
+    meanwhile = []
+    with pytest.raises(ZeroDivisionError), without_parameter_gradients(model):
+        meanwhile.append(sum(parameter.requires_grad for parameter in model.parameters()) / 0)
+    with without_parameter_gradients(model):
+        meanwhile.append(any(parameter.requires_grad for parameter in model.parameters()))
+    assert meanwhile == [False]
+    assert [parameter.requires_grad for parameter in model.parameters()] == flags == [False, True, True, True]
+
+
+def test_the_type_of_number_is_that_of_the_first_parameter_with_fractions():
+    counts = nn.Parameter(torch.zeros(2, dtype=torch.int64), requires_grad=False)
+    half = nn.Parameter(torch.zeros(2, dtype=torch.float16))
+    assert dtype_of(nn.ParameterList([counts, half])) == torch.float16
+    assert dtype_of(nn.Flatten()) == torch.float32
+
+
+@pytest.mark.parametrize("exported", [False, True])
+def test_the_hint_for_images_that_a_network_does_not_take_says_what_decides_their_shape(images, exported):
+    model = nn.Sequential(nn.Flatten(), nn.Linear(7, 2))
+    option = "size"
+    if exported:
+        model = torch.fx.symbolic_trace(model)
+        option = "batch_size"
+    with raises(SalstatsError, match=r"\(5, 1, 2, 2\) and torch.float32 \(RuntimeError: ") as caught:
+        predict(model, images)
+    assert str(caught.value.hint).endswith(option) or f"{option}, " in str(caught.value.hint)
+
+
+def test_memory_that_runs_out_in_a_network_is_no_fault_of_its_images(images):
+    class Full(nn.Module):
+        def forward(self, images):
+            raise torch.OutOfMemoryError
+
+    with pytest.raises(torch.OutOfMemoryError):
+        predict(Full(), images)

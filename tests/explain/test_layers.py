@@ -7,7 +7,13 @@ from salstats.errors import SalstatsError, ShapeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.layers import find_layer, named_layers, vit_grid  # noqa: E402
+from salstats.explain.layers import (  # noqa: E402
+    LayerOutput,
+    check_reached_once,
+    find_layer,
+    named_layers,
+    vit_grid,
+)
 from salstats.explain.saliency_maps import explain  # noqa: E402
 
 nn = torch.nn
@@ -134,6 +140,11 @@ class Attention(nn.Module):
         (nn.Sequential(nn.Flatten(), nn.Linear(256, 2)), IMAGES, "no 2-D convolution"),
         (pooled(nn.Conv2d(1, 4, 3), Attention()), IMAGES, "'1'.* reshape='vit'"),
         (pooled(nn.Conv2d(1, 4, 16)), IMAGES, "'0', .* one pixel"),
+        (
+            pooled(*[nn.Conv2d(1, 1, 3)] * 2, nn.Flatten(1, 2), nn.Unflatten(1, (4, -1))),
+            IMAGES,
+            "'0', is used more",
+        ),
     ],
 )
 def test_a_network_without_a_last_stage_needs_a_name(model, images, match):
@@ -223,3 +234,36 @@ def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
 def test_tokens_that_fill_no_grid_are_refused(sides, shape, option, match):
     with raises(ShapeError, option=option, match=match):
         vit_grid(**sides)(torch.zeros(shape))
+
+
+def reached(output, reshape=None, image_shape=(16, 24)):
+    """The names of the layers that a pass reached, of two that are asked for."""
+    calls = [LayerOutput("b", output), LayerOutput("other", None), LayerOutput("a", output)]
+    layers = {"a": nn.Identity(), "b": nn.Identity()}
+    return list(check_reached_once(calls, layers, reshape, image_shape))
+
+
+def test_layers_come_in_the_order_of_the_pass():
+    assert reached(torch.zeros(1, 8, 4, 6)) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("output", "reshape", "match"),
+    [
+        (torch.zeros(1, 25, 8), None, r"'b' gives \(1, 25, 8\), no grid"),
+        ((torch.zeros(1, 8, 4, 6),), None, "'b' gives tuple, no grid"),
+        (torch.zeros(1, 25, 8), lambda tokens: tokens, r"'b' gives \(1, 25, 8\), no grid .* has to give one"),
+        (torch.zeros(1, 4, 6, 40), None, r"\(1, 4, 6, 40\): channels last, as .* 16 x 24 shows"),
+    ],
+)
+def test_an_output_that_is_no_grid_is_named(output, reshape, match):
+    with raises(ShapeError, option="reshape", match=match):
+        reached(output, reshape)
+
+
+def test_the_proportions_of_the_image_show_the_axes_of_a_grid_within_a_row():
+    # channels first, or not to be told; what `reshape` gives is taken as it is
+    for shape in ((1, 4, 4, 6), (1, 4, 5, 6), (1, 6, 6, 6), (1, 6, 4, 4), (1, 2, 9, 9)):
+        assert reached(torch.zeros(shape)) == ["b", "a"]
+    assert reached(torch.zeros(1, 4, 6, 40), lambda output: output) == ["b", "a"]
+    assert reached(torch.zeros(1, 25, 8), vit_grid(4, 6)) == ["b", "a"]

@@ -4,13 +4,19 @@ from inspect import signature
 import pytest
 from tests_support import raises
 
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from salstats.explain.map_finishing import CHANNELS, SIGNS  # noqa: E402
-from salstats.explain.methods import METHODS, check_options, list_methods, without_hooks  # noqa: E402
+from salstats.explain.methods import (  # noqa: E402
+    METHODS,
+    check_method,
+    check_options,
+    list_methods,
+    without_hooks,
+)
 
 
 @pytest.mark.parametrize("row", METHODS.values(), ids=METHODS)
@@ -37,3 +43,31 @@ def test_options_have_defaults_and_strange_ones_are_named():
     assert check_options(row, {"window": 3}) == {**row.options, "window": 3}
     with raises(SalstatsError, option="size", choices=("window", "stride", "baseline")):
         check_options(row, {"size": 3})
+
+
+def test_a_record_has_the_attributes_and_options_of_its_declaration():
+    rise = METHODS["rise"]
+    assert (rise.kind, rise.random, rise.run) == (
+        "perturbation",
+        True,
+        "salstats.explain.perturbations:run_rise",
+    )
+    assert "random" not in rise.options
+    assert rise.options["n_masks"] > 0
+    with pytest.raises(TypeError):
+        rise.options["n_masks"] = 1
+    assert METHODS["gradcam++"].run == "salstats.explain.cams:run_gradcamplusplus"
+    assert not METHODS["gradcam"].random
+
+
+def test_an_unknown_method_is_named_with_those_there_are():
+    assert check_method("rise") is METHODS["rise"]
+    with raises(ValueRangeError, option="method", value="cam", choices=tuple(METHODS)):
+        check_method("cam")
+
+
+def test_the_list_holds_the_options_of_each_method():
+    options = list_methods().set_index("method")["options"]
+    for name, record in METHODS.items():
+        listed = eval(f"dict({options[name]})", {"inf": float("inf"), "array": None})
+        assert listed == dict(record.options), name
