@@ -10,7 +10,8 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.cli.app import run
 from salstats.errors import ColumnError, SalstatsWarning
-from salstats.frames import coded_scores
+from salstats.frames import checked_table_codes, coded_scores
+from salstats.score_checks import warn_of_two_scales
 
 TASKS, METHODS, N_CASES = ("a", "b"), ("human", "gradcam", "ig"), 20
 
@@ -242,3 +243,57 @@ def test_a_command_says_once_what_the_file_was_warned_of(tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.count("lies outside") == 1
     assert "scores.csv, row 4: iou 999" in said
+
+
+def scales_asked_about(scores):
+    """The rows that are named as probable fractions."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_two_scales(scores, lambda row: f"row {row}")
+    assert len(caught) <= 1
+    return [row for warning in caught for row in warning.message.rows]
+
+
+def percentages(n=20, metric="iou"):
+    """Percentages from 31 to 50 of a method."""
+    return pd.DataFrame({"method": "cam", "metric": metric, "score": 31.0 + np.arange(n)})
+
+
+def test_fractions_of_a_method_or_reader_among_percentages_are_asked_about():
+    fractions = pd.DataFrame({"method": "lime", "metric": "iou", "score": [0.3, 0.0, 1.0, 0.5]})
+    both = pd.concat([percentages(), fractions], ignore_index=True)
+    # a score of 0 is one on every scale
+    assert scales_asked_about(both) == [20, 22, 23]
+    assert scales_asked_about(both[:23]) == []
+    by_reader = both.assign(method="cam", reader=["r1"] * 20 + ["r2"] * 4)
+    assert scales_asked_about(by_reader) == [20, 22, 23]
+    # without a reader of their own too many are small for percentages
+    assert scales_asked_about(both.assign(method="cam")) == [20, 22, 23]
+
+
+def test_small_percentages_are_no_fractions_where_as_many_are_a_little_larger():
+    scores = percentages()
+    assert scales_asked_about(scores) == []
+    scores.loc[:2, "score"] = 0.5
+    assert scales_asked_about(scores) == [0, 1, 2]
+    scores.loc[3:5, "score"] = [1.5, 4.0, 10.0]
+    assert scales_asked_about(scores) == []
+    # three of a hundred are few
+    many = percentages(100).assign(score=50.0)
+    many.loc[:2, "score"] = 0.5
+    assert scales_asked_about(many) == []
+
+
+@pytest.mark.parametrize(("metric", "factor"), [("iou", 0.01), ("iou", 10), ("nss", 1), ("mine", 1)], ids=str)
+def test_only_percentages_of_a_metric_from_zero_to_one_may_hide_fractions(metric, factor):
+    scores = percentages(metric=metric)
+    scores["score"] = (scores["score"] * factor).where(scores.index > 4, 0.5)
+    assert scales_asked_about(scores) == []
+
+
+def test_differences_in_a_column_called_as_a_metric_get_a_column_of_another_name(clean):
+    table = clean[["case", "task", "method"]].assign(iou=clean["score"] - clean["score"].mean())
+    with warns(subject=("range", "iou"), column="iou") as caught:
+        checked_table_codes(table, ["iou"])
+    call = str(caught[0].message).rpartition(" with ")[2]
+    assert call.endswith(".rename(columns={'iou': 'iou_difference'})")

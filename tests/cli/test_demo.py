@@ -113,6 +113,7 @@ def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert free_folder().name == "salstats-demo"
     (tmp_path / "salstats-demo").mkdir()
+    assert free_folder().name == "salstats-demo-2"
     (tmp_path / "salstats-demo-2").write_text("a file")
     assert free_folder().name == "salstats-demo-3"
     assert free_folder(overwrite=True).name == "salstats-demo"

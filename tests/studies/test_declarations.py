@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_items import FRAME, PRINTED
+from made_up_items import FRAME, GOOD, LACKING, PRINTED
 
-from salstats.studies.declarations import PrintedNumbers, rounded
+from salstats.studies.declarations import KEYS, PrintedNumbers, StudyItem, rounded, study
 
 
 def test_a_metric_that_the_data_lack_is_not_compared():
@@ -36,3 +36,29 @@ def test_rounding_is_half_away_from_zero(value, text):
 
 def test_a_missing_number_stays_missing():
     assert rounded(float("nan"), 3).is_nan()
+
+
+def test_printed_values_stand_beside_the_rows_that_were_printed():
+    frame = pd.DataFrame({"task": ["c", "b", "a"], "estimate": 0.3}, index=[7, 3, 5])
+    values = PRINTED.printed_values(frame)
+    assert values.index.tolist() == [7, 3, 5]
+    assert values["printed"].tolist() == pytest.approx([np.nan, 0.5, 0.124], nan_ok=True)
+    assert values["printed_source"].fillna("").tolist() == ["", "article", "article"]
+    selected = PrintedNumbers(
+        PRINTED.rows, ("task",), ("estimate",), select=lambda rows: rows[rows["task"] != "a"], source="page"
+    )
+    values = selected.printed_values(frame)
+    assert values.index.tolist() == [7, 3]
+    assert values["printed_source"].fillna("").tolist() == ["", "page"]
+
+
+def test_an_item_has_its_printed_numbers_as_a_list_and_a_number_where_its_title_has_one():
+    assert (LACKING.printings, GOOD.printings) == ((), (PRINTED,))
+    twice = StudyItem("key", "Means", GOOD.make, printed=[PRINTED, PRINTED])
+    assert list(twice.printings) == [PRINTED, PRINTED]
+    assert (GOOD.number_or_title, twice.number_or_title) == ("Table 1", "Means")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_study_is_found_by_its_key(key):
+    assert study(key).key == key

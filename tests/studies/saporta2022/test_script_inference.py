@@ -12,8 +12,10 @@ from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
+    printed_as_published,
     published_draws,
     published_fisher_limits,
+    replicates_as_published,
     summarize_as_published,
 )
 
@@ -31,6 +33,38 @@ def test_means_are_those_of_the_replicates(expected, oracle):
     drawn = pd.read_csv(expected / "eval_tp" / "iou_bootstrap_results_per_cxr.csv").mean()
     # both are means of the same 1000 numbers, summed in another order
     np.testing.assert_allclose(means.loc[("iou", METHOD)][drawn.index], drawn, rtol=1e-12)
+
+
+def test_replicates_are_those_of_the_script(expected, oracle):
+    rows = oracle.scores[oracle.scores["metric"] == "iou"]
+    replicates = replicates_as_published(rows)
+    drawn = pd.read_csv(expected / "eval_tp" / "iou_bootstrap_results_per_cxr.csv")
+    own = replicates[replicates["method"] == METHOD]
+    own = own.pivot(index="replicate", columns="task", values="estimate")
+    np.testing.assert_allclose(own[drawn.columns], drawn, rtol=1e-12)
+    assert set(replicates["method"]) == set(FILES)
+
+
+@pytest.mark.parametrize(("metric", "name"), [("iou", "miou"), ("hit", "hitrate")])
+def test_decreases_are_those_that_the_script_printed(expected, oracle, metric, name):
+    want = pd.read_csv(expected / "eval_tp" / f"{name}_pct_decrease.csv", index_col=0)
+    rows = oracle.scores[oracle.scores["metric"] == metric]
+    got = percent_decrease_as_published(rows).set_index("task").loc[want.index]
+    columns = {
+        "reference_mean": "hb", "method_mean": "pred", "estimate": "pct_diff", "conf_low": "pct_diff_lower",
+        "conf_high": "pct_diff_upper",
+    }  # fmt: skip
+    for ours, theirs in columns.items():
+        np.testing.assert_allclose(got[ours], want[theirs], rtol=0, atol=1e-9)
+    assert "bias" not in got
+
+
+def test_printed_coefficients_have_a_star_for_each_level_that_p_is_below():
+    frame = pd.DataFrame(
+        {"estimate": [0.1236, 0.5], "conf_low": [-0.0004, 0.4], "conf_high": 1.0, "p_value": [0.0009, 0.05]}
+    )
+    assert printed_as_published(frame) == ["0.124, (-0.0, 1.0)***", "0.5, (0.4, 1.0)"]
+    assert [text.count("*") for text in printed_as_published(frame, n_tests=5)] == [2, 0]
 
 
 def test_replicates_of_other_cases_cannot_be_paired(oracle):

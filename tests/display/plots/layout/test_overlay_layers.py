@@ -5,17 +5,22 @@ import pandas as pd
 import pytest
 
 from salstats.display.plots.layout.overlay_layers import (
+    colour_scale_layers,
+    mark_layers,
     mark_rows,
+    outline_layers,
+    outline_rows,
     points_with_line_numbers,
     scale_bar_layers,
     scale_bar_length,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, sheet_tables
+from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, MapStyle
 from salstats.display.text.labels import Labels
 
 
-def picture(points):
+def picture(points, outlines=None):
     return Picture(
         case="a",
         task="Edema",
@@ -25,13 +30,13 @@ def picture(points):
         printed_shape=(50, 100),
         grey=None,
         saliency=None,
-        outlines={},
+        outlines=outlines or {},
         points=points,
     )
 
 
-def placed_picture(points):
-    placed = [PlacedPicture(picture(points), row="", column="", text="")]
+def placed_picture(points, outlines=None):
+    placed = [PlacedPicture(picture(points, outlines), row="", column="", text="")]
     bands = [Band("", ("",))]
     sheet = PictureSheet(
         width=53.0,
@@ -84,3 +89,50 @@ def test_points_of_lines_are_joined_with_the_number_of_their_line():
     assert numbers.tolist() == [0, 0, 1, 1, 1]
     assert points.sum() == 6
     assert points_with_line_numbers([])[0].shape == (0, 2)
+
+
+def test_outlines_are_lines_in_mm_with_the_truth_at_the_bottom_on_a_wider_casing():
+    corner, middle = np.array([[0.0, 0.0], [10.0, 20.0]]), np.array([[25.0, 50.0], [50.0, 100.0]])
+    placed, table = placed_picture({}, {"human": [corner, middle], "truth": [middle]})
+    lines = outline_rows(table, placed)
+    assert list(lines["kind"].cat.categories) == ["truth", "human"]
+    assert lines.groupby("line").size().tolist() == [2, 2, 2]
+    human = lines[lines["kind"] == "human"]
+    assert human["x"].tolist() == [0, 10, 25, 50]
+    assert human["y"].tolist() == [0, -5, -12.5, -25]
+    assert outline_rows(table, placed_picture({})[0]) is None
+
+    layers = outline_layers(lines, {"truth": "Truth", "human": "Reader $1"}, 0.5, 2)
+    paths = layers[:4]
+    assert [set(path.data["kind"]) for path in paths] == [{"truth"}, {"truth"}, {"human"}, {"human"}]
+    casing, line = (path.aes_params["size"] for path in paths[:2])
+    assert casing > line == 0.5
+    colours, types = layers[4:6]
+    for scale in (colours, types):
+        assert list(scale.limits) == ["truth", "human"]
+        assert scale.labels == ["Truth", r"Reader \$1"]
+    assert [scale.aesthetics[0] for scale in (colours, types)] == ["color", "linetype"]
+    assert len(set(colours.palette(2))) == 2
+
+
+def test_marks_lie_on_larger_ones_and_have_a_shape_for_each_kind():
+    placed, table = placed_picture(
+        {"marked": np.array([[10.0, 20.0]]), "peak": np.array([[0.0, 0.0], [50.0, 100.0]])}
+    )
+    marks = mark_rows(table, placed)
+    # points at the edges are in the image
+    assert marks["kind"].tolist() == ["marked", "peak", "peak"]
+    casing, mark, scale, _ = mark_layers(marks, {"peak": "Peak", "marked": "Marked $"}, 2.0)
+    assert casing.aes_params["size"] > mark.aes_params["size"] == 2.0
+    assert list(scale.limits) == ["peak", "marked"]
+    assert scale.labels == ["Peak", r"Marked \$"]
+
+
+def test_the_colour_scale_goes_from_zero_to_one_or_shows_the_limits_that_all_maps_share():
+    _, table = placed_picture({})
+    for style, texts in ((DEFAULT_STYLE, ["0", "0.5", "1"]), (MapStyle(limits=(-1, 3)), ["-1", "1", "3"])):
+        ends, scale, _ = colour_scale_layers(table, style)
+        assert ends.data["value"].tolist() == [0, 1]
+        assert scale.labels == texts
+        assert list(scale.limits) == [0, 1]
+        assert scale.breaks == [0, 0.5, 1]

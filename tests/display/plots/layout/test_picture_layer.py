@@ -1,11 +1,20 @@
 """A map over its image: worked by hand on small arrays."""
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
+import plotnine as p9
 import pytest
 from tests_support import raises
 
-from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, map_style
-from salstats.errors import ValueRangeError
+from salstats.display.plots.layout.picture_layer import (
+    DEFAULT_STYLE,
+    GROUND,
+    MapStyle,
+    geom_picture,
+    map_style,
+)
+from salstats.errors import SalstatsError, ValueRangeError
 
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
@@ -61,3 +70,22 @@ def test_another_colour_map_is_used_from_end_to_end_unless_it_begins_dark():
 def test_an_unknown_colour_map_or_opacity_is_an_error(cmap, alpha, option):
     with raises(ValueRangeError, option=option):
         map_style(cmap, alpha)
+
+
+def test_pictures_are_drawn_at_their_places_and_none_is_left_out_in_silence():
+    pictures = {"a": np.zeros((2, 3, 3), dtype=np.uint8), "b": np.full((2, 3, 3), 255, dtype=np.uint8)}
+    frame = pd.DataFrame(
+        {"left": [0.0, 5.0], "right": [4.0, 9.0], "bottom": [-3.0, -3.0], "top": 0.0, "name": ["a", "b"]}
+    )
+    place = p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", label="name")
+    figure = p9.ggplot(frame) + geom_picture(place, pictures=pictures)
+    drawn = figure.draw(show=False)
+    images = drawn.axes[0].images
+    plt.close(drawn)
+    assert [tuple(image.get_extent()) for image in images] == [(0, 4, -3, 0), (5, 9, -3, 0)]
+    for image, name in zip(images, pictures, strict=True):
+        np.testing.assert_array_equal(image.get_array(), pictures[name])
+    narrow = p9.ggplot(frame) + geom_picture(place, pictures=pictures) + p9.xlim(0, 6)
+    with raises(SalstatsError, value="b"):
+        narrow.draw(show=False)
+    plt.close("all")

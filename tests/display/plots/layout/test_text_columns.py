@@ -1,8 +1,12 @@
 """Columns of text at the right of panels."""
 
+import matplotlib.pyplot as plt
+import pandas as pd
+import plotnine as p9
 import pytest
 
 from salstats.display.plots.layout.text_columns import (
+    text_column_layers,
     text_column_width_mm,
     text_columns_width_mm,
     with_wrapped_headings,
@@ -23,3 +27,22 @@ def test_a_wrapped_heading_is_narrower_and_keeps_the_level_with_its_interval():
     assert short == "n"
     assert "(95% CI)" in long.split("\n")
     assert text_columns_width_mm(wrapped_columns) < text_columns_width_mm(COLUMNS)
+
+
+def test_texts_end_at_the_right_edge_of_their_column_beside_their_rows_below_the_heading():
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [1.0, 2.0]})
+    figure = p9.ggplot(frame, p9.aes("x", "y")) + p9.geom_point() + text_column_layers(frame, COLUMNS)
+    drawn = figure.draw(show=False)
+    texts = {text.get_text(): text for text in drawn.axes[0].texts}
+    plt.close(drawn)
+    right_edge_mm = 0.0
+    for heading, cells in COLUMNS.items():
+        right_edge_mm += text_column_width_mm(heading, cells)
+        right_edge_pt = right_edge_mm / 25.4 * 72
+        for y, cell in zip(frame["y"], cells, strict=True):
+            assert texts[cell].xy == (1, y)
+            assert texts[cell].xyann == pytest.approx((right_edge_pt, 0))
+            assert texts[cell].get_horizontalalignment() == "right"
+        assert texts[heading].xyann[0] == pytest.approx(right_edge_pt)
+        assert texts[heading].xy == (1, 1)
+        assert texts[heading].get_weight() == "bold"
