@@ -12,6 +12,8 @@ from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.metrics import distance
 from salstats.metrics.penalised_dice import pdc
+from salstats.metrics.registry import METRICS
+from salstats.scoring.distances import distance_rule, pixel_widths_mm
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 DISTANCES = ("hausdorff", "hd95", "assd")
@@ -317,6 +319,72 @@ class TestSpacing:
     def test_what_is_no_spacing(self, study, spacing, value):
         with raises(ValueRangeError, option="spacing", value=value):
             ss.score(study, metrics="assd", spacing=spacing)
+
+    def test_the_width_of_a_pixel_is_its_size_along_columns(self, tmp_path):
+        assert pixel_widths_mm(None) is None
+        assert pixel_widths_mm(0.5) == 0.5
+        assert pixel_widths_mm((0.5, 2)) == 2
+        assert pixel_widths_mm({"a": (0.5, 2), "b": 3}) == {"a": 2, "b": 3}
+        pd.DataFrame({"case": ["a"], "row_mm": 0.5, "col_mm": 2.0}).to_csv(tmp_path / "s.csv", index=False)
+        assert pixel_widths_mm(tmp_path / "s.csv") == {"a": 2}
+        with raises(ValueRangeError, option="spacing", value=-1, match="case 'b'"):
+            pixel_widths_mm({"a": 1, "b": -1})
+
+
+class TestRule:
+    def test_the_diagonal_is_that_of_the_case(self):
+        rule = distance_rule(["assd"], ["a", "b"], spacing={"a": (0.5, 2), "b": 1})
+        assert rule.pixel_size("a") == (0.5, 2)
+        assert rule.diagonal((6, 2), "a") == 5
+        assert rule.diagonal((3, 4), "b") == 5
+        in_pixels = distance_rule(["assd"], ["a"])
+        assert in_pixels.pixel_size("a") is None
+        assert in_pixels.diagonal((3, 4), "a") == 5
+        assert distance_rule(["assd"], ["a"], spacing=2).diagonal((3, 4), "a") == 10
+
+    @pytest.mark.parametrize(
+        ("metrics", "options", "kind", "fields"),
+        [
+            (["iou"], {"spacing": 1}, SalstatsError, {"option": "spacing"}),
+            (["iou"], {"points": "boundary8"}, SalstatsError, {"option": "points", "value": "boundary8"}),
+            (["assd"], {"points": "edge"}, ValueRangeError, {"option": "points", "value": "edge"}),
+            (["assd"], {"undefined": "zero"}, ValueRangeError, {"option": "undefined", "value": "zero"}),
+            (
+                ["iou"],
+                {"options": {"pdc": {"alpha": 0}}},
+                SalstatsError,
+                {"option": "options", "value": "pdc"},
+            ),
+            (
+                ["iou"],
+                {"options": {"iou": {"alpha": 0}}},
+                ValueRangeError,
+                {"option": "options", "value": "iou"},
+            ),
+            (["iou"], {"options": {"iuo": {}}}, ValueRangeError, {"option": "options", "value": "iuo"}),
+            (
+                ["hd95"],
+                {"options": {"hd95": {"rule": "both"}}},
+                ValueRangeError,
+                {"option": "options", "value": "both"},
+            ),
+        ],
+    )
+    def test_options_that_nothing_takes_are_errors(self, metrics, options, kind, fields):
+        with raises(kind, **fields):
+            distance_rule(metrics, ["a"], **options)
+
+    def test_columns_say_what_a_metric_has(self):
+        rule = distance_rule(["assd", "iou", "hit"], ["a"], spacing=1, undefined="worst", points="foreground")
+        assert rule.columns(METRICS["assd"]) == {
+            METRICS["assd"].column: "between all pixels of both masks",
+            "distance_unit": "mm",
+            "undefined": "worst",
+        }
+        assert set(rule.columns(METRICS["iou"]).values()) == {None, "worst"}
+        in_pixels = distance_rule(["assd"], ["a"])
+        assert in_pixels.columns(METRICS["assd"])["distance_unit"] == "px"
+        assert in_pixels.columns(METRICS["assd"])["undefined"] is None
 
 
 class TestPdcOptions:

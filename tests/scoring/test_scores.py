@@ -20,6 +20,9 @@ from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, Valu
 from salstats.images import masks
 from salstats.images.thresholds import THRESHOLDS
 from salstats.jobs import in_batches
+from salstats.metrics.distance import surface_distances
+from salstats.metrics.penalised_dice import pdc
+from salstats.metrics.registry import METRICS
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 #: A mask made from the pickles may differ from the scripts' in single pixels at the threshold, which a
@@ -208,6 +211,22 @@ class TestBadInput:
     def test_nothing_to_score(self):
         with raises(SalstatsError, option="study", value="arrays"):
             ss.score(drawn())
+
+    @pytest.mark.parametrize(
+        ("options", "kind", "fields"),
+        [
+            ({"hd95_rule": "pooled"}, SalstatsError, {"option": "hd95_rule"}),
+            (
+                {"hd95_rule": "both", "metrics": "hd95"},
+                ValueRangeError,
+                {"option": "hd95_rule", "value": "both"},
+            ),
+            ({"pdc": {"alpha": 0}}, SalstatsError, {"option": "options", "value": "pdc"}),
+        ],
+    )
+    def test_options_of_metrics_that_are_not_asked_for(self, options, kind, fields):
+        with raises(kind, **fields):
+            ss.score(drawn(np.eye(8)), **options)
 
     def test_something_that_is_no_study(self):
         with raises(SalstatsError, option="study", value="DataFrame"):
@@ -417,3 +436,26 @@ def test_a_threshold_by_name_may_be_of_one_method_or_task_and_is_not_a_file(tmp_
 def test_smoothing_before_a_threshold_by_name_leaves_only_otsu_beside_a_colormap():
     with raises(SalstatsError, option="colormap", value="jet"):
         ss.score(drawn(np.eye(8)), threshold="li", smooth=3, colormap="jet")
+
+
+def test_options_of_single_metrics_reach_their_kernels():
+    truth, mask = square(*BLOCK), np.zeros((8, 8), bool)
+    mask[0, :3] = mask[5:, 6] = True
+    study = ss.study_from_arrays({("a", "t"): truth}, {}, human={("a", "t"): mask})
+    scores = ss.score(study, metrics=["hd95", "pdc"], hd95_rule="pooled", pdc={"form": "mean"})
+    found = scores.set_index("metric")["score"]
+    assert found["hd95"] == METRICS["hd95"].kernel(surface_distances(mask, truth), rule="pooled")
+    assert found["pdc"] == pdc(mask, truth, form="mean")
+    plain = ss.score(study, metrics=["hd95", "pdc"]).set_index("metric")["score"]
+    assert (plain != found).all()
+
+
+def test_a_study_may_be_given_by_its_folder(drawn_folder, drawn_study):
+    pd.testing.assert_frame_equal(ss.score(drawn_folder, metrics="iou"), ss.score(drawn_study, metrics="iou"))
+
+
+def test_cases_are_kept_and_read_again(drawn_study, tmp_path):
+    plain = ss.score(drawn_study, metrics="iou")
+    for _ in range(2):
+        pd.testing.assert_frame_equal(ss.score(drawn_study, metrics="iou", resume=tmp_path / "kept"), plain)
+    assert any((tmp_path / "kept").iterdir())
