@@ -442,10 +442,10 @@ def test_options_of_single_metrics_reach_their_kernels():
     truth, mask = square(*BLOCK), np.zeros((8, 8), bool)
     mask[0, :3] = mask[5:, 6] = True
     study = ss.study_from_arrays({("a", "t"): truth}, {}, human={("a", "t"): mask})
-    scores = ss.score(study, metrics=["hd95", "pdc"], hd95_rule="pooled", pdc={"form": "mean"})
+    scores = ss.score(study, metrics=["hd95", "pdc"], hd95_rule="pooled", pdc={"components": "whole"})
     found = scores.set_index("metric")["score"]
     assert found["hd95"] == METRICS["hd95"].kernel(surface_distances(mask, truth), rule="pooled")
-    assert found["pdc"] == pdc(mask, truth, form="mean")
+    assert found["pdc"] == pdc(mask, truth, components="whole")
     plain = ss.score(study, metrics=["hd95", "pdc"]).set_index("metric")["score"]
     assert (plain != found).all()
 
