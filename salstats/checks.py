@@ -84,7 +84,7 @@ def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
             option=name,
         )
     if frame.empty:
-        raise SalstatsError(f"{name} has no rows", option=name)
+        raise SalstatsError(f"{name} has no rows", option=name, value=0)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()]
         raise ColumnError(

@@ -54,6 +54,7 @@ def check_output_folder(
             raise InputFileError(
                 f"cannot write {folder}: it holds other files ({foreign_files[0]})",
                 hint="choose another folder",
+                value=foreign_files[0],
                 path=folder,
             )
         if not overwrite:

@@ -62,8 +62,11 @@ def read_grey_for_print(
     # a side that is rounded to whole pixels may be wrong by one
     if abs(height_ratio / width_ratio - 1) > _ASPECT_TOLERANCE + 1 / min(grey.shape):
         raise ShapeError(
-            f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
-            f"its masks are {mask_shape[0]} x {mask_shape[1]}; they must have the same form",
+            f"the image of case {case} is ",
+            f"{grey.shape[0]} x {grey.shape[1]}",
+            " (height x width) and its masks are ",
+            f"{mask_shape[0]} x {mask_shape[1]}",
+            "; they must have the same form",
             option="images",
             value=case,
         )
@@ -76,8 +79,9 @@ def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
     is_colour = array.ndim == 3 and array.shape[2] in (3, 4)
     if not array.size or not (is_grey or is_colour):
         raise ShapeError(
-            f"the image of case {case} has shape {array.shape}; "
-            "(height, width) or (height, width, 3) would do",
+            f"the image of case {case} has shape ",
+            f"{array.shape}",
+            "; (height, width) or (height, width, 3) would do",
             option="images",
             value=case,
         )
@@ -98,8 +102,11 @@ def _image_path(folder: Path, case: str) -> Path:
     if chexpert_path is not None:
         below = f", and for {chexpert_path}.jpg below it"
     raise InputFileError(
-        f"no image of case {case} in {folder}; looked for {case}.jpg and the like{below}",
+        f"no image of case {case} in {folder}; looked for ",
+        f"{case}.jpg",
+        f" and the like{below}",
         hint="a mapping of cases to files would do",
+        option="images",
         value=case,
         path=folder,
     )

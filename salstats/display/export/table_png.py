@@ -223,13 +223,17 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
         size = _SIZE.search(dom)
         if size is None:
-            raise SalstatsError("the browser did not show the table", hint=_OTHER_FORMATS)
+            raise SalstatsError(
+                "the browser did not show the table", hint=_OTHER_FORMATS, path=find_browser()
+            )
         table_width, table_height, n_pages = map(int, size.groups())
         if width is not None and table_width > ceil(given_width):
             needed_width = ceil((table_width + 2 * _MARGIN) / _CSS_DPI * _MM_PER_INCH)
             raise SalstatsError(
                 Setting("width", width),
-                f" is too narrow for the table: with letters of 6 points it needs {needed_width} mm",
+                " is too narrow for the table: with letters of 6 points it needs ",
+                f"{needed_width}",
+                " mm",
                 hint=_NARROWER_TABLES,
                 option="width",
                 value=width,
@@ -242,7 +246,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
         )
         scale = dpi / _CSS_DPI
         if largest_scale < min(scale, 1):
-            raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS)
+            raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS, value=table_height)
         if width is not None and largest_scale < scale:
             raise SalstatsError(
                 Setting("dpi", dpi),
@@ -280,7 +284,12 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str], w
     screenshot.unlink(missing_ok=True)
     _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
     if not screenshot.exists():
-        raise SalstatsError("the browser made no picture of the table", hint=_OTHER_FORMATS)
+        raise SalstatsError(
+            "the browser made no picture of the table",
+            hint=_OTHER_FORMATS,
+            value=number,
+            path=find_browser(),
+        )
     content = io.BytesIO()
     with Image.open(screenshot) as image:
         cropped = _check_and_crop_picture(image.convert("RGB"), round(_MARGIN * scale), width_px)
@@ -312,7 +321,10 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
             )
         except subprocess.TimeoutExpired as error:
             raise SalstatsError(
-                f"{browser} took longer than {_TIMEOUT_S:g} s", hint=_OTHER_FORMATS, path=browser
+                f"{browser} took longer than {_TIMEOUT_S:g} s",
+                hint=_OTHER_FORMATS,
+                value=_TIMEOUT_S,
+                path=browser,
             ) from error
         except OSError as error:
             raise SalstatsError(
@@ -323,7 +335,9 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
         reason = str(process.returncode)
         if messages:
             reason = messages[-1]
-        raise SalstatsError(f"{browser} failed: {reason}", hint=_OTHER_FORMATS, path=browser)
+        raise SalstatsError(
+            f"{browser} failed: ", reason, hint=_OTHER_FORMATS, value=process.returncode, path=browser
+        )
     return output_file.read_text("utf-8", errors="replace")
 
 
@@ -337,7 +351,7 @@ def _check_and_crop_picture(image: Image.Image, margin: int, width_px: int | Non
     left, top, right, bottom = box or (0, 0, 0, 0)
     # content that touches the edge goes on beyond it
     if right == image.width or bottom == image.height:
-        raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS)
+        raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS, value=image.height)
     left -= margin
     right += margin
     if width_px is not None:

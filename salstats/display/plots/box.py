@@ -184,7 +184,9 @@ def plot_box(
     drawn_boxes = _of_metrics_with_scores(boxes)
     if drawn_boxes.empty:
         raise SalstatsError(
-            f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
+            f"scores has nothing to draw: all of its {len(scores)} scores are undefined",
+            column="score",
+            value=len(scores),
         )
     references = [reference or HUMAN]
     row_columns = [column for column in groups if column not in ("metric", "method")]

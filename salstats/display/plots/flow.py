@@ -155,7 +155,9 @@ def plot_flow(
     if not width >= _MIN_WIDTH_MM:
         raise ValueRangeError(
             Setting("width"),
-            f" must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}",
+            " must be at least ",
+            f"{_MIN_WIDTH_MM:.0f}",
+            f" mm, not {width!r}",
             value=width,
         )
     file_rows = flow[flow["stage"] == FILE]
@@ -164,6 +166,7 @@ def plot_flow(
             f"flow has {len(file_rows)} rows of stage 'file' where it must have one",
             hint=Message("use ", Call("case_flow")),
             column="stage",
+            value=len(file_rows),
         )
     file = file_rows.iloc[0]
     frame_labels = Labels(labels, flow)

@@ -238,7 +238,10 @@ def _ranked_methods(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) 
     for method in methods:
         if str(method) not in rank_of:
             raise SalstatsError(
-                f"ranks has no method {method!r} of the significance map", option="ranks", column="method"
+                f"ranks has no method {method!r} of the significance map",
+                option="ranks",
+                column="method",
+                value=method,
             )
     ranked = pd.DataFrame({"method": methods, "rank": [rank_of[str(method)] for method in methods]})
     return ranked.sort_values("rank", kind="stable", ignore_index=True)

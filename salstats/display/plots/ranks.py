@@ -401,7 +401,10 @@ def _methods_by_label_rank_or_wins(frame: pd.DataFrame, ranks: Estimates | None,
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
         raise SalstatsError(
-            f"ranks has no method {unranked[0]!r} of the significance map", option="ranks", column="method"
+            f"ranks has no method {unranked[0]!r} of the significance map",
+            option="ranks",
+            column="method",
+            value=unranked[0],
         )
     return [method for method in order if method in win_shares.index]
 
@@ -453,6 +456,7 @@ def _shares_with_positions(
             f"frequencies has method {unknown[0]!r}, which ranks has not",
             option="frequencies",
             column="method",
+            value=unknown[0],
         )
     return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 

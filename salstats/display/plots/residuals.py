@@ -143,6 +143,7 @@ def plot_residuals(
             f"augmented holds {len(models)} models, and a figure has room for {_MAX_MODELS}",
             hint=f"keep fewer of {quoted(groups)}",
             option="augmented",
+            value=len(models),
         )
     if width is None:
         width = COLUMN_MM if len(models) == 1 else PAGE_MM

@@ -523,7 +523,8 @@ def _with_panel_and_group(estimates: Estimates, scatter: ScatterData, further_ke
     unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
     if unmatched:
         raise SalstatsError(
-            f"{name} is grouped by {quoted(unmatched)}, the figure by {quoted(figure_columns) or 'nothing'}",
+            f"{name} is grouped by {quoted(unmatched)}, the figure by ",
+            quoted(figure_columns) or "nothing",
             hint=Message("keep one value of it, or add it to ", Setting("by")),
             option=name,
             column=unmatched[0],

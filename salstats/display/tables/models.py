@@ -511,12 +511,19 @@ def _fit_row_by_cell(
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
     shared = fit.existing_columns(columns_identifying_models(estimates))
-    rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
-    if len(rows) < len(fit):
+    rows: dict[Key, int] = {}
+    repeated_rows = []
+    for row in range(len(fit)):
+        key = key_of(fit.frame, row, shared)
+        if key in rows:
+            repeated_rows.append(row)
+        rows[key] = row
+    if repeated_rows:
         raise SalstatsError(
             "fit has two rows for one model",
             hint=Message("give the frame of ", Call("fit_statistics"), " of these models"),
             option="fit",
+            rows=repeated_rows,
         )
     matches = {
         cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in row_by_model_cell.items()

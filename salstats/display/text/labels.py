@@ -397,7 +397,9 @@ def _checked_colours(colours: object) -> dict[str, str]:
     for name, colour in colours.items():
         if not is_color_like(colour):
             raise SalstatsError(
-                f"labels[{_COLOURS_KEY!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'",
+                f"labels[{_COLOURS_KEY!r}] gives ",
+                repr(name),
+                f" {colour!r}, which is no colour such as '#004488'",
                 option="labels",
                 value=colour,
             )

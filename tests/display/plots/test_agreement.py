@@ -8,7 +8,7 @@ from display.plots.estimate_figures import caption, layers
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError
+from salstats.errors import Call, SalstatsError
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_metrics_have_their_own_axes(scores):
 
 
 def test_other_frames_are_refused(scores, limits):
-    with raises(SalstatsError, option="limits", column="term", match="plot_forest"):
+    with raises(SalstatsError, option="limits", column="term", hint=Call("plot_forest")):
         ss.plot_agreement(scores, ss.agreement(scores).assign(pair="r0 - r1"))
     with raises(SalstatsError, option="limits", hint="give the scores it is of"):
         ss.plot_agreement(scores.query("reader != 'r1'"), limits)

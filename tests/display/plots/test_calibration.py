@@ -93,8 +93,9 @@ def test_models_have_panels_of_their_own():
 
 
 def test_calibration_of_other_curves_is_an_error():
+    # each curve has three terms
     for wrong in (CALIBRATION.head(3), pd.concat([CALIBRATION, CALIBRATION])):
-        with raises(SalstatsError, option="calibration", match="one row for each curve"):
+        with raises(SalstatsError, option="calibration", value=len(wrong) // 3):
             ss.plot_calibration(CURVES, calibration=wrong)
     with raises(ColumnError, column="term"):
         ss.plot_calibration(CURVES, calibration=CALIBRATION.drop(columns="term"))

@@ -131,5 +131,5 @@ def test_what_cannot_be_drawn_is_refused():
     with raises(ColumnError, column="fraction"):
         plot_curves(means().drop(columns="fraction"))
     two = pd.concat([means(model=m, task=t) for m in "ab" for t in "cd"])
-    with raises(SalstatsError, column="task", match="'model', 'task'"):
+    with raises(SalstatsError, column="task", value=["model", "task"]):
         plot_curves(two)

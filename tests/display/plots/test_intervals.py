@@ -178,7 +178,7 @@ def test_one_further_column_becomes_panels_and_two_are_an_error_that_names_them(
     panels = list(ss.plot_intervals(frame).data["panel"].cat.categories)
     assert panels == ["a, Mean IoU", "a, Hit rate", "b, Mean IoU", "b, Hit rate"]
     both = pd.concat([frame.assign(dataset=d) for d in ("x", "y")])
-    with raises(SalstatsError, column="model", match="'dataset', 'model'"):
+    with raises(SalstatsError, column="model", value=["dataset", "model"]):
         ss.plot_intervals(both)
     assert len(ss.plot_intervals(both.query("dataset == 'x'")).data) == len(frame)
 

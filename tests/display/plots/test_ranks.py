@@ -141,11 +141,11 @@ def test_wrong_frames_are_refused(ranks, significance, scores):
         ss.plot_ranks(ranks.drop(columns="method"))
     with raises(SalstatsError, option="ranks", rows=tuple(range(len(ranks), 2 * len(ranks)))):
         ss.plot_ranks(pd.concat([ranks, ranks]))
-    with raises(SalstatsError, option="frequencies", column="method", match="'ig'"):
+    with raises(SalstatsError, option="frequencies", column="method", value="ig"):
         ss.plot_ranks(
             ranks[ranks["method"] != "ig"], frequencies=ss.rank_frequencies(scores, n_replicates=50)
         )
-    with raises(SalstatsError, option="ranks", column="method", match="'ig'"):
+    with raises(SalstatsError, option="ranks", column="method", value="ig"):
         ss.plot_significance(significance, ranks=ranks[ranks["method"] != "ig"])
     with raises(ColumnError, column="reference"):
         ss.plot_significance(ranks)
@@ -276,7 +276,7 @@ def test_a_diagram_needs_the_ranks_of_the_groups_of_the_tests(significance, rank
     with raises(ColumnError, column="metric"):
         pooled = ranks[ranks["metric"] == "iou"].drop(columns="metric")
         ss.plot_significance(significance, form="diagram", ranks=pooled)
-    with raises(SalstatsError, option="ranks", column="method", match="'ig'"):
+    with raises(SalstatsError, option="ranks", column="method", value="ig"):
         ss.plot_significance(significance, form="diagram", ranks=ranks[ranks["method"] != "ig"])
     with raises(ValueRangeError, option="form"):
         ss.plot_significance(significance, form="map")

@@ -21,7 +21,7 @@ from salstats.display.plots.scatter import (
     scatter_notes,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import Call, ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.binned_means import binned_means
 
 BY = ["method", "task"]
@@ -300,10 +300,10 @@ def test_a_fit_of_something_else_is_refused(scores, fit):
     log = fit.assign(formula="log(iou) ~ prob")
     with raises(SalstatsError, option="fit", choices=("log(iou) along prob",)):
         ss.plot_scatter(scores, "prob", "iou", fit=log)
-    with raises(SalstatsError, option="fit", column="method", match="figure by 'task'"):
+    with raises(SalstatsError, option="fit", column="method", message="'task'"):
         ss.plot_scatter(scores[["case", "task", "prob"]].assign(iou=0.5), "prob", "iou", fit=fit)
     twice = pd.concat([fit, fit.assign(formula="iou ~ prob + age")])
-    with raises(SalstatsError, option="fit", match="task Atelectasis, method gradcam"):
+    with raises(SalstatsError, option="fit", rows=tuple(range(len(fit), 2 * len(fit)))):
         ss.plot_scatter(scores, "prob", "iou", fit=twice)
     with raises(SalstatsError, option="fit", hint="its groups are other ones"):
         ss.plot_scatter(scores, "prob", "iou", fit=fit.assign(task="Nodule"))
@@ -313,7 +313,8 @@ def test_a_fit_of_something_else_is_refused(scores, fit):
 
 def test_the_line_of_a_gap_goes_with_the_rows_of_the_gap(scores):
     gap = ss.fit_line(scores, "iou ~ prob", by=BY, errors="cluster", reference="human")
-    with raises(SalstatsError, option="fit", column="reference", match="augment"):
+    augment = Call("augment", ("data", "formula"), {"reference": "human"})
+    with raises(SalstatsError, option="fit", column="reference", hint=augment):
         ss.plot_scatter(scores, "prob", "iou", fit=gap)
     rows = ss.augment(scores, "iou ~ prob", by=BY, reference="human")
     figure = ss.plot_scatter(rows, "prob", "iou", fit=gap, labels={"iou": "Gap in IoU"})

@@ -1,5 +1,6 @@
 """A report's folder: complete or not there, and never in the place of somebody else's files."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp
     write(out, "Second", overwrite=True)
     assert "Second" in page_text(out)
     (out / "figures" / "thesis.pdf").write_text("mine")
-    with raises(InputFileError, path=out, match="figures/thesis.pdf"):
+    with raises(InputFileError, path=out, value="figures/thesis.pdf"):
         write(out, overwrite=True)
     assert (out / "figures" / "thesis.pdf").read_text() == "mine"
 
@@ -42,7 +43,7 @@ def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp
 def test_a_folder_that_no_report_made_is_left_alone(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "index.html").write_text("mine")
-    with raises(InputFileError, path=tmp_path / "out", match="index.html"):
+    with raises(InputFileError, path=tmp_path / "out", value="index.html"):
         ss.report(pd.DataFrame(), tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "index.html").read_text() == "mine"
 
@@ -53,11 +54,12 @@ def test_a_report_that_fails_leaves_the_earlier_one(tmp_path, monkeypatch):
     before = files(out)
 
     def broken(*args, **kwargs):
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("salstats.display.report.folder.render_page", broken)
-    with raises(InputFileError, path=out, match="No space left"):
+    with raises(InputFileError, path=out) as caught:
         write(out, overwrite=True)
+    assert caught.value.__cause__.errno == errno.ENOSPC
     assert files(out) == before
     assert list(tmp_path.iterdir()) == [out]
 
@@ -70,12 +72,13 @@ def test_the_earlier_report_comes_back_where_the_new_one_cannot_take_its_place(t
 
     def refusing(self, target):
         if self.name == "made":
-            raise OSError(5, "Input/output error")
+            raise OSError(errno.EIO, "Input/output error")
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", refusing)
-    with raises(InputFileError, path=out, match="Input/output"):
+    with raises(InputFileError, path=out) as caught:
         write(out, overwrite=True)
+    assert caught.value.__cause__.errno == errno.EIO
     assert files(out) == before
 
 
@@ -84,7 +87,7 @@ def test_folders_that_cannot_be_made_or_replaced_are_named(tmp_path, monkeypatch
         write(tmp_path / "no" / "out")
     write(tmp_path / "real")
     (tmp_path / "real" / "mine").symlink_to(tmp_path)
-    with raises(InputFileError, path=tmp_path / "real", match="mine"):
+    with raises(InputFileError, path=tmp_path / "real", value="mine"):
         write(tmp_path / "real", overwrite=True)
     monkeypatch.chdir(tmp_path)
     with raises(InputFileError, path=tmp_path, hint="name a new one in it"):

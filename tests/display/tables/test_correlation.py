@@ -118,7 +118,7 @@ def test_the_triangle_can_be_asked_for_and_refused(pairs, read):
 
 
 def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
-    with raises(SalstatsError, rows=(0, len(pairs)), match="y Hit rate, x IoU"):
+    with raises(SalstatsError, rows=(0, len(pairs))):
         ss.table_correlation(pd.concat([pairs, pairs.iloc[:1]]), matrix=True, stars=True)
     with raises(SalstatsError, rows=(0, len(by_task))):
         ss.table_correlation(pd.concat([by_task, by_task.iloc[:1]]), stars=True)

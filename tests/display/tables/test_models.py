@@ -17,7 +17,7 @@ from salstats.display.tables.models import (
     variables_without_row_by_formula,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import Call, ColumnError, SalstatsError
 
 
 def terms(formula="iou ~ age + size", names=("(Intercept)", "age", "size"), **columns):
@@ -125,9 +125,9 @@ def test_a_column_of_several_models_has_no_statistics():
 
 def test_statistics_of_other_models_are_an_error():
     other = pd.DataFrame({"formula": ["iou ~ sex"], "nobs": 90, "r_squared": 0.2})
-    with raises(SalstatsError, option="fit", match="no row"):
+    with raises(SalstatsError, option="fit", rows=(), hint=Call("regress")):
         foot(other)
-    with raises(SalstatsError, option="fit", match="two rows"):
+    with raises(SalstatsError, option="fit", rows=(1,)):
         foot(pd.concat([other, other]))
 
 

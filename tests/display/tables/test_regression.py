@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import Call, ColumnError, SalstatsError, ValueRangeError
 
 FEATURES = ["n_instances", "area_ratio", "elongation"]
 # what stands in a table does not hang on what is pooled
@@ -489,9 +489,9 @@ def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
 def test_fit_of_other_models_is_an_error(multiple, scaled):
     terms, fit = multiple
     other = ss.fit_statistics(scaled, "iou ~ prob")
-    with raises(SalstatsError, option="fit", match="no row"):
+    with raises(SalstatsError, option="fit", rows=(), hint=Call("regress")):
         ss.table_regression(terms, fit=other, stars=True)
-    with raises(SalstatsError, option="fit", match="two rows"):
+    with raises(SalstatsError, option="fit", rows=tuple(range(len(fit), 2 * len(fit)))):
         ss.table_regression(terms, fit=[fit, fit], stars=True)
 
 

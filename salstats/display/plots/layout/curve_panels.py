@@ -235,7 +235,10 @@ def estimate_texts_of_curves(
         )
     if texts_of_keys["text"].isna().any() or len(texts_of_keys) != len(curves):
         raise SalstatsError(
-            f"{estimates.name} must have one row for each curve", hint=hint, option=estimates.name
+            f"{estimates.name} must have one row for each curve",
+            hint=hint,
+            option=estimates.name,
+            value=len(estimates),
         )
     return texts_of_keys
 

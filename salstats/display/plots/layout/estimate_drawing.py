@@ -56,6 +56,7 @@ def only_varying_column(estimates: Estimates, columns: Sequence[str], used_colum
             "of them",
             hint=f"keep one value of the others, as in {name}.query(\"{varying_columns[-1]} == '...'\")",
             column=varying_columns[-1],
+            value=varying_columns,
         )
     return next(iter(varying_columns), None)
 

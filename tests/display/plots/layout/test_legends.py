@@ -78,7 +78,7 @@ def test_colours_can_be_chosen_and_what_is_no_colour_is_an_error():
     assert found["Occlusion"] == PALETTE[0].lower()
     assert found["Human benchmark"] == "#808080"
     assert found["Grad-CAM"] in PALETTE[1:]
-    with raises(SalstatsError, option="labels", value="bluish", match="'occlusion'"):
+    with raises(SalstatsError, option="labels", value="bluish", message="'occlusion'"):
         ss.plot_box(scores, labels={"colours": {"occlusion": "bluish"}})
     with raises(SalstatsError, option="labels"):
         ss.plot_box(scores, labels={"colours": "red"})
