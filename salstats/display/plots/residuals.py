@@ -210,9 +210,10 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
     """Raise if the rows are of several formulas."""
     formulas = distinct_values_by_appearance(frame, "formula")
     if len(formulas) > 1:
+        query = f"formula == {formulas[0]!r}"
         raise SalstatsError(
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)})",
-            hint=f"keep one, as in augmented.query('formula == {formulas[0]!r}')",
+            hint=f"keep one, as in augmented.query({query!r})",
             choices=formulas,
             column="formula",
         )

@@ -145,8 +145,13 @@ def test_what_cannot_be_drawn_is_said(scores, augmented):
     with raises(ValueRangeError, option="family", value="normal"):
         ss.plot_residuals(augmented, family="normal")
     both = pd.concat([augmented, augmented.assign(formula="iou ~ elongation")])
-    with raises(SalstatsError, column="formula", choices=("iou ~ prob + area_ratio", "iou ~ elongation")):
+    choices = ("iou ~ prob + area_ratio", "iou ~ elongation")
+    with raises(SalstatsError, column="formula", choices=choices) as caught:
         ss.plot_residuals(both)
+    # the call that is proposed can be run
+    call = str(caught.value.hint).partition("as in ")[2]
+    kept = eval(call, {"augmented": both})
+    assert kept["formula"].unique().tolist() == ["iou ~ prob + area_ratio"]
     many = ss.augment(scores, "iou ~ prob", by=["method", "task"])
     with raises(SalstatsError, option="augmented", value=15):
         ss.plot_residuals(many, by=["method", "task"])
