@@ -7,7 +7,7 @@ import pytest
 from saporta_frames import METHOD
 
 from salstats.errors import SalstatsWarning
-from salstats.studies.saporta2022.sensitivity import sensitivity
+from salstats.studies.saporta2022.sensitivity import sensitivity, sensitivity_to_choices
 from salstats.studies.saporta2022.study_frames import POOLED, feature_slopes
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
@@ -115,3 +115,21 @@ def test_a_mean_counts_as_no_conclusion(made):
     means_ = rows["item"].isin(["Table 1", "Extended Data 4"])
     assert set(rows.loc[means_, "conclusion_published"]) == {""}
     assert (rows.loc[~means_, "conclusion_published"] != "").all()
+
+
+def test_the_note_counts_changed_signs_and_the_figure_shows_the_slopes_of_every_choice(
+    choices, whole, monkeypatch
+):
+    monkeypatch.setattr("salstats.studies.saporta2022.sensitivity.sensitivity", lambda *_: choices)
+    item = sensitivity_to_choices(whole)
+    for name, rows in choices[choices["conclusion_published"] != ""].groupby("row"):
+        n_by_clusters = (rows["conclusion_clustered"] != rows["conclusion_published"]).sum()
+        counts = f"{name} in {rows['changed'].sum()} of {len(rows)} rows ({n_by_clusters} with patients"
+        assert counts in item.note
+    slopes = choices.query("row == 'S3' and quantity == 'slope'")
+    for column in ("estimate", "conf_low", "conf_high"):
+        name = column.removeprefix("conf_")
+        drawn = slopes[[f"published_{name}", f"clustered_{name}", column]]
+        assert sorted(item.figure.data[column]) == sorted(drawn.to_numpy(dtype=float).ravel())
+    assert item.figure.data["method"].value_counts().eq(len(slopes)).all()
+    assert item.figure.labels.x == "Slope (95% CI)"
