@@ -9,6 +9,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ShapeError
+from salstats.images.center_bias import Box
 from salstats.images.masks import decode, encode
 from salstats.study import (
     Case,
@@ -155,3 +156,21 @@ def test_a_study_can_be_sent_to_another_process(study):
     truth = copy.cases[0].truths["Edema"]
     assert isinstance(truth, Truth)
     assert truth.read() == study.cases[0].truths["Edema"].read()
+
+
+def test_the_chest_box_of_a_case_is_the_mean_of_those_of_the_recordings_used():
+    def recording(box=None, excluded=None):
+        return Recording("a", None, partial(returned_unchanged, None), "a.csv", excluded=excluded, box=box)
+
+    first, second, third = Box(0, 0, 10, 20), Box(2, 4, 14, 30), Box(50, 50, 60, 60)
+    recordings = (recording(first), recording(), recording(third, "discarded"), recording(second))
+    case = Case("a", (100, 100), recordings=recordings)
+    assert case.used == (recordings[0], recordings[1], recordings[3])
+    assert case.box == Box(1, 2, 12, 25)
+    assert Case("a", (100, 100), recordings=recordings[1:3]).box is None
+
+
+def test_a_series_is_named_by_its_method_with_the_mixing_and_written_with_all_its_names():
+    series = Series("gradcam", "densenet", None, "r1")
+    assert (series.name, str(series)) == ("gradcam", "gradcam:densenet:r1")
+    assert Series("gradcam", mixing="uniform").name == "gradcam_uniform"

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.output_folder import check_output_folder, replacing_folder
+from salstats.files.output_folder import _WRITTEN, check_output_folder, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
 SCRIPT = textwrap.dedent("""
@@ -108,3 +109,20 @@ def test_a_folder_of_the_longest_name_is_made_and_recovered(tmp_path, name):
 def test_a_folder_whose_name_the_system_does_not_take_is_refused(tmp_path, name):
     with raises(InputFileError, path=tmp_path / name):
         check(tmp_path / name)
+
+
+def test_where_the_new_folder_cannot_take_its_place_the_former_one_stays(tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+    write(folder)
+    rename = Path.rename
+
+    def failing(path, target):
+        if path.name == _WRITTEN:
+            raise OSError(28, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with raises(InputFileError, path=folder, match="No space left on device"):
+        write(folder, "new")
+    assert (folder / "page").read_text() == "old"
+    assert list(tmp_path.iterdir()) == [folder]

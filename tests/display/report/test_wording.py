@@ -12,7 +12,11 @@ from salstats.display.report.wording import (
     Wording,
     better_or_worse_verdict,
     decimals_by_magnitude,
+    decimals_separating_limits_from_estimate,
+    family_of_tests_text,
     label_in_sentence,
+    name_list,
+    named_values_text,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnName, ColumnValue, Message, Setting
@@ -103,3 +107,70 @@ def test_messages_have_the_labels_of_the_report():
     assert message.spelled(spelling) == (
         "metric IoU, method Our CAM, reference Human benchmark: Finding size, elongation; pass unit='case'"
     )
+
+
+def test_more_than_four_names_are_a_number():
+    assert name_list(list("abcd"), "methods", "or") == "a, b, c or d"
+    assert name_list(list("abcde"), "methods") == "5 methods"
+    assert WORDS.metrics(["iou", "hit"]) == "IoU and hit rate"
+    assert WORDS.metrics(["iou"] * 5) == "5 metrics"
+
+
+def test_of_more_than_six_values_the_smallest_and_the_largest_are_named():
+    values = [0.3, 0.1, 0.9, 0.4, 0.5, 0.6, 0.7]
+    texts = [str(value) for value in values]
+    six = named_values_text(texts[:6], list("abcdef"), values[:6], "tasks")
+    assert six == "0.3 for a, 0.1 for b, 0.9 for c, 0.4 for d, 0.5 for e and 0.6 for f"
+    seven = named_values_text(texts, list("abcdefg"), values, "tasks", "in")
+    assert seven == "between 0.1 in b and 0.9 in c among 7 tasks"
+    assert named_values_text(texts, list("abcdefg"), values) == "between 0.1 for b and 0.9 for c"
+    assert named_values_text(["0.3"], [""], [0.3]) == "0.3"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits"),
+    [
+        (0.2, 0.4, 1),
+        (0.2, 0.302, 3),
+        (0.29999, 0.4, 5),
+        (0.3 - 1e-7, 0.4, 5),
+        (0.3 - 1e-12, 0.4, 1),
+        (None, None, 1),
+    ],
+)
+def test_limits_have_the_decimals_that_tell_them_from_their_estimate(low, high, digits):
+    estimates = read_estimates(frame(contrast_row("gradcam", 0.3, low, high, "lower")))
+    assert decimals_separating_limits_from_estimate(estimates, 1) == digits
+
+
+def test_tests_over_tasks_are_a_family_of_their_own():
+    rows = [contrast_row("gradcam", 1.0, 0.5, 2.0, "lower", task=task, n_tests=6) for task in "ab"]
+    average = contrast_row("gradcam", 1.0, 0.5, 2.0, "lower", task="Average", n_tests=1)
+    assert family_of_tests_text(read_estimates(frame(*rows))) == "one family of 6 tests"
+    assert family_of_tests_text(read_estimates(frame(average))) == "one family of 1 test"
+    assert family_of_tests_text(read_estimates(frame(*rows, average))) == (
+        "one family of 6 tests in single tasks and one of 1 test over tasks"
+    )
+
+
+def test_a_p_value_below_the_level_has_its_article():
+    adjusted = frame(contrast_row("gradcam", 20.0, 10.0, 30.0, "lower"))
+    assert WORDS.low_p_phrase(read_estimates(adjusted)) == "a Holm-adjusted P below 0.05"
+    unadjusted = adjusted.drop(columns="p_adjusted")
+    assert WORDS.low_p_phrase(read_estimates(unadjusted)) == "an unadjusted P below 0.05"
+    text = WORDS.estimate_texts(read_estimates(adjusted), p_values=False)
+    assert text == ["20.00% [95% CI 10.00, 30.00]"]
+    assert WORDS.level_text_without_sign == "95"
+
+
+def test_rows_are_in_the_order_of_labels():
+    named = Wording(SETTINGS, Labels({"method": ["rise", "gradcam"], "metric": ["hit", "iou"]}))
+    rows = [
+        contrast_row(method, 1.0, 0.5, 2.0, "lower", metric=metric)
+        for method, metric in (("gradcam", "iou"), ("rise", "iou"), ("gradcam", "hit"))
+    ]
+    estimates = read_estimates(frame(*rows))
+    assert named.sorted_by_method(estimates).frame["method"].tolist() == ["rise", "gradcam", "gradcam"]
+    by_metric = named.rows_by_metric(estimates)
+    assert [(metric, len(part)) for metric, part in by_metric] == [("hit", 1), ("iou", 2)]
+    assert named.task_labels(["Edema", 1]) == ["Edema", "1"]
