@@ -10,10 +10,15 @@ from tests_support import raises
 
 from salstats.datasets import data_folder
 from salstats.errors import ColumnError
+from salstats.studies.saliency_bench.cell_means import CELL, MeanOptions, printed_benchmark, printed_means
 from salstats.studies.saliency_bench.table_consistency import (
     CHANGES,
+    change,
     changed_values,
+    check,
     compare_correlations,
+    printed_correlations,
+    printed_means_of_cells,
     printed_tables,
 )
 
@@ -93,3 +98,54 @@ def test_a_value_that_stands_twice_or_is_not_there_is_named():
         compare_correlations(pd.concat([values, values.tail(1)]), printed)
     with raises(ColumnError, column="method", value="c"):
         compare_correlations(values[values["method"] != "c"], printed)
+
+
+def test_printed_means_are_those_of_the_cells_that_have_a_name_of_the_study():
+    printed = printed_means()
+    cells = printed[list(CELL)].tail(4)
+    # names are known by their letters
+    own = cells.assign(method=cells["method"].str.upper())
+    others = own.assign(dataset="elsewhere")
+    found = printed_means_of_cells(pd.concat([own, own, others]))
+    assert found["method"].tolist() == own["method"].tolist()
+    assert found["estimate"].tolist() == printed["estimate"].tail(4).tolist()
+
+
+def test_printed_correlations_are_those_of_methods_with_all_data_sets_of_the_study():
+    values, printed = printed_tables()
+    first = values.iloc[0]
+    cells = values[(values["model"] == first["model"]) & (values["method"] == first["method"])]
+    own = printed[(printed["model"] == first["model"]) & (printed["method"] == first["method"])]
+    found = printed_correlations(cells)
+    assert len(found) == 3
+    assert found[["x", "y"]].to_numpy().tolist() == own[["metric_1", "metric_2"]].to_numpy().tolist()
+    assert found["estimate"].tolist() == own["correlation"].tolist()
+    without_metric = printed_correlations(cells[cells["metric"] != "iou"])
+    assert without_metric[["x", "y"]].to_numpy().tolist() == [["hit_any", "insertion"]]
+    assert printed_correlations(cells[cells["dataset"] != first["dataset"]]).empty
+    assert printed_correlations(pd.concat([cells, cells.assign(dataset="another")])).empty
+
+
+def test_the_items_count_what_agrees_before_and_after_the_changes():
+    values, printed = printed_tables()
+    changes = pd.read_csv(data_folder() / CHANGES)
+    benchmark = printed_benchmark(MeanOptions(n_replicates=40))
+    before = check(benchmark)
+    agrees = compare_correlations(values, printed)["agrees"]
+    assert before.frame["agrees"].sum() == agrees.sum()
+    assert before.note.startswith(f"{agrees.sum()} of {len(printed)} printed")
+    html = before.table.as_raw_html()
+    n_last_digit = (before.frame["within_one"] & ~before.frame["agrees"]).sum()
+    for text, n in (("yes", agrees.sum()), ("last digit", n_last_digit)):
+        assert html.count(f">{text}<") == n
+    assert f"Agree: {agrees.sum()} of {len(printed)}" in " ".join(html.split())
+    after = change(benchmark)
+    corrected = compare_correlations(changed_values(values, changes), printed)["agrees"]
+    assert len(after.frame) == len(changes)
+    assert after.frame["n_exact"].sum() == corrected.sum()
+    assert (after.frame["n_printed"] == 3).all()
+    html = after.table.as_raw_html()
+    assert html.count(">2 of 3 (1 to the last digit)<") == (~corrected).sum()
+    words = " ".join(html.split())
+    assert f"Such a change exists for {len(changes)} of them" in words
+    assert f"{corrected.sum()} of {len(printed)} correlations then are the printed ones" in words

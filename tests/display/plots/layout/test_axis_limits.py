@@ -1,11 +1,14 @@
 """Ends of axes: those that are given, those of far-out decreases, and the arrows at them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from tests_support import raises
 
 from salstats.display.plots.layout.axis_limits import (
+    arrow_layers,
     arrows_note,
     limits_of_cut_axes,
     lines_within_limits,
@@ -116,3 +119,46 @@ def test_lines_beyond_the_axis_are_left_out():
     lines = pd.DataFrame({"panel": ["IoU", "IoU", "other"], "guide": [0.0, 20.0, 20.0]})
     limits = limits_of_cut_axes(rows([1.0]), (-10, 10), None)
     assert lines_within_limits(lines, "guide", limits)["guide"].tolist() == [0.0, 20.0]
+
+
+def test_a_logarithmic_axis_is_cut_where_limits_are_not_above_0_and_holds_1():
+    assert ends(rows([1, 2], half_width=0.5), term="odds_ratio", log=True) == {}
+    ((low, high),) = ends(rows([1, 2], half_width=1.5), term="odds_ratio", log=True).values()
+    assert 0.25 < low < 0.5
+    assert high == 3.5
+    frame = rows([8], half_width=8).assign(conf_high=np.inf)
+    ((low, high),) = ends(frame, term="odds_ratio", log=True).values()
+    assert 0.5 < low < 1
+    assert high == 8
+
+
+def test_shafts_are_the_same_share_of_a_linear_and_of_a_logarithmic_axis():
+    linear = with_bars_cut_at_limits(
+        rows([20, -9], half_width=1), limits_of_cut_axes(rows([1]), (0, 10), None)
+    )
+    share = (10 - linear["conf_low"][0]) / 10
+    assert linear["conf_high"][1] / 10 == pytest.approx(share)
+    frame = rows([20, 0.01], half_width=0.005)
+    log = with_bars_cut_at_limits(frame, limits_of_cut_axes(frame, (0.1, 10), None, log=True), log=True)
+    assert (1 - np.log10(log["conf_low"][0])) / 2 == pytest.approx(share)
+    assert (np.log10(log["conf_high"][1]) + 1) / 2 == pytest.approx(share)
+    assert 0 < share < 0.2
+
+
+def test_arrows_are_layers_at_the_ends_that_bars_reach():
+    frame = rows([0, 8, -20])
+    limits = limits_of_cut_axes(frame, (-10, 10), None)
+    layers = arrow_layers(with_bars_cut_at_limits(frame, limits), limits, {}, {"color": "black"})
+    blank_ends = [next(iter(layer.mapping.values())) for layer in layers[:2]]
+    assert blank_ends == ["low", "high"]
+    assert [layer.data["estimate"].tolist() for layer in layers[2:]] == [[-20], [8]]
+    within = with_bars_cut_at_limits(rows([0]), limits)
+    assert len(arrow_layers(within, limits, {}, {})) == 2
+    assert arrow_layers(within, limits.head(0), {}, {}) == []
+
+
+def test_of_many_estimates_beyond_the_axis_some_are_named_and_the_others_counted():
+    frame = rows([20] * 30)
+    note = arrows_note(frame, limits_of_cut_axes(frame, (-10, 10), None), 1, "nature", has_numbers=True)
+    n_more = int(re.search(r" and (\d+) more\.$", note)[1])
+    assert note.count("IoU/t") == 30 - n_more > 0
