@@ -1,14 +1,24 @@
 """Workbooks: what unpacks to more than the file promises is refused."""
 
+import datetime
+import re
 import zipfile
 
+import numpy as np
+import pandas as pd
 import pytest
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import InputFileError
+from salstats.errors import ColumnError, InputFileError, Setting
+from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
+from salstats.readers.tables import read_table
 from salstats.readers.xlsx import sheet_names
+
+HEADER = "case,task,method,metric,score"
+GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
+SHEET = [["case", "method", "metric", "score"], ["007", "g", "iou", 0.5], ["008", "g", "iou", 0.25]]
 
 ROWS = [["case", "size"], ["a", 1.0], ["b", 2.0]]
 LONG = 4_000_000
@@ -90,3 +100,160 @@ def test_sheets_are_not_listed_of_a_workbook_that_unpacks_to_more(workbook_file,
     with raises(InputFileError, option="SALSTATS_LIMIT_GB") as caught:
         sheet_names(tmp_path / "bad.xlsx")
     assert caught.value.value > LONG
+
+
+def set_cell(place, value, number_format=None):
+    """An edit that sets one cell."""
+
+    def edit(book, sheet):
+        sheet[place] = value
+        if number_format:
+            sheet[place].number_format = number_format
+
+    return edit
+
+
+def test_a_workbook_reads_text_as_text_and_numbers_as_numbers(workbook_file):
+    frame = ss.read_scores(
+        workbook_file([*SHEET, [9, "g", "iou", None], [10, "g", "iou", "0.75"], [None] * 4])
+    )
+    assert frame["case"].tolist() == ["007", "008", "9", "10"]
+    assert np.array_equal(frame["score"], [0.5, 0.25, np.nan, 0.75], equal_nan=True)
+
+
+def test_a_number_of_a_workbook_is_one_whatever_the_decimal_mark_of_text(workbook_file):
+    file = workbook_file([*SHEET, ["9", "g", "iou", "0,75"]])
+    assert ss.read_scores(file, decimal=",")["score"].tolist() == [0.5, 0.25, 0.75]
+
+
+def add_hidden_sheet(book, sheet):
+    """An edit that adds a sheet nobody sees."""
+    book.create_sheet("h").sheet_state = "hidden"
+
+
+FORMULA_HINT = "open and save the file in a spreadsheet program, or store values"
+
+
+BAD_WORKBOOKS = {
+    # cells as a spreadsheet calls them
+    "formula": (SHEET, set_cell("D3", "=1/4"), {"value": "D3", "hint": FORMULA_HINT, "match": "=1/4"}),
+    "error": (
+        SHEET,
+        set_cell("D3", "#DIV/0!"),
+        {"value": "D3", "hint": "mend it or empty the cell", "match": "#DIV/0!"},
+    ),
+    "#N/A as id": (SHEET, set_cell("A3", "#N/A"), {"rows": (1,), "column": "case", "value": None}),
+    "date as id": (
+        SHEET,
+        set_cell("A3", datetime.date(2020, 1, 2)),
+        {"rows": (1,), "column": "case", "value": "2020-01-02 00:00:00"},
+    ),
+    "merged ids": (
+        SHEET,
+        lambda b, s: s.merge_cells("A2:A3"),
+        {"value": "A2:A3", "hint": "unmerge them and fill each"},
+    ),
+    "title above": ([["Table 1"], *SHEET], None, {"value": "B2", "hint": ""}),
+    "empty above": ([[None], *SHEET], None, {"hint": "it must hold the column names"}),
+    "empty row": ([*SHEET[:2], [None], SHEET[2]], None, {"rows": (1,), "column": None, "hint": ""}),
+    "extra cell": ([*SHEET, ["9", "g", "iou", 0.1, "x"]], None, {"value": "E4", "hint": ""}),
+    "hidden sheet": (SHEET, add_hidden_sheet, {"option": "sheet", "choices": ("Sheet", "h")}),
+    "nothing": ([], None, {"hint": "it must hold the column names"}),
+    "decimal comma": (
+        SHEET,
+        set_cell("D3", "0,25"),
+        {"rows": (1,), "column": "score", "value": "0,25", "hint": Setting("decimal", ",")},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_WORKBOOKS)
+def test_a_bad_workbook_is_refused_by_name_and_cell(workbook_file, kind):
+    rows, edit, fields = BAD_WORKBOOKS[kind]
+    file = workbook_file(rows, edit)
+    error_class = ColumnError if fields.get("column") else InputFileError
+    with raises(error_class, path=file, **fields) as error:
+        ss.read_scores(file)
+    assert str(file) in str(error.value)
+
+
+def test_an_na_cell_is_a_missing_score(workbook_file):
+    frame = ss.read_scores(workbook_file(SHEET, set_cell("D3", "#N/A")))
+    assert frame["score"].isna().tolist() == [False, True]
+
+
+def test_one_of_several_sheets_is_read_by_name(workbook_file):
+    file = workbook_file(SHEET, lambda book, sheet: book.create_sheet("other"))
+    assert len(ss.read_scores(file, sheet="Sheet")) == 2
+    with raises(InputFileError, option="sheet", value="x", choices=("Sheet", "other"), path=file):
+        ss.read_scores(file, sheet="x")
+
+
+def test_a_wrong_extent_in_a_sheet_does_not_cut_it(workbook_file, tmp_path):
+    source, lying = workbook_file(SHEET), tmp_path / "lying.xlsx"
+    with zipfile.ZipFile(source) as good, zipfile.ZipFile(lying, "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            changed = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1"', content)
+            assert (changed != content) == name.endswith("sheet1.xml")
+            bad.writestr(name, changed)
+    pd.testing.assert_frame_equal(ss.read_scores(lying), ss.read_scores(source))
+
+
+def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
+    whole = workbook_file(SHEET).read_bytes()
+    for content, ending, hint in (
+        (GOOD.encode(), None, "a text file must be named .csv"),
+        # an old workbook, or one with a password
+        (b"\xd0\xcf\x11\xe0 old", ".xlsx", "save it as .xlsx without"),
+        (whole[: len(whole) // 2], None, "a text file must be named .csv"),
+    ):
+        file = text_file(content, "other.xlsx")
+        with raises(InputFileError, path=file, value=ending, hint=hint):
+            read_table(file)
+    file = text_file(whole, "book.csv")
+    with raises(InputFileError, path=file, value=".csv", hint="name it .xlsx if it is one"):
+        read_table(file)
+
+
+def test_a_row_number_no_sheet_has_does_not_hang(tmp_path, monkeypatch):
+    monkeypatch.setenv(LIMIT, "0.05")
+    frame = pd.DataFrame({"case": ["a", "b"], "method": "g", "metric": "iou", "score": [0.1, 0.2]})
+    frame.to_excel(tmp_path / "good.xlsx", index=False)
+    with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            if name.endswith("sheet1.xml"):
+                content = content.replace(b'<row r="3"', b'<row r="9223372036854775807"')
+            bad.writestr(name, content)
+    with raises(InputFileError, option=LIMIT, path=tmp_path / "bad.xlsx"):
+        ss.read_scores(tmp_path / "bad.xlsx")
+
+
+@pytest.mark.parametrize("column", ["patient", "case"])
+def test_a_long_number_among_names_of_a_workbook_is_refused_with_its_row(workbook_file, column):
+    rows = [["case", "patient", "method", "metric", "score"]]
+    rows += [[f"c{i}", f"P{i}", "g", "iou", 0.5] for i in range(3)]
+    rows[2][rows[0].index(column)] = 20210000000000001
+    with raises(ColumnError, column=column, rows=(1,)):
+        ss.read_scores(workbook_file(rows))
+
+
+def test_dates_of_a_written_workbook_read_back_as_from_csv(tmp_path):
+    frame = pd.DataFrame({"case": ["a", "b"], "day": pd.to_datetime(["2020-01-01", "2021-06-05"])})
+    read = []
+    for suffix in (".csv", ".xlsx"):
+        write_frame(frame, tmp_path / f"table{suffix}")
+        read.append(ss.read_data(tmp_path / f"table{suffix}")["day"].tolist())
+    assert read == [["2020-01-01", "2021-06-05"]] * 2
+
+
+def test_a_whole_number_of_a_workbook_that_no_float_holds_is_named_with_its_cell(tmp_path):
+    file = write_frame(pd.DataFrame({"case": ["a"], "n": [7]}), tmp_path / "a.xlsx")
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content.replace(b"<v>7</v>", b"<v>%s</v>" % (b"9" * 400)))
+    with raises(InputFileError, path=file, value="B2"):
+        read_table(file)
