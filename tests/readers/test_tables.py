@@ -1,5 +1,8 @@
 """Reading files: what they hold arrives as it stands, what is wrong with them is said."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,9 +10,11 @@ import pytest
 from tests_support import quick, raises, warns
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, InputFileError
 from salstats.memory_limit import LIMIT
-from salstats.readers.tables import read_table
+from salstats.readers.cells import TableOptions
+from salstats.readers.tables import FileTable, read_table
 
 HEADER = "case,task,method,metric,score"
 GOOD = f"{HEADER}\n007,Edema,gradcam,iou,0.5\n"
@@ -134,3 +139,167 @@ def test_a_table_file_beyond_the_limit_is_not_read_into_memory(tmp_path, monkeyp
     monkeypatch.setenv(LIMIT, "0.5")
     with quick(5), raises(InputFileError, option=LIMIT, value=2**40):
         read_table(file)
+
+
+# columns of a table
+
+
+FILE = Path("t.csv")
+
+
+def table(decimal=".", **columns):
+    """The table of a text file with these cells."""
+    cells = pd.DataFrame(columns, dtype=TEXT)
+    return FileTable(FILE, cells, options=TableOptions(decimal=decimal))
+
+
+def test_columns_are_renamed_once_and_only_those_there_are():
+    both = table(a=["1"], b=["2"])
+    renamed = both.renamed({"a": "c", "joined": "d"}, joined_columns=["joined"])
+    assert renamed.columns == ["c", "b"]
+    assert (len(renamed), renamed.file, both.columns) == (1, FILE, ["a", "b"])
+    with raises(ColumnError, column="b", path=FILE):
+        both.renamed({"a": "b"})
+    with raises(InputFileError, column="x", choices=("a", "b"), path=FILE):
+        both.renamed({"x": "y"})
+
+
+def test_missing_columns_are_named_with_those_there_are():
+    both = table(a=["1"], b=["2"])
+    both.check_columns(["b", "a"])
+    with raises(ColumnError, column="c", choices=("a", "b"), path=FILE, hint="it has two", match="nor 'd'"):
+        both.check_columns(["a", "c", "d"], "it has two")
+    with raises(InputFileError, column="c") as caught:
+        replace(both, error=InputFileError).check_columns(["c"])
+    assert "nor" not in str(caught.value)
+
+
+def test_rows_are_numbered_as_in_the_file():
+    rows = table(a=["1", "2", "3"])
+    assert rows.row_numbers.tolist() == [2, 3, 4]
+    later = replace(rows.with_cells(rows.cells.iloc[1:]), first_row=5)
+    assert later.row_numbers.tolist() == [6, 7]
+    assert later.location(1) == "t.csv, row 7"
+    assert later.location(0, "a") == "t.csv, row 6, column 'a'"
+
+
+def test_every_row_needs_a_name_where_names_are_filled():
+    assert table(task=["x", "y"]).filled("task") == ["x", "y"]
+    for empty in ("", "  "):
+        with raises(ColumnError, column="task", rows=(1,), path=FILE):
+            table(task=["x", empty, "y"]).filled("task")
+
+
+@pytest.mark.parametrize(("cases", "row"), [(["a", ""], 1), (["a", "b", "a"], 2)])
+def test_cases_are_there_once(cases, row):
+    with raises(ColumnError, column="case", rows=(row,), path=FILE):
+        table(case=cases).cases()
+    assert table(case=["b", "a"]).cases() == ["b", "a"]
+
+
+def test_a_number_that_may_not_be_is_an_error_with_its_reason():
+    assert table(x=["1", "2.5"]).numbers("x").tolist() == [1, 2.5]
+    assert np.isnan(table(x=["1", ""]).numbers("x")[1])
+    with raises(ColumnError, column="x", value="-2", rows=(1,), match="is below 0"):
+        table(x=["1", "-2"]).numbers("x", lambda values: values < 0, "is below 0")
+    with raises(ColumnError, column="x", value="b", rows=(0,), match="is not a number"):
+        table(x=["b", "2"]).numbers("x")
+
+
+def test_finite_numbers_of_several_columns_are_an_array():
+    numbers = table(x=["1", "2", "3"], y=["4", "5", "6"])
+    found = numbers.finite_numbers(["y", "x"])
+    assert found.tolist() == [[4, 1], [5, 2], [6, 3]]
+    assert found.flags.c_contiguous
+    for bad in ("", "inf", "b"):
+        with raises(ColumnError, column="x", value=bad, rows=(2,), path=FILE):
+            table(y=["4", "5", "6"], x=["1", "2", bad]).finite_numbers(["y", "x"])
+    with raises(ColumnError, column="z"):
+        numbers.finite_numbers(["x", "z"])
+
+
+@pytest.mark.parametrize(
+    ("decimal", "cell", "hint", "option"),
+    [
+        (".", "0,5", "decimal=','", "decimal"),
+        (",", "0.5", "decimal=','", "decimal"),
+        (".", "50%", "scale=0.01", "scale"),
+        (".", "half", "mine", None),
+    ],
+)
+def test_the_hint_of_a_score_that_is_no_number_says_how_to_read_it(decimal, cell, hint, option):
+    scores = table(decimal, score=[f"0{decimal}25", "", cell])
+    with raises(ColumnError, column="score", value=cell, rows=(2,), option=option) as caught:
+        scores.scores("score", "mine")
+    assert hint in str(caught.value.hint)
+    assert "na" in str(caught.value)
+    assert table(score=["0.25", ""]).scores("score").isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("cell", ["inf", "-1e300"])
+def test_a_score_that_is_infinite_or_too_large_is_an_error(cell):
+    with raises(ColumnError, column="score", value=cell, rows=(1,)):
+        table(score=["1", cell]).scores("score")
+
+
+def test_text_among_numbers_is_a_warning_and_a_decimal_comma_an_error():
+    with warns(column="x", rows=(1,), option="na", path=FILE, match="2 of 3 cells"):
+        found = table(x=["1", "low", "3", ""]).covariate("x")
+    assert found.fillna("missing").tolist() == ["1", "low", "3", "missing"]
+    # half of them numbers is a warning, fewer are names
+    with warns(column="x", rows=(0,)):
+        table(x=["low", "3"]).covariate("x")
+    assert table(x=["low", "3", "high"]).covariate("x").tolist() == ["low", "3", "high"]
+    assert table(x=["low", "007", "3"]).covariate("x").tolist() == ["low", "007", "3"]
+    with raises(ColumnError, column="x", option="decimal", value="1,5", rows=(0,)):
+        table(x=["1,5", "2"]).covariate("x")
+
+
+def test_the_first_column_of_text_is_found():
+    mixed = table(case=["a", "b"], x=["1", "2"], y=["1,5", "2"], z=["1", "low"])
+    assert mixed.first_text_column() == "case"
+    assert mixed.first_text_column(["case"]) == "z"
+    assert mixed.first_text_column(["case", "z"]) is None
+
+
+def test_names_are_text_scores_numbers_and_the_rest_what_it_holds():
+    cells = {
+        "case": ["01", "02"],
+        "seed": ["7.0", ""],
+        "score": ["0.5", ""],
+        "size": ["1", "2"],
+        "arm": ["1", "2"],
+    }
+    for coded in (False, True):
+        typed = table(**cells).typed(["arm"], coded=coded)
+        assert typed["case"].tolist() == ["01", "02"]
+        assert typed["seed"].isna().tolist() == [False, True]
+        assert typed["seed"].iloc[0] == "7"
+        assert typed["score"].dtype == typed["size"].dtype == np.float64
+        assert typed["arm"].tolist() == ["1", "2"]
+    assert table(case=["a"], score=["0.5"]).typed()["score"].dtype == np.float64
+    # a frame without cases may have a column of that name that holds text
+    assert table(score=["high"]).typed()["score"].tolist() == ["high"]
+
+
+@pytest.mark.parametrize(
+    ("name", "match"), [("1.2E+16", "rounded"), ("a\u200b", "remove it"), (" a", "remove it")]
+)
+def test_a_name_in_doubt_is_named_with_its_row(name, match):
+    with raises(ColumnError, column="reader", rows=(1,), value=name, match=match):
+        table(reader=["b", name]).text("reader")
+
+
+def test_a_header_alone_is_an_error_unless_it_may_be(text_file):
+    file = text_file("case,score\n")
+    with raises(InputFileError, path=file, match="no data rows"):
+        read_table(file)
+    assert len(read_table(file, may_be_empty=True)) == 0
+
+
+def test_a_file_that_is_another_format_than_its_ending_says_is_named(text_file, tmp_path):
+    file = tmp_path / "a.csv"
+    for content in (b"PK\x03\x04...", b"PAR1...", b"\xd0\xcf\x11\xe0", b"\x1f\x8b..."):
+        file.write_bytes(content)
+        with raises(InputFileError, path=file, value=".csv"):
+            read_table(file)
