@@ -293,6 +293,7 @@ def coded_scores_without_warnings(scores: object, name: str = "scores") -> Colum
         raise ColumnError(
             f"rows {first} and {second} of {name} are the same observation ({observation})",
             hint=repeat_hint(frame, keys, first, second),
+            value=frame[list(keys)].iloc[first].dropna().to_dict(),
             rows=[first, second],
         )
     check_cases_have_one_patient(frame, name, coded)
@@ -404,6 +405,7 @@ def check_cases_have_one_patient(
                 ")",
             ),
             column="patient",
+            value=str(frame["case"].iloc[row]),
             rows=[row],
         )
 

@@ -414,7 +414,8 @@ def _consensus_mask(predictions: Sequence[Prediction], how: str, case: str) -> R
     try:
         return consensus.consensus(masks, how).mask
     except ShapeError as error:
-        raise ShapeError(f"case {case!r}, task {predictions[0].task!r}: {error}") from None
+        task = predictions[0].task
+        raise error.prefixed(f"case {case!r}, task {task!r}: ", value=(case, task)) from None
 
 
 def selected_names(

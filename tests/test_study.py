@@ -73,7 +73,8 @@ def test_an_unknown_name_is_an_error_that_lists_near_ones_or_else_the_known(stud
         study.select(tasks=["Edema", "Oedema"])
     assert "'Edema'" in str(caught.value)
     assert "Nodule" not in str(caught.value)
-    with raises(SalstatsError, value="Mass", match="'Edema', 'Nodule'"):
+    # both in the message, as none is near
+    with raises(SalstatsError, value="Mass", choices=("Edema", "Nodule"), match="'Edema', 'Nodule'"):
         study.select(tasks=["Mass"])
     with raises(SalstatsError, option="tasks", value=None):
         selected_names([], ["Edema"], "task", "study", required=True)
@@ -113,7 +114,7 @@ def test_cases_of_one_reader_are_counted_in_a_warning():
     readers = {("a", "t", "R1"): MASKS["R1"], ("a", "t", "R2"): MASKS["R2"], ("b", "t", "R1"): MASKS["R1"]}
     maps = {("a", "t", "cam"): np.eye(4)[:1], ("b", "t", "cam"): np.eye(4)[:1]}
     study = ss.study_from_arrays({}, maps, readers=readers)
-    with warns(match="1 of 2 cases"):
+    with warns(column="case", value=["b"], match=r"\b2\b"):
         study.with_truth("majority")
 
 
@@ -126,7 +127,7 @@ def test_masks_of_several_sizes_are_an_error_that_names_the_case():
     series = tuple(p.series for p in predictions)
     study = Study((Case("a", None, predictions=tuple(predictions)),), ("t",), series)
     truth = study.with_truth("majority").cases[0].truths["t"]
-    with raises(ShapeError, match="case 'a', task 't'"):
+    with raises(ShapeError, option="readers", value=("a", "t")):
         truth.read()
 
 

@@ -93,6 +93,9 @@ class CenterBias:
                 f"case {smallest}: its box is so small that the frame of all images at the size of the "
                 f"average box would have {height} x {width} pixels, and {memory_problem}",
                 hint="check the box",
+                option="boxes",
+                column="case",
+                value=smallest,
             )
         self.shape = (height, width)
         self.n_maps = np.zeros(self.shape, np.int64)
@@ -150,7 +153,10 @@ class CenterBias:
             exception = "without those left out, " if len(without) else ""
             raise ValueRangeError(
                 f"case {case}: {exception}no map that was added is above 0 on its image, so there is no "
-                "center bias"
+                "center bias",
+                option="without" if len(without) else None,
+                column="case",
+                value=case,
             )
         density /= total
         return BiasOnImage(density, int(np.count_nonzero(is_unseen)))
@@ -203,7 +209,7 @@ class CenterBias:
             try:
                 checked = check_density(density, shape)
             except SalstatsError as error:
-                raise error.prefixed(f"case {case}: ") from None
+                raise error.prefixed(f"case {case}: ", column="case", value=case) from None
             # the sum of the resized map, computed before it is resized
             total = rows.sample_weight_sums @ checked @ cols.sample_weight_sums
             if not total > 0:
@@ -212,6 +218,8 @@ class CenterBias:
                     f"as high and {scale[1]:g} times as wide",
                     hint="check the box",
                     option="densities",
+                    column="case",
+                    value=case,
                 )
             density_sum += checked / total
         moved = rows.weights @ density_sum @ cols.weights.T
@@ -241,7 +249,10 @@ def _check_box(case: str, box: Box, shape: tuple[int, int]) -> None:
         edges = " ".join(f"{edge:g}" for edge in box)
         raise ValueRangeError(
             f"case {case}: box {edges} (top, left, bottom, right) must have an extent and lie within the "
-            f"image of {height} x {width} pixels"
+            f"image of {height} x {width} pixels",
+            option="boxes",
+            column="case",
+            value=case,
         )
 
 

@@ -26,9 +26,12 @@ def irregular_contour(
     further.
     """
     check_count(n_points, "n_points", low=3)
-    if not (radius > 0 and 0 <= spread <= _MAX_SPREAD):
+    has_radius = radius > 0
+    if not (has_radius and 0 <= spread <= _MAX_SPREAD):
         raise ValueRangeError(
-            f"radius must lie above 0 and spread between 0 and {_MAX_SPREAD}, not {radius!r} and {spread!r}"
+            f"radius must lie above 0 and spread between 0 and {_MAX_SPREAD}, not {radius!r} and {spread!r}",
+            option="spread" if has_radius else "radius",
+            value=spread if has_radius else radius,
         )
     angle = 2 * np.pi * np.arange(n_points) / n_points
     distance = radius * (1 + check_generator(rng).uniform(-spread, spread, n_points))

@@ -125,9 +125,11 @@ def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, 
     """Return a map and its truth as arrays of one shape."""
     values = np.asarray(saliency)
     reference = np.asarray(truth)
-    for array, name in ((values, "a map"), (reference, "a truth")):
+    for array, name, option in ((values, "a map", "saliency"), (reference, "a truth", "truth")):
         if array.dtype.kind not in "biuf":
-            raise ValueRangeError(f"{name} holds numbers, not {array.dtype}")
+            raise ValueRangeError(
+                f"{name} holds numbers, not {array.dtype}", option=option, value=array.dtype
+            )
     if values.ndim != 2 or not values.size or values.shape != reference.shape:
         raise ShapeError(
             f"map {values.shape} and truth {reference.shape} must have one shape (height, width)",

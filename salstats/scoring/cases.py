@@ -413,6 +413,8 @@ def agreed_shape(
         raise InputFileError(
             f"{prediction.source}: the image of case {case.case!r} is {content_size} (height x width) there "
             f"and {study_size} elsewhere in the study",
+            column="case",
+            value=case.case,
             path=prediction.source,
         )
     agreed = shape or content.shape
@@ -420,6 +422,8 @@ def agreed_shape(
         raise InputFileError(
             f"{prediction.source}: nothing says how large the image of case {case.case!r} is",
             hint="the map needs cxr_dims, or the truth this case",
+            column="case",
+            value=case.case,
             path=prediction.source,
         )
     return agreed

@@ -132,7 +132,12 @@ def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | N
         option = Setting("spacing")
         if isinstance(spacing, str | os.PathLike):
             option = Setting("spacing", os.fspath(spacing))
-        raise SalstatsError(option, f" has no entry for case {missing[0]!r}{and_n_more_text(missing)}")
+        raise SalstatsError(
+            option,
+            f" has no entry for case {missing[0]!r}{and_n_more_text(missing)}",
+            column="case",
+            value=missing,
+        )
     return {case: _check_pixel_size(by_case[case], case) for case in cases}
 
 

@@ -209,7 +209,10 @@ def _no_value_error(values: ValuesByKey, option: str, task: str, series: Series)
         tasks = sorted({str(key_task) for key_task, _ in values})
         hint = f"it has values for tasks {quoted(tasks)}"
     return SalstatsError(
-        Setting(option), f" has no value for task {task!r}, method {str(series)!r}", hint=hint, value=task
+        Setting(option),
+        f" has no value for task {task!r}, method {str(series)!r}",
+        hint=hint,
+        value=(task, str(series)),
     )
 
 

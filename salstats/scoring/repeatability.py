@@ -162,6 +162,7 @@ def map_repeatability(
             f"{study.source}: no method has several maps that differ in {over!r} only (series: {names})",
             option="over",
             value=over,
+            choices=map(str, study.with_maps()),
         )
     repetitions = [getattr(series, over) for group in rule.groups for series in group.members]
     warn_of_means(repetitions, over)

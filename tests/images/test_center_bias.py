@@ -209,13 +209,13 @@ def test_an_image_that_sticks_out_of_the_frame_has_not_been_seen_there():
     "box", [Box(2, 1, 2, 5), Box(1, 5, 4, 1), Box(-1, 0, 4, 4), Box(0, 0, 4, 9.5), Box(0, np.nan, 4, 4)]
 )
 def test_a_wrong_box_names_its_case(box):
-    with pytest.raises(ValueRangeError, match=r"case b: box .* must have an extent and lie within the image"):
+    with raises(ValueRangeError, option="boxes", column="case", value="b"):
         CenterBias({"a": Box(0, 0, 4, 4), "b": box}, {"a": (8, 9), "b": (8, 9)})
 
 
 def test_a_tiny_box_does_not_fill_the_memory():
     boxes = {"a": Box(0, 0, 2000, 2000), "b": Box(5, 5, 5.5, 5.5)}
-    with pytest.raises(ValueRangeError, match=r"case b: its box is so small .* \d+ x \d+ pixels"):
+    with raises(ValueRangeError, option="boxes", column="case", value="b", hint="check the box"):
         CenterBias(boxes, dict.fromkeys(boxes, (2000, 2000)))
 
 
@@ -224,9 +224,10 @@ def test_a_map_that_is_no_density_is_an_error():
     bias.add("a", np.ones((8, 9)))
     for density in (np.zeros((8, 9)), np.full((8, 9), np.nan), np.where(np.eye(8, 9) > 0, -0.5, 1)):
         for use in (bias.add, lambda case, density: bias.on_image(case, without=[density])):
-            with raises(ValueRangeError, option="density", value=None, match="^case a"):
+            with raises(ValueRangeError, option="density", column="case", value="a"):
                 use("a", density)
-    with raises(ShapeError, option="density", value=(9, 8), match="^case a"):
+    # the shape that came
+    with raises(ShapeError, option="density", column="case", value="a", match=r"\(9, 8\)"):
         bias.add("a", np.ones((9, 8)))
 
 
@@ -238,19 +239,17 @@ def test_a_map_that_no_pixel_of_the_frame_takes_up_is_an_error():
     )
     density = np.zeros((64, 64))
     density[0, 0] = 1
-    with raises(ValueRangeError, option="densities", match="^case a"):
+    with raises(ValueRangeError, option="densities", column="case", value="a"):
         bias.add("a", density)
 
 
 def test_nothing_is_left_without_the_maps_of_others():
     bias = CenterBias({"a": Box(0, 0, 4, 4), "b": Box(0, 0, 4, 4)}, {"a": (8, 9), "b": (8, 9)})
-    with pytest.raises(ValueRangeError, match="case a: no map that was added is above 0 on its image"):
+    with raises(ValueRangeError, option=None, column="case", value="a"):
         bias.on_image("a")
     own = np.arange(72.0).reshape(8, 9)
     bias.add("a", own)
-    with pytest.raises(
-        ValueRangeError, match="case a: without those left out, no map that was added is above 0 on"
-    ):
+    with raises(ValueRangeError, option="without", column="case", value="a"):
         bias.on_image("a", without=[own])
     with raises(ValueRangeError, option="without", value=2, match="^case a"):
         bias.on_image("a", without=[own, own])

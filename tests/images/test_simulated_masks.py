@@ -81,7 +81,8 @@ def test_a_contour_has_equal_angles_and_distances_within_its_spread():
 
 @pytest.mark.parametrize("options", [{"n_points": 2}, {"radius": 0}, {"spread": 1.0}])
 def test_a_contour_that_cannot_be_is_refused(options):
-    with pytest.raises(ValueRangeError, match=next(iter(options))):
+    ((option, value),) = options.items()
+    with raises(ValueRangeError, option=option, value=value):
         irregular_contour(**options)
 
 

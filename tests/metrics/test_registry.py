@@ -88,10 +88,12 @@ def test_metrics_are_chosen_once_each_in_any_case():
 
 
 def test_a_metric_that_is_no_choice_is_told_from_an_unknown_one():
-    with raises(ValueRangeError, value="dice", match="'dice' needs a mask"):
+    # the caller's own reason
+    with raises(ValueRangeError, value="dice", match="needs a mask"):
         chosen_metrics(["dice"], ["iou"], "needs a mask")
-    with raises(ValueRangeError, value="iuo", match="'iuo' is unknown") as raised:
+    with raises(ValueRangeError, value="iuo") as raised:
         chosen_metrics(["iuo"], ["iou"], "needs a mask")
+    assert "needs a mask" not in str(raised.value)
     assert str(raised.value.hint).startswith("did you mean 'iou'?")
     # the name here is no choice, so that the hint does not send there
     with raises(ValueRangeError, value="jaccard") as raised:

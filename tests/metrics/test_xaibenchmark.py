@@ -79,7 +79,7 @@ def test_of_a_binary_map_and_a_mask_the_rules_agree_with_ours():
 def test_damaged_arguments_are_named():
     with raises(ShapeError, option="truth", value=(3, 2)):
         xaibenchmark.iou(np.ones((2, 3)), np.ones((3, 2)))
-    with pytest.raises(ValueRangeError, match="a truth holds numbers"):
+    with raises(ValueRangeError, option="truth", value=np.dtype("U1")):
         xaibenchmark.iou(np.ones((1, 2)), np.array([["a", "b"]]))
-    with raises(ValueRangeError, option="truth"):
+    with raises(ValueRangeError, option="truth", value=None):
         xaibenchmark.iou(np.ones((1, 2)), np.array([[np.nan, 1]]))

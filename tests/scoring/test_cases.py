@@ -231,7 +231,8 @@ def test_the_size_of_an_image_is_that_of_the_study_or_of_the_prediction():
     assert agreed_shape(None, sized, case, prediction) == (9, 8)
     assert agreed_shape((9, 8), sized, case, prediction) == (9, 8)
     assert agreed_shape(None, Content(), case, prediction) is None
-    with raises(InputFileError, path="x.pkl", match="9 x 8 .* 8 x 9"):
+    # both sizes
+    with raises(InputFileError, path="x.pkl", column="case", value="a", match="9 x 8 .* 8 x 9"):
         agreed_shape((8, 9), sized, case, prediction)
     with raises(InputFileError, path="x.pkl", hint="the map needs cxr_dims, or the truth this case"):
         agreed_shape(None, Content(saliency=np.eye(4)), case, prediction)

@@ -11,10 +11,10 @@ from gaze_files import (
     write_maps,
     write_release,
 )
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError
 
 
 def pictures(figure):
@@ -70,7 +70,7 @@ def test_what_cannot_be_shown_is_said(study, tmp_path):
     with raises(SalstatsError, option="methods", value="lime", choices=("gradcam", "rise")):
         ss.plot_gaze(study, "img-a", methods=["lime"])
     names = {recording_id("img-a", reader) for reader in range(N_READERS)}
-    with pytest.warns(SalstatsWarning, match="3 of 9 recordings"):
+    with warns(path=tmp_path / "lost", value={"discarded by its file": 3}, match=r"\b9\b"):
         lost = ss.read_gaze(write_release(tmp_path / "lost", discarded=names))
     with raises(SalstatsError, option="case", value="img-a"):
         ss.plot_gaze(lost, "img-a")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.ranks import sampled_auc
@@ -48,10 +48,9 @@ def oracle_spread(shared, tmp_path_factory):
         (folder / name).mkdir()
         for key in (k for k in maps.files if k.endswith(f"_{name}")):
             np.save(folder / name / f"{key.removesuffix(f'_{name}')}.npy", maps[key])
-    with pytest.warns(UserWarning, match="1 of 35 recordings is left out"):
-        study = read_gaze(
-            gaze / "inputs" / "main_data", maps={name: folder / name for name in ("ag", "sono")}
-        )
+    recordings_folder = gaze / "inputs" / "main_data"
+    with warns(path=recordings_folder, value={"discarded by its file": 1}, match=r"\b35\b"):
+        study = read_gaze(recordings_folder, maps={name: folder / name for name in ("ag", "sono")})
     spread = sampling_spread(study, sizes=[1000], n_replicates=N_REPLICATES, rng=7)
     names = pd.DataFrame([{"case": c.case, "phase": c.phase, "trial": c.trial} for c in study])
     expected = pd.read_csv(gaze / "expected" / "auc_sauc.csv")

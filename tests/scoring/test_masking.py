@@ -64,7 +64,8 @@ def test_values_outside_the_range_of_the_option_are_errors(study, option, value)
 
 
 def test_a_value_is_needed_for_each_method_of_a_task(study):
-    with raises(SalstatsError, option="threshold", value="Edema", match="'lime'.*has one for method 'rise'"):
+    hint = "it has one for method 'rise'; tune and score under the same name"
+    with raises(SalstatsError, option="threshold", value=("Edema", "lime"), hint=hint):
         mask_rule(study, threshold={("Edema", "rise"): 0.5})
     rule = mask_rule(study, threshold={(None, "rise"): 0.5})
     assert rule.setting("Edema", Series("lime")).threshold == "otsu"

@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images.consensus import consensus
 from salstats.images.masks import decode
 from salstats.metrics import distance, overlap
@@ -166,13 +166,13 @@ def test_cases_that_nobody_read_are_not_annotated():
 def test_cases_of_one_reader_are_said():
     eye = np.eye(6)
     drawn = {("a", "E", "x"): eye, ("a", "E", "y"): eye, ("b", "E", "x"): eye}
-    with pytest.warns(UserWarning, match="1 of 2 cases were read by one"):
+    with warns(column="case", value=["b"], match=r"\b2\b"):
         ss.study_from_arrays("majority", {}, readers=drawn)
 
 
 def test_a_study_without_a_truth_names_the_call():
     study = ss.study_from_arrays({}, {("a", "Edema", "cam"): np.ones(SHAPE)}, readers=drawn_masks())
-    with raises(SalstatsError, option="truth", value=None, match="with_truth"):
+    with raises(SalstatsError, option="truth", hint=Setting("truth", "majority")):
         ss.score(study)
 
 

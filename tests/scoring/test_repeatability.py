@@ -140,8 +140,8 @@ def test_what_was_made_once_is_left_out(maps):
     maps = maps | {("x", "a", Series("gradcam", "cnn")): np.eye(40, 30)}
     assert set(map_repeatability(study_of_maps(maps))["method"]) == {"rise", "lime"}
     once = study_of_maps({k: m for k, m in maps.items() if k[2].seed in (None, "0")})
-    series = "rise:cnn:0, lime:cnn:0, gradcam:cnn"
-    with raises(SalstatsError, option="over", value="seed", match=series):
+    series = ("rise:cnn:0", "lime:cnn:0", "gradcam:cnn")
+    with raises(SalstatsError, option="over", value="seed", choices=series):
         map_repeatability(once)
     with raises(ValueRangeError, option="over", value="reader"):
         map_repeatability(once, over="reader")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from tests_support import exact_csv, raises
+from tests_support import exact_csv, raises, warns_too
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
@@ -42,7 +42,7 @@ def on_disk(shared, tmp_path_factory):
 
 @pytest.fixture
 def study(on_disk):
-    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
+    with warns_too(path=on_disk, value=["i04"]):
         return read_saliency_bench(on_disk, maps={"cam": on_disk / "maps"})
 
 
@@ -145,13 +145,13 @@ def test_a_map_with_a_missing_value_has_no_score_as_in_score():
 
 def test_a_missing_map_is_a_row(on_disk, tmp_path):
     np.save(tmp_path / "i00.npy", np.ones((3, 3)))
-    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
+    with warns_too(path=on_disk, value=["i04"]):
         study = read_saliency_bench(on_disk, maps=tmp_path)
     assert score_xaibenchmark(study, metrics="hit")["reason"].value_counts()[NO_MAP] == 14
 
 
 def test_a_study_without_maps_or_truths_and_an_unknown_metric(on_disk, study):
-    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
+    with warns_too(path=on_disk, value=["i04"]):
         bare = read_saliency_bench(on_disk)
     with raises(SalstatsError, option="study", value=bare.source):
         score_xaibenchmark(bare)
