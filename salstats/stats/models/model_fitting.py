@@ -541,29 +541,37 @@ def _note_units_without_effect(
 def _note_covariates_of_cases(
     formula_data: _FormulaData, inference: MixedInference, rows: np.ndarray, label: Message, notes: Notes
 ) -> None:
-    """Note a covariate that all rows of a case share, in a mixed model without a random effect of cases.
+    """Note a covariate that the rows of a case share, in a mixed model without a random effect of cases.
 
     The model takes the rows of a case for independent observations of such a covariate, and its standard
-    error is too small. A covariate of patients is none of these where patients have a random effect.
+    error is too small. The same holds for the rows of one finding of a case, as of the size of a lesion. A
+    covariate of patients is none of these where patients have a random effect.
     """
-    if "case" not in formula_data.frame.columns:
-        return
-    cases, _ = pd.factorize(formula_data.frame["case"].iloc[rows])
-    n_cases = len(np.unique(cases))
-    if n_cases == len(rows):
-        return
+    frame = formula_data.frame
     columns = {column for term in formula_data.formula.terms for factor in term for column in factor.columns}
-    for column in sorted(columns):
-        values = formula_data.variables[column].values[rows]
-        is_shared = len(np.unique(np.column_stack([cases, values]), axis=0)) == n_cases
-        if is_shared and not inference.is_constant_within_groups_of_some_effect(values):
-            notes.add(
-                f"rows of one case that share the covariate {column!r} and no random effect",
-                Message(label, f": {len(rows)} rows of {n_cases} cases"),
-                hint="add (1|case) to the formula",
-                option="formula",
-                column=column,
-            )
+    noted = set()
+    for keys, name, plural in [
+        (["case"], "case", "cases"),
+        (["case", "task"], "case and task", "pairs of case and task"),
+    ]:
+        if not set(keys) <= set(frame.columns):
+            return
+        groups = frame.iloc[rows].groupby(keys, dropna=False, observed=True).ngroup().to_numpy()
+        n_groups = len(np.unique(groups))
+        if n_groups == len(rows):
+            return
+        for column in sorted(columns - noted - set(keys)):
+            values = formula_data.variables[column].values[rows]
+            is_shared = len(np.unique(np.column_stack([groups, values]), axis=0)) == n_groups
+            if is_shared and not inference.is_constant_within_groups_of_some_effect(values):
+                noted.add(column)
+                notes.add(
+                    f"rows of one {name} that share the covariate {column!r} and no random effect",
+                    Message(label, f": {len(rows)} rows of {n_groups} {plural}"),
+                    hint=f"add (1|{':'.join(keys)}) to the formula",
+                    option="formula",
+                    column=column,
+                )
 
 
 def _spans_0_to_1_with_values_between(values: pd.Series) -> bool:

@@ -149,6 +149,32 @@ def test_a_covariate_of_cases_without_their_random_effect_is_named(formula, colu
     assert [record.message.column for record in caught] == ([column] if column else [])
 
 
+@pytest.mark.parametrize(
+    ("formula", "column"),
+    [
+        ("score ~ method + task + area + (1|patient)", "area"),
+        ("score ~ method + task + area + (1|patient/case)", "area"),
+        ("score ~ method + task + area + (1|patient) + (1|case:task)", None),
+    ],
+)
+def test_a_covariate_of_findings_without_their_random_effect_is_named(formula, column):
+    frame = cases_of_patients()
+    first, second = (
+        frame.assign(task=task, area=frame["area"] + shift * frame["age"], score=frame["score"] + shift / 100)
+        for task, shift in [("a", 1), ("b", 2)]
+    )
+    noise = 0.05 * np.random.default_rng(1).normal(size=120).repeat(3)
+    both = pd.concat([first, second], ignore_index=True)
+    both["score"] += noise
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SalstatsWarning)
+        ss.fit(both, formula, by=()).tidy()
+    named = [record.message for record in caught if record.message.column == "area"]
+    assert [str(message.hint) for message in named] == (
+        ["add (1|case:task) to the formula"] if column else []
+    )
+
+
 def test_formulas_whose_rows_have_different_units_are_refused():
     rng = np.random.default_rng(0)
     iou = pd.DataFrame({"case": [f"c{number:02}" for number in range(40)], "patient": np.arange(40) // 2})
