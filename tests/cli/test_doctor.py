@@ -62,12 +62,19 @@ def test_the_doctor_names_the_commands_that_lack_something(capsys, monkeypatch):
     monkeypatch.setattr(
         metadata,
         "requires",
-        lambda _: ["numpy", "openpyxl", "torch; extra == 'explain'", "distributed; extra == 'dask'"],
+        lambda _: [
+            "numpy",
+            "openpyxl",
+            "scipy>=10",
+            "torch; extra == 'explain'",
+            "distributed; extra == 'dask'",
+        ],
     )
     monkeypatch.setenv("SALSTATS_CHROME", "no_such_browser")
     assert run(["doctor"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert lines["numpy"].split() == ["numpy", "9.9"]
+    assert lines["scipy"].endswith("9.9, but needs >=10")
     assert ".xlsx" in lines["openpyxl"]
     assert lines["openpyxl"].endswith("pip install openpyxl installs it")
     assert "make-maps" in lines["explain"]

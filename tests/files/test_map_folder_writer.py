@@ -96,6 +96,23 @@ class TestWhatIsWritten:
         assert (first["label"], first["patient"]) == ("1", "p1")
         assert (second["prob"], second["label"], second["patient"]) == ("", "", "")
 
+    def test_labels_and_patients_are_set_for_maps_that_have_a_row_and_others_keep_theirs(self, folder):
+        with MapFolder(folder) as maps:
+            add(maps, label=0, patient="p0")
+            add(maps, KEY._replace(task="Mass"), label=1)
+            add(maps, KEY._replace(case="b"), label=1, patient="p2")
+            maps.describe({("a", "Edema"): 1, ("c", "Edema"): 0}, {"a": "p1", "c": "p3"})
+            with raises(ValueRangeError, value=0.5):
+                maps.describe({("b", "Edema"): 0.5})
+        _, rows = table(folder)
+        described = [(row["case"], row["task"], row["label"], row["patient"]) for row in rows]
+        assert described == [
+            ("a", "Edema", "1", "p1"), ("a", "Mass", "1", "p1"), ("b", "Edema", "1", "p2")
+        ]  # fmt: skip
+        with MapFolder(folder) as maps:
+            maps.describe()
+        assert table(folder)[1] == rows
+
     def test_networks_and_seeds_are_other_maps(self, folder):
         with MapFolder(folder) as maps:
             for model in (None, "resnet"):

@@ -1,5 +1,6 @@
 """Workbooks of one sheet, read back by openpyxl."""
 
+import datetime as dt
 import io
 import time
 import zipfile
@@ -19,7 +20,12 @@ VALUES = [
     0, -3, 2**53 - 1, 0.1 + 0.2, 5e-324, -1.7976931348623157e308, True, False,
     np.float32(0.1), np.int64(7), np.bool_(True),
 ]  # fmt: skip
-READ_AS = {2**60: str(2**60), np.inf: "inf", pd.Timestamp(2020, 1, 2, 3): "2020-01-02T03:00:00"}
+READ_AS = {
+    2**53: str(2**53), 2**60: str(2**60), np.inf: "inf",
+    pd.Timestamp(2020, 1, 2, 3): "2020-01-02T03:00:00", pd.Timestamp(2020, 1, 2): "2020-01-02",
+    pd.Timestamp(2020, 1, 3, tz="UTC"): "2020-01-03T00:00:00+00:00",
+    dt.date(2020, 1, 4): "2020-01-04", dt.time(3, 30): "03:30:00", dt.timedelta(days=1): "1 day, 0:00:00",
+}  # fmt: skip
 
 
 def cells(content):
