@@ -74,15 +74,15 @@ def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict
 
 def named_paths(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read one path, or a repeated option such as `gradcam=DIR`; a path alone among several names itself."""
-    from salstats.files.input_files import is_one_value_without_name
+    from salstats.files.input_files import is_one_unnamed_value
 
-    if is_one_value_without_name(values):
+    if is_one_unnamed_value(values):
         return values[0]
     named: dict[str, str] = {}
     for text in values:
         # a path alone may hold a "="
         path_by_name = {Path(text).absolute().name: text}
-        if not is_one_value_without_name([text]):
+        if not is_one_unnamed_value([text]):
             path_by_name = repeated_assignments([text], flag, example)
         for name, path in path_by_name.items():
             if name in named:
@@ -120,9 +120,9 @@ def comma_separated_assignments(values: Sequence[str], flag: str, example: str) 
 
 def value_or_values_by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
-    from salstats.files.input_files import is_one_value_without_name
+    from salstats.files.input_files import is_one_unnamed_value
 
-    if is_one_value_without_name(values):
+    if is_one_unnamed_value(values):
         return values[0]
     return comma_separated_assignments(values, flag, example)
 

@@ -351,16 +351,18 @@ def simulation_truth(
     return pd.DataFrame(rows).astype({"metric": TEXT, "method": TEXT, "task": TEXT})
 
 
-def _draw_covariates(generator: np.random.Generator, label: np.ndarray) -> dict[str, np.ndarray]:
+def _draw_covariates(generator: np.random.Generator, case_task_labels: np.ndarray) -> dict[str, np.ndarray]:
     """Draw the covariates of every case and task; `prob` depends on the label."""
     covariates: dict[str, np.ndarray] = {}
     for name, distribution in _DISTRIBUTIONS.items():
         low, high, a, b = distribution
-        covariates[name] = low + (high - low) * generator.beta(a, b, label.shape)
+        covariates[name] = low + (high - low) * generator.beta(a, b, case_task_labels.shape)
     a, b = _PROB_ABSENT
-    covariates["prob"] = np.where(label, covariates["prob"], generator.beta(a, b, label.shape))
+    covariates["prob"] = np.where(
+        case_task_labels, covariates["prob"], generator.beta(a, b, case_task_labels.shape)
+    )
     covariates["n_instances"] = 1.0 + generator.binomial(
-        _MAX_INSTANCES - 1, _INSTANCE_PROBABILITY, label.shape
+        _MAX_INSTANCES - 1, _INSTANCE_PROBABILITY, case_task_labels.shape
     )
     return covariates
 
@@ -371,14 +373,14 @@ def _draw_score(
     shift: np.ndarray,
     covariates: Mapping[str, np.ndarray],
     patient_effect: np.ndarray,
-    label: np.ndarray,
+    case_task_labels: np.ndarray,
 ) -> np.ndarray:
     """Draw one score per case and task; values for an absent finding are not to be used."""
     mean = model.mean + shift + model.patient * patient_effect
     for name, slope in model.slopes.items():
         mean = mean + slope * (covariates[name] - _RANGES[name].mean)
     # prob of an absent finding has another distribution, so the bounds hold only where the label is 1
-    mean = np.where(label, mean, 0.5 * (1 - model.zeros))
+    mean = np.where(case_task_labels, mean, 0.5 * (1 - model.zeros))
     if model.binary:
         return (generator.random(mean.shape) < mean).astype(np.float64)
     mean_above_zero = mean / (1 - model.zeros)

@@ -79,11 +79,11 @@ def read_json(file: Path) -> Any:
         raise InputFileError(f"{file}: {error}", path=file) from error
 
 
-def is_one_value_without_name(texts: Sequence[str]) -> bool:
+def is_one_unnamed_value(option_texts: Sequence[str]) -> bool:
     """Return whether an option is one value or file for all, and not NAME=VALUE; files may hold a "="."""
-    if len(texts) != 1:
+    if len(option_texts) != 1:
         return False
-    return "=" not in texts[0] or os.path.lexists(texts[0])
+    return "=" not in option_texts[0] or os.path.lexists(option_texts[0])
 
 
 def parse_json(text: str | bytes) -> Any:

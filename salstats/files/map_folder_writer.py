@@ -130,7 +130,7 @@ class MapFolder:
         self._settings: dict[str, str] | None = None
         if settings is not None:
             self._settings = {settings_key(key): str(text) for key, text in settings.items()}
-        _prepare_folder(self.folder)
+        _make_or_check_map_folder(self.folder)
         self._lock = lock_folder(self.folder)
         try:
             self._read_table_and_drop_overwritten()
@@ -488,7 +488,7 @@ def _check_same_size(shape: tuple[int, int], first_shape: tuple[int, int], name:
         )
 
 
-def _prepare_folder(folder: Path) -> None:
+def _make_or_check_map_folder(folder: Path) -> None:
     """Make the folder where it does not exist; raise where maps may not be written into it."""
     with naming_write_errors(folder):
         if folder.exists() and not folder.is_dir():

@@ -319,12 +319,12 @@ def read_settings(file: Path) -> dict[str, str]:
     return settings
 
 
-def settings_key(key: Any) -> str:
+def settings_key(series_or_pair: Any) -> str:
     """Return the key of settings as text: a series, or (series, task); no name holds a tabulator."""
     # a Series, which is a tuple too, is written by its own method
-    if type(key) is tuple:
-        return "\t".join(map(str, key))
-    return str(key)
+    if type(series_or_pair) is tuple:
+        return "\t".join(map(str, series_or_pair))
+    return str(series_or_pair)
 
 
 def _read_object(file: Path) -> dict[str, Any]:
@@ -390,7 +390,7 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
 
 def checked_prob_text(prob: float, name: str) -> str:
     """Return a probability as text, empty where it is unknown."""
-    if not _is_number(prob) or prob < 0 or prob > 1:
+    if not _is_real_scalar_or_bool(prob) or prob < 0 or prob > 1:
         raise ValueRangeError(
             f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown",
             option="prob",
@@ -402,7 +402,7 @@ def checked_prob_text(prob: float, name: str) -> str:
 
 def checked_label_text(label: float, name: str) -> str:
     """Return a label as text, empty where it is unknown."""
-    if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
+    if not _is_real_scalar_or_bool(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(
             f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown",
             option="label",
@@ -424,7 +424,7 @@ def checked_patient_text(patient: Any, name: str) -> str:
     return text
 
 
-def _is_number(value: Any) -> bool:
+def _is_real_scalar_or_bool(value: Any) -> bool:
     """Return whether a value is one real number."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 

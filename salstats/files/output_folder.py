@@ -12,7 +12,7 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, permissions_of
-from salstats.files.paths import check_path, forbid_reading_file_to_replace
+from salstats.files.paths import check_path_unless_missing, record_output_to_replace
 
 #: Folders in a temporary folder: the one that is written, and the one that it replaces.
 _WRITTEN = "made"
@@ -33,7 +33,7 @@ def check_output_folder(
     `written_files` gives the names of the files that an earlier run wrote into a folder; `subfolders` are the
     folders that a run makes in it.
     """
-    check_path(folder, "write")
+    check_path_unless_missing(folder, "write")
     folder = folder.resolve()
     check_parent(folder)
     if folder in (Path.cwd(), folder.parent):
@@ -48,7 +48,7 @@ def check_output_folder(
     if folder.is_dir() and any(folder.iterdir()):
         replaceable = written_files(folder)
         foreign_files = [
-            name for name in _entries_except_subfolders(folder, subfolders) if name not in replaceable
+            name for name in _paths_below_except_subfolders(folder, subfolders) if name not in replaceable
         ]
         if foreign_files:
             raise InputFileError(
@@ -65,11 +65,11 @@ def check_output_folder(
                 path=folder,
             )
         for name in replaceable:
-            forbid_reading_file_to_replace(folder / name)
+            record_output_to_replace(folder / name)
     return folder
 
 
-def _entries_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[str]:
+def _paths_below_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[str]:
     """List everything in a folder but the subfolders of a run; a link is one entry, never followed."""
     folders_of_run = {folder / name for name in subfolders}
     entries = []

@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from salstats.errors import InputFileError, Message, Setting, warn
-from salstats.files.paths import check_path, forbid_reading_file_to_replace
+from salstats.files.paths import check_path_unless_missing, record_output_to_replace
 
 #: Seconds after which a temporary file is one that a killed run has left.
 A_DAY = 86_400.0
@@ -55,7 +55,7 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
             option="overwrite",
             path=target,
         )
-    forbid_reading_file_to_replace(target)
+    record_output_to_replace(target)
     remove_abandoned(target.parent)
     return target
 
@@ -67,7 +67,7 @@ def page_stems(stem: str, n_pages: int) -> list[str]:
 
 def check_parent(target: Path) -> None:
     """Raise InputFileError where the folder of an output is missing, or may not be written in."""
-    check_path(target, "write")
+    check_path_unless_missing(target, "write")
     if not target.parent.is_dir():
         raise InputFileError(
             f"cannot write {target}: the folder {target.parent} does not exist",

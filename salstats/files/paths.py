@@ -14,7 +14,7 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 @contextmanager
 def forbidding_outputs_as_inputs() -> Iterator[None]:
-    """Let no file of `forbid_reading_file_to_replace` be read, under any name, until the block ends."""
+    """Let no file of `record_output_to_replace` be read, under any name, until the block ends."""
     token = _OUTPUTS.set({})
     try:
         yield
@@ -22,7 +22,7 @@ def forbidding_outputs_as_inputs() -> Iterator[None]:
         _OUTPUTS.reset(token)
 
 
-def forbid_reading_file_to_replace(file: Path) -> None:
+def record_output_to_replace(file: Path) -> None:
     """Record that the run of a command is to replace a file, if it exists."""
     marked = _OUTPUTS.get()
     if marked is not None and file.exists():
@@ -34,7 +34,7 @@ def check_plain(file: Path) -> None:
 
     Every reader calls this before it opens a file.
     """
-    check_path(file)
+    check_path_unless_missing(file)
     if not file.exists():
         return
     if not file.is_file():
@@ -56,7 +56,7 @@ def _device_and_number(file: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def check_path(path: Path, verb: str = "read") -> None:
+def check_path_unless_missing(path: Path, verb: str = "read") -> None:
     """Raise where the system cannot look for a path, as where its name is too long or holds NUL.
 
     `verb` is what is to be done with the file, "read" or "write". A link is followed where it is read; where
@@ -76,7 +76,7 @@ def check_path(path: Path, verb: str = "read") -> None:
 
 def check_folder(folder: Path) -> None:
     """Raise where a path is no folder."""
-    check_path(folder)
+    check_path_unless_missing(folder)
     if not folder.is_dir():
         problem = "not a folder" if folder.exists() else "no such folder"
         raise InputFileError(f"{folder}: {problem}", path=folder)

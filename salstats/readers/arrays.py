@@ -107,7 +107,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
     truth_masks = _checked_masks(truths, "truths", shapes)
     human_masks = _checked_masks(human or {}, "human", shapes)
     reader_masks = _checked_masks(readers, "readers", shapes)
-    _check_map_shapes_and_methods(maps)
+    _check_maps_are_2d_and_not_human(maps)
     _check_prob(prob)
     if patient is not None and set(names) - set(patient):
         raise SalstatsError(
@@ -183,7 +183,7 @@ def _checked_masks(
     return checked
 
 
-def _check_map_shapes_and_methods(maps: Mapping[CaseTaskName, np.ndarray]) -> None:
+def _check_maps_are_2d_and_not_human(maps: Mapping[CaseTaskName, np.ndarray]) -> None:
     """Raise where a map has not two dimensions, or is called as people are."""
     for key, saliency in maps.items():
         if np.ndim(saliency) != 2:

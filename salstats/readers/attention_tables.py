@@ -80,7 +80,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
                 if ATTENTION in row:
                     mask = parse_mask(row[ATTENTION], location, threshold)
                 else:
-                    boxes.setdefault(name, []).extend(_boxes(row, location))
+                    boxes.setdefault(name, []).extend(_box_tuples(row, location))
             except InputFileError as error:
                 raise error.prefixed(rows=[number - 2], path=file) from error.__cause__
             first = annotations.setdefault(name, Annotation(mask, (), location))
@@ -216,7 +216,7 @@ def _array_from_json(text: str, location: str) -> np.ndarray:
     return array
 
 
-def _boxes(row: dict[str, str], location: str) -> BoxesXYWH:
+def _box_tuples(row: dict[str, str], location: str) -> BoxesXYWH:
     """Return the boxes of a row as (x, y, width, height)."""
     columns = list(row)[1:]
     cells = list(row.values())[1:]

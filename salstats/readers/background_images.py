@@ -52,7 +52,7 @@ def read_grey_for_print(
             return None
         image = images[case]
     else:
-        image = _image_path(Path(images), case)
+        image = _first_image_path(Path(images), case)
     if isinstance(image, np.ndarray):
         grey = _grey_of_array(image, case)
     else:
@@ -92,7 +92,7 @@ def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
     return grey_from_0_to_1(array)
 
 
-def _image_path(folder: Path, case: str) -> Path:
+def _first_image_path(folder: Path, case: str) -> Path:
     """Return the path of a case's image in a folder; raise where there is none."""
     for path in _candidates(folder, case):
         if path.is_file():

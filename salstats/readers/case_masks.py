@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
-from salstats.files.paths import check_path
+from salstats.files.paths import check_path_unless_missing
 from salstats.images.masks import Rle
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
@@ -18,7 +18,7 @@ def read_case_masks(path: PathLike, only_task: str | None = None) -> CaseFile:
     With `only_task` the folder may hold CASE.png, masks that are all of that task.
     """
     source = Path(path)
-    check_path(source)
+    check_path_unless_missing(source)
     if source.is_dir():
         return _masks_of_files(source, only_task)
     if source.suffix.lower() != ".json":

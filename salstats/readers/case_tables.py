@@ -20,7 +20,7 @@ class CasePrediction(NamedTuple):
     label: float
 
 
-def read_predictions(path: PathLike) -> dict[str, CasePrediction]:
+def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
     """Read the probability (0 to 1) and the label (0 or 1) of each case.
 
     NaN where a cell is empty, and for all labels of a table without them.

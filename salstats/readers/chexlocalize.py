@@ -265,7 +265,7 @@ def _files_of_folder(
     maps = []
     all_maps = _maps_below(folder) if find_maps else []
     for file in all_maps:
-        map_split, parent = _split_and_folder_name(file.relative_to(folder))
+        map_split, parent = _split_and_folder_naming_it(file.relative_to(folder))
         if _may_be_of_split(map_split, split):
             maps.append(file)
             if map_split is not None:
@@ -304,7 +304,7 @@ def _may_be_of_split(file_split: str | None, split: str | None) -> bool:
     return split is None or file_split is None or file_split == split
 
 
-def _split_and_folder_name(file: Path) -> tuple[str | None, str]:
+def _split_and_folder_naming_it(file: Path) -> tuple[str | None, str]:
     """Return the split in the names of a file's folders, and the folder whose name contains it."""
     for parent in file.parts[:-1]:
         parent_split = split_of(parent)

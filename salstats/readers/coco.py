@@ -148,12 +148,16 @@ def read_coco(
     name_of_category = _category_names_by_id(content, file)
     category_of_name = {name: category for category, name in name_of_category.items()}
     task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
-    annotations = _marks(_entries(content, "annotations", file, _MARK), file, images, name_of_category)
+    annotations = _marks_by_image_and_category(
+        _entries(content, "annotations", file, _MARK), file, images, name_of_category
+    )
     result_files = _result_files(root, method) if masks is None else series_sources(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
         entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
-        results[series] = _marks(entries, Path(path), images, name_of_category, min_score)
+        results[series] = _marks_by_image_and_category(
+            entries, Path(path), images, name_of_category, min_score
+        )
     case_names = [image.case for image in images.values()]
     map_files: dict[Series, dict[tuple[str, str], Path]] = {}
     for series, path in series_sources(maps, method, "maps").items():
@@ -340,7 +344,7 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
     return name_of_category
 
 
-def _marks(
+def _marks_by_image_and_category(
     entries: Iterator[tuple[str, dict[str, Any]]],
     file: Path,
     images: Mapping[Any, CocoImage],

@@ -108,7 +108,7 @@ def read_study(
     if format is not None:
         study_format = FORMATS[check_choice(format, tuple(FORMATS), "format")]
     elif path is not None:
-        study_format = _recognised(Path(path))
+        study_format = _first_recognised_format(Path(path))
     else:
         study_format = FORMATS["folders"]
     if path is None and not options:
@@ -133,7 +133,7 @@ def read_study(
     return study
 
 
-def _recognised(folder: Path) -> Format:
+def _first_recognised_format(folder: Path) -> Format:
     """Return the format whose file names a folder has."""
     check_folder(folder)
     for study_format in FORMATS.values():

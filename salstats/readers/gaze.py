@@ -174,7 +174,7 @@ def read_gaze(
             path=root,
         )
     rows = pd.concat(metadata, ignore_index=True)
-    _check_rows_agree(rows)
+    _check_ids_and_shapes_are_consistent(rows)
     rows = _with_case_names(rows)
     cases = _cases(root, rows)
     if phases is None:
@@ -231,7 +231,7 @@ def _exclusion_sentence(name: str, reasons: Sequence[str | None]) -> str:
     return f"{n_excluded} of {len(reasons)} {name} {verb} left out ({counted_reasons})"
 
 
-def _check_rows_agree(rows: pd.DataFrame) -> None:
+def _check_ids_and_shapes_are_consistent(rows: pd.DataFrame) -> None:
     """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
     repeated = rows[rows["id"].duplicated()]
     if len(repeated):

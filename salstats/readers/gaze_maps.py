@@ -179,7 +179,7 @@ def _warn_of_stretched(
         )
 
 
-def _map_name_or_none_for_picture(file: Path, cases: Container[str]) -> str | None:
+def _map_name_or_none_beside_npy(file: Path, cases: Container[str]) -> str | None:
     """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
     name_match = _NAME_IN_PHASE.fullmatch(file.stem)
@@ -204,7 +204,7 @@ def _files_by_case(
     other method the files without the name of a method.
     """
     study_names = {*image_of_case, *image_of_case.values()}
-    files = find_case_files(folder, suffixes, partial(_map_name_or_none_for_picture, cases=study_names))
+    files = find_case_files(folder, suffixes, partial(_map_name_or_none_beside_npy, cases=study_names))
     trials: dict[str, re.Match[str]] = {}
     for name in files:
         trial = _TRIAL.fullmatch(name)

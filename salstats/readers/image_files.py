@@ -54,13 +54,13 @@ _UPRIGHT = (None, 0, 1)
 
 @contextmanager
 def opened_image(
-    path: Path, formats: Sequence[str] = tuple(_FORMATS), upright: Sequence[str] = ("TIFF",)
+    path: Path, formats: Sequence[str] = tuple(_FORMATS), refuse_turned: Sequence[str] = ("TIFF",)
 ) -> Iterator[Any]:
     """Yield an image of one of some formats, of which the header alone was read.
 
     Raises InputFileError where the file is missing, of another format or damaged, and where it holds several
-    images, or one that is too large, or (in the formats `upright`) that a viewer would turn; in the block,
-    too, where pixels cannot be read.
+    images, or one that is too large, or (in the formats of `refuse_turned`) that a viewer would turn; in the
+    block, too, where pixels cannot be read.
     """
     with opened(path) as stream, warnings.catch_warnings():
         # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
@@ -86,7 +86,7 @@ def opened_image(
                     path=path,
                     value=n_images,
                 )
-            if name in upright and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
+            if name in refuse_turned and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
                 # programs differ in whether they turn it back, and so did whoever marked it
                 raise InputFileError(
                     f"{path}: its pixels are stored turned or mirrored; save it upright",
@@ -141,7 +141,7 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
     file = Path(path)
     if file.suffix.lower() == ".npy":
         return read_npy(file, PIXEL / 3)
-    with opened_image(file, upright=("TIFF", "JPEG")) as image:
+    with opened_image(file, refuse_turned=("TIFF", "JPEG")) as image:
         if image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
             raise InputFileError(
                 f"{file}: its pixels are {image.mode}; save it in grey or RGB", path=file, value=image.mode

@@ -223,7 +223,7 @@ def _check_covariate(name: object, path: object) -> None:
         )
 
 
-def columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
+def all_columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
     """Return the columns of joined files, which `rename` may name too."""
     return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
 

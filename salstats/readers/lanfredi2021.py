@@ -250,7 +250,8 @@ def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.
     """Return columns of finite numbers of a sheet as a frame, and one column of text."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
     table.check_columns([*numbers, text], "it is not the published workbook")
-    return pd.DataFrame(table.finite_numbers(numbers), columns=numbers), table.text(text).astype(TEXT)
+    number_columns = pd.DataFrame(table.finite_numbers(numbers), columns=numbers)
+    return number_columns, table.text_or_empty(text).astype(TEXT)
 
 
 def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:

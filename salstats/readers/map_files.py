@@ -348,7 +348,7 @@ def _array_of_pickled_dict(file: Path) -> np.ndarray:
     major_version = beginning[6]
     header_start = 10 if major_version == 1 else 12
     header_length = int.from_bytes(beginning[8:header_start], "little")
-    content = read_pickle(file, skip=header_start + header_length)
+    content = read_pickle(file, skip_bytes=header_start + header_length)
     arrays = []
     if isinstance(content, dict):
         arrays = [value for value in content.values() if isinstance(value, np.ndarray)]

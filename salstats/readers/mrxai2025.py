@@ -10,7 +10,7 @@ from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
-from salstats.readers.case_tables import CasePrediction, read_predictions
+from salstats.readers.case_tables import CasePrediction, read_prob_and_label_by_case
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
@@ -75,7 +75,7 @@ def read_mrxai2025(
         many); two cases of one name; a mask of another size than its image, or that is no mask; a
         tool's files have no case in common with the study.
     SalstatsError
-        A method's name cannot be; a table of predictions that is none, see `read_predictions`.
+        A method's name cannot be; a table of predictions that is none, see `read_prob_and_label_by_case`.
 
     Warns
     -----
@@ -124,7 +124,7 @@ def read_mrxai2025(
         check_cases_and_warn_of_unknown(tool_masks[series], pairs, path, root)
     table: dict[str, CasePrediction] = {}
     if predictions is not None:
-        table = read_predictions(predictions)
+        table = read_prob_and_label_by_case(predictions)
         check_cases_and_warn_of_unknown(table, pairs, predictions, root)
         _warn_of_missing_probabilities(table, pairs, predictions)
     all_series = tuple(dict.fromkeys([*map_files, *tool_masks]))

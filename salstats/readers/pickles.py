@@ -57,23 +57,23 @@ _ELEMENTS = {
 }
 
 
-def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
+def read_pickle(path: PathLike, *, skip_bytes: int = 0) -> Any:
     """Read a pickle of arrays, tensors, containers, text and numbers; nothing in it is run.
 
     A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the few
     names that arrays and tensors need and refuses all others (UnsafePickleError), also in the pickles that
     lie within the bytes of a tensor's storage. Torch is not needed. Tensors, parameters and arrays come as
     NumPy arrays (of bfloat16, float32; they may be read-only), NumPy's numbers as Python's, an OrderedDict as
-    a dict, and an array without axes that holds an object as that object. `skip` bytes come before the
-    pickle, as in a .npy file.
+    a dict, and an array without axes that holds an object as that object. `skip_bytes` is how many bytes come
+    before the pickle, as in a .npy file.
     """
     file = Path(path)
-    data = read_bytes(file)[skip:]
+    data = read_bytes(file)[skip_bytes:]
     try:
         if data.startswith(_ARCHIVE_BEGINNING):
             return _read_archive(data)
         if data.startswith(_STREAM_BEGINNING):
-            return _read_stream(data, storage_depth=0)
+            return _read_old_torch_stream(data, storage_depth=0)
         return run(io.BytesIO(data), _replacements_of_allowed_names(0))
     except UnsafePickleError as error:
         raise UnsafePickleError(
@@ -141,7 +141,7 @@ def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], 
             raise UnsafePickleError(
                 f"refused to follow pickles more than {_MAX_DEPTH} deep in one another", value=storage_depth
             )
-        storage = _read_stream(data, storage_depth + 1)
+        storage = _read_old_torch_stream(data, storage_depth + 1)
         if not isinstance(storage, np.ndarray) or storage.ndim != 1:
             raise DamagedPickleError("the bytes of a storage in it hold something else")
         return storage
@@ -149,7 +149,7 @@ def _replacements_of_allowed_names(storage_depth: int) -> dict[tuple[str, str], 
     return {**_TORCH, ("torch.storage", "_load_from_bytes"): load_from_bytes}
 
 
-def _read_stream(data: bytes, storage_depth: int) -> Any:
+def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     """Read torch.save's older form: five pickles, then the storages that the fourth of them points to.
 
     The pickles are a magic number, the version of the form, facts of the machine, the content, and the keys

@@ -18,7 +18,7 @@ from salstats.readers.attention_tables import (
     resize_truth,
 )
 from salstats.readers.case_json import check_name
-from salstats.readers.case_tables import read_predictions
+from salstats.readers.case_tables import read_prob_and_label_by_case
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.prediction_files import (
@@ -107,7 +107,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         of an image; a file cannot be read.
     SalstatsError
         A class, part or choice that is not there; shares that do not add up to 1; a table of predictions that
-        is none (`read_predictions`), or one without `maps`; a method's name cannot be.
+        is none (`read_prob_and_label_by_case`), or one without `maps`; a method's name cannot be.
 
     Warns
     -----
@@ -191,7 +191,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     map_files = find_maps(map_folders, images, root)
     probabilities: dict[str, float] = {}
     if predictions is not None:
-        table = read_predictions(predictions)
+        table = read_prob_and_label_by_case(predictions)
         check_cases_and_warn_of_unknown(table, images, predictions, root)
         probabilities = {case: prob for case, (prob, _) in table.items()}
     # an image without annotation has the size of all others, if they share one

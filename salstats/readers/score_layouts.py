@@ -78,7 +78,7 @@ def check_layout(
         )
     return ScoreLayout(
         rename=dict(rename or {}),
-        columns=_score_names_by_column(columns or {}),
+        columns=_method_metric_reader_by_column(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
         case=case_columns,
@@ -86,7 +86,7 @@ def check_layout(
     )
 
 
-def _score_names_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
+def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNames]:
     """Return method, metric and reader of each column of scores, None for those that are not given.
 
     SalstatsError if what is given for a column is none of the forms of `ColumnsOption`, if it is the same for
@@ -351,7 +351,7 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
         remedies = {"task": Message("leave ", Setting("wide"), " out")}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        score_columns = _given_fields_by_column(layout.columns)
+        score_columns = _given_method_metric_reader_by_column(layout.columns)
         first_column, first_names = next(iter(layout.columns.items()))
         setting = Setting("columns")
         metric_only = Setting("columns", {first_column: (None, first_names.metric or first_column)})
@@ -395,7 +395,9 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
     return score_columns
 
 
-def _given_fields_by_column(columns: Mapping[str, ScoreNames]) -> dict[str, dict[str, str | None]]:
+def _given_method_metric_reader_by_column(
+    columns: Mapping[str, ScoreNames],
+) -> dict[str, dict[str, str | None]]:
     """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
     given = [
         field

@@ -25,7 +25,7 @@ from salstats.frames import (
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import (
     Join,
-    columns_of_joined_files,
+    all_columns_of_joined_files,
     join_tables,
     paths_of_joined_files,
     read_joined,
@@ -154,7 +154,7 @@ def read_scores(
     metrics = _per_file(metric, files, "metric")
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
-    columns_elsewhere = columns_of_joined_files(joined_tables)
+    columns_elsewhere = all_columns_of_joined_files(joined_tables)
     frames = []
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
@@ -241,7 +241,7 @@ def read_data(
     layout = check_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
-    table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
+    table = apply_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
     table = table.renamed(undotted_names_by_column(table.columns))
     data = table.typed(layout.case)
     if "case" in data.columns:

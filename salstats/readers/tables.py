@@ -174,7 +174,7 @@ class FileTable:
                 path=self.file,
             )
 
-    def text(self, column: str) -> pd.Series:
+    def text_or_empty(self, column: str) -> pd.Series:
         """Return a column of names, cell by cell as it stands, "" where one is missing or of blanks only.
 
         The number 7.0 of a workbook or Parquet file is "7"; text in a CSV stays as it is, but that the seed
@@ -185,13 +185,13 @@ class FileTable:
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
             # digits are names as they stand
-            return _whole_numbers_as_text(cells)
+            return _integers_as_text_or_empty(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
-            doubtful = _doubtful_names(names)
+            doubtful = _names_to_check(names)
             if any(name.isspace() for name in doubtful):
                 names = names.mask(names.str.strip() == "", "")
-                doubtful = _doubtful_names(names)
+                doubtful = _names_to_check(names)
         else:
             names = pd.Series(
                 [identifier_or_none_if_unusable(value) for value in cells], cells.index, object, column
@@ -207,13 +207,13 @@ class FileTable:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return as_arrow_dictionary(_whole_numbers_as_text(cells))
+            return as_arrow_dictionary(_integers_as_text_or_empty(cells))
         if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_arrow_dictionary(cells)):
-            cells = self.text(column)
+            cells = self.text_or_empty(column)
         names = as_arrow_dictionary(cells)
-        if _doubtful_names(sorted_distinct_values(names)):
+        if _names_to_check(sorted_distinct_values(names)):
             # cells of blanks only are missing
-            names = as_arrow_dictionary(self.text(column))
+            names = as_arrow_dictionary(self.text_or_empty(column))
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
@@ -250,7 +250,7 @@ class FileTable:
 
     def filled(self, column: str) -> list[str]:
         """Return a column of names as a list; an empty one is an error."""
-        names = self.text(column).to_list()
+        names = self.text_or_empty(column).to_list()
         if "" in names:
             position = names.index("")
             raise self.error(
@@ -264,7 +264,7 @@ class FileTable:
 
     def cases(self) -> list[str]:
         """Return the column `case` as a list; a case that is empty or stands twice is an error."""
-        names = self.text("case")
+        names = self.text_or_empty("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
             if is_bad.any():
                 position = int(np.flatnonzero(is_bad.to_numpy())[0])
@@ -460,7 +460,7 @@ class FileTable:
             if is_name and coded:
                 typed_columns[column] = self.coded(column)
             elif is_name:
-                text = self.text(column)
+                text = self.text_or_empty(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
                 typed_columns[column] = text.where(text.ne(""))
             elif column == "score" and "case" in self.cells.columns:
@@ -480,7 +480,7 @@ class FileTable:
         return None
 
 
-def _whole_numbers_as_text(cells: pd.Series) -> pd.Series:
+def _integers_as_text_or_empty(cells: pd.Series) -> pd.Series:
     """Return whole numbers as text, "" where a cell is missing."""
     import pyarrow as pa
 
@@ -518,7 +518,7 @@ def _is_beyond_largest_float(cells: pd.Series, numbers: pd.Series) -> np.ndarray
     return too_large
 
 
-def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
+def _names_to_check(names: pd.Index | pd.Series) -> list[str]:
     """Return the distinct names in doubt: with more than plain characters, or that look rounded."""
     import pyarrow as pa
     from pyarrow import compute

@@ -40,7 +40,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     keys = pd.Series([*zip(tasks, _series_of_rows(table), strict=True)], dtype=object)
     values = table.numbers(column)
     numbers: dict[TaskAndSeries, float] = {}
-    for row in np.flatnonzero(_chosen_rows_mask(table, keys)).tolist():
+    for row in np.flatnonzero(_rows_that_count_mask(table, keys)).tolist():
         key = keys[row]
         if key in numbers:
             raise ColumnError(
@@ -102,12 +102,12 @@ def _series_of_rows(table: FileTable) -> list[str] | list[None]:
     if not columns:
         return [None] * len(table)
     table.check_columns(["method"], f"it has {columns[0]!r}")
-    texts = [table.filled("method"), *(table.text(column) for column in columns[1:])]
+    texts = [table.filled("method"), *(table.text_or_empty(column) for column in columns[1:])]
     # a model or seed that is empty does not apply
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
-def _chosen_rows_mask(table: FileTable, keys: pd.Series) -> np.ndarray:
+def _rows_that_count_mask(table: FileTable, keys: pd.Series) -> np.ndarray:
     """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"

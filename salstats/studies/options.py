@@ -8,7 +8,7 @@ from typing import Any
 
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
-from salstats.files.input_files import is_one_value_without_name
+from salstats.files.input_files import is_one_unnamed_value
 
 #: Form of an option that names the folder of a series.
 SERIES = "METHOD[:MODEL[:SEED]]=DIR"
@@ -90,7 +90,7 @@ def values_by_option_and_method(**values: list[str] | None) -> dict[str, Any]:
     for name, texts in values.items():
         if texts is None:
             continue
-        if is_one_value_without_name(texts):
+        if is_one_unnamed_value(texts):
             options[name] = texts[0]
             continue
         value_by_method: dict[tuple[None, str], str] = {}

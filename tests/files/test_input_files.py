@@ -20,7 +20,7 @@ from salstats import memory_limit
 from salstats.cli.app import run
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files import input_files
-from salstats.files.input_files import is_one_value_without_name, read_json
+from salstats.files.input_files import is_one_unnamed_value, read_json
 from salstats.readers.map_files import read_map
 
 
@@ -190,8 +190,8 @@ class TestNames:
 
 def test_a_text_with_an_equals_sign_is_one_value_only_if_it_is_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert not is_one_value_without_name(["gradcam=a.json"])
-    assert not is_one_value_without_name(["a.json", "b.json"])
-    assert is_one_value_without_name(["a.json"])
+    assert not is_one_unnamed_value(["gradcam=a.json"])
+    assert not is_one_unnamed_value(["a.json", "b.json"])
+    assert is_one_unnamed_value(["a.json"])
     (tmp_path / "gradcam=a.json").write_text("{}")
-    assert is_one_value_without_name(["gradcam=a.json"])
+    assert is_one_unnamed_value(["gradcam=a.json"])

@@ -8,10 +8,10 @@ from tests_support import raises
 from salstats.errors import InputFileError
 from salstats.files.paths import (
     check_folder,
-    check_path,
+    check_path_unless_missing,
     check_plain,
-    forbid_reading_file_to_replace,
     forbidding_outputs_as_inputs,
+    record_output_to_replace,
 )
 
 
@@ -36,11 +36,11 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     file = tmp_path / "out.csv"
     file.write_text("a")
     os.link(file, tmp_path / "other.csv")
-    forbid_reading_file_to_replace(file)
+    record_output_to_replace(file)
     check_plain(file)
     with forbidding_outputs_as_inputs():
         check_plain(file)
-        forbid_reading_file_to_replace(file)
+        record_output_to_replace(file)
         with raises(InputFileError, path=file, hint="choose another file"):
             check_plain(tmp_path / "other.csv")
     check_plain(file)
@@ -49,9 +49,9 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
 def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
     # what is to be done with the file
     with raises(InputFileError, path=tmp_path / ("x" * 300), match="write"):
-        check_path(tmp_path / ("x" * 300), "write")
+        check_path_unless_missing(tmp_path / ("x" * 300), "write")
     with raises(InputFileError, path=tmp_path / "a\0b", match="read"):
-        check_path(tmp_path / "a\0b")
+        check_path_unless_missing(tmp_path / "a\0b")
 
 
 def test_a_folder_must_be_one(tmp_path):

@@ -28,7 +28,7 @@ import salstats as ss
 from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import read_outline_vertices, read_points, read_segmentations
-from salstats.readers.case_tables import read_predictions, read_spacing
+from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing
 from salstats.readers.image_files import image_shape, read_picture
 from salstats.readers.map_files import read_map, read_mask, read_rle
 from salstats.readers.pickles import read_pickle
@@ -106,7 +106,7 @@ def _whole(study: ss.Study) -> None:
 
 #: Readers of files that are known by their names.
 _BY_NAME: dict[str, Callable[[Path], object]] = {
-    "predictions.csv": read_predictions,
+    "predictions.csv": read_prob_and_label_by_case,
     "spacing.csv": read_spacing,
     "tuning.csv": read_thresholds,
     "masks.json": lambda file: read_segmentations(file, str),
