@@ -19,7 +19,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.errors import SalstatsError
-from salstats.studies.saliency_bench.table_consistency import printed_tables
+from salstats.studies.saliency_bench.table_consistency import printed_tables_2_and_3
 
 #: Decimals of the printed values and correlations.
 DECIMALS = 4
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="CSV file to write")
     options = parser.parse_args(argv)
     try:
-        tables = printed_tables()
+        tables = printed_tables_2_and_3()
         ss.write_frame(digit_changes(tables.values, tables.correlations), options.output)
     except (SalstatsError, OSError) as error:
         print(f"saliency_bench_digits: {error}", file=sys.stderr)

@@ -32,13 +32,13 @@ from salstats.studies.declarations import (
     StudyItem,
     study,
 )
-from salstats.studies.item_warnings import ItemFailed, ItemNotMade, if_possible, nothing_made
+from salstats.studies.item_warnings import ItemFailed, ItemNotMade, nothing_made, warning_instead_of_any_error
 from salstats.studies.result_folder import INDEX, PRINTED, WARNINGS, check_items_folder, write_results
 from salstats.studies.score_tables import (
     ScoreTableOptions,
+    read_method_metric_reader_by_column,
     read_renames,
     read_score_tables,
-    read_targets_by_column,
 )
 from salstats.studies.study_parser import Parser
 
@@ -106,7 +106,7 @@ def _add_score_tables(parser: Parser, key: str) -> None:
     )
     group.add_argument(
         "--score",
-        type=read_targets_by_column,
+        type=read_method_metric_reader_by_column,
         action="append",
         default=[],
         metavar="COLUMN=METHOD:METRIC",
@@ -255,11 +255,11 @@ def make_items(
         if not set(item.needs) <= set(available):
             continue
         result = None
-        with if_possible(item.number_or_title):
+        with warning_instead_of_any_error(item.number_or_title):
             result = item.make(data)
         if result is None:
             continue
-        with if_possible(f"{item.number_or_title} beside the printed numbers"):
+        with warning_instead_of_any_error(f"{item.number_or_title} beside the printed numbers"):
             if compared is not None:
                 compared += _comparisons(item, result.frame)
             result = replace(result, frame=_join_printed(item, result.frame))

@@ -46,7 +46,7 @@ class ItemFailed(SalstatsWarning):
 
 
 @contextmanager
-def if_possible(name: str) -> Iterator[None]:
+def warning_instead_of_any_error(name: str) -> Iterator[None]:
     """Turn an error into a warning, so that the other results are made.
 
     An error of the package becomes an `ItemNotMade`, any other an `ItemFailed`.

@@ -5,7 +5,7 @@ from made_up_items import LACKING, broken
 
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.studies.declarations import StudyItem
-from salstats.studies.item_warnings import ItemFailed, ItemNotMade, if_possible, nothing_made
+from salstats.studies.item_warnings import ItemFailed, ItemNotMade, nothing_made, warning_instead_of_any_error
 
 
 def test_where_every_item_fails_there_is_no_folder(reproduce, tmp_path):
@@ -24,10 +24,10 @@ def test_where_nothing_can_be_made_the_reason_is_the_error_and_nothing_is_left(r
 
 
 def test_an_error_of_the_package_is_an_item_not_made_and_any_other_a_failure():
-    with pytest.warns(ItemNotMade) as not_made, if_possible("Table 2"):
+    with pytest.warns(ItemNotMade) as not_made, warning_instead_of_any_error("Table 2"):
         raise SalstatsError("there is no score")
     assert not_made[0].message.item == "Table 2"
-    with pytest.warns(ItemFailed) as failed, if_possible("Table 9"):
+    with pytest.warns(ItemFailed) as failed, warning_instead_of_any_error("Table 9"):
         raise KeyError("model")
     assert failed[0].message.item == "Table 9"
     assert isinstance(failed[0].message.error, KeyError)

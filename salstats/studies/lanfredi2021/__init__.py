@@ -17,7 +17,11 @@ from salstats.studies.lanfredi2021.example_case import (
     sampled_beside_exact_values,
     sampled_sd_by_sample_size,
 )
-from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, scored_recordings, study_phases
+from salstats.studies.lanfredi2021.gaze_scores import (
+    ScoringOptions,
+    scored_recordings,
+    study_phases_or_none_if_all,
+)
 from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, LABELS, LAYOUTS, SHUFFLED
 from salstats.studies.lanfredi2021.printed_tables import (
     NETWORKS_PRINTED,
@@ -33,10 +37,10 @@ from salstats.studies.lanfredi2021.printed_tables import (
     tables_printed,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
+    all_recordings_with_exclusion_reasons,
     effect_of_center_bias_choice,
     every_mean,
     majority_findings_by_image,
-    recordings_and_reasons_left_out,
     scores_of_every_map,
     table,
     table_2,
@@ -122,7 +126,7 @@ SCORE_ITEMS = (
 )  # fmt: skip
 #: The items that are made of recordings.
 RAW_ITEMS = (
-    StudyItem("recordings", "Recordings", recordings_and_reasons_left_out, slice="all recordings"),
+    StudyItem("recordings", "Recordings", all_recordings_with_exclusion_reasons, slice="all recordings"),
     StudyItem("scores", "Scores of each map against the mean map of the readers not left out",
               scores_of_every_map, slice=_ALL_IMAGES),
     StudyItem("labels", "Findings by the majority of readers", majority_findings_by_image, slice=_ALL_IMAGES),
@@ -195,7 +199,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         class_maps=folders(options.class_maps, "class_maps"),
         lungs=options.lungs,
         padded=options.padded,
-        phases=options.phases or study_phases(options.raw),
+        phases=options.phases or study_phases_or_none_if_all(options.raw),
     )
     scoring = ScoringOptions(
         n_readers=options.readers,

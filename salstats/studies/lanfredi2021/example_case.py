@@ -55,7 +55,7 @@ _PANEL_RATIO = 0.8
 def figure_1(recordings: Recordings) -> ItemResult:
     """Fig. 1: fixations of the picked case, their mean map, centre bias, a map and the hull of the lungs."""
     study = recordings.study
-    pick = recordings.median_case
+    pick = recordings.pick_of_median_case
     row = pick.iloc[0]
     case = study.select(cases=[row["case"]]).cases[0]
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
@@ -120,7 +120,7 @@ def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
     labels = Labels(RAW_LABELS)
     named = with_mixing_column(spread)
     # One mixing is drawn, since those of a method scatter alike.
-    drawn_mixings = [NONE, GIVEN, recordings.median_case["mixing"].iloc[0]]
+    drawn_mixings = [NONE, GIVEN, recordings.pick_of_median_case["mixing"].iloc[0]]
     drawn_spread = named[named["mixing"].isin(drawn_mixings)]
     table = table_of(
         mean.reset_index(),
@@ -133,14 +133,14 @@ def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
         spread,
         table,
         plot_spread(drawn_spread),
-        slice=f"case {recordings.median_case['case'].iloc[0]}",
+        slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
 
 
 def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
-    method, mixing = recordings.median_case[["method", "mixing"]].iloc[0]
+    method, mixing = recordings.pick_of_median_case[["method", "mixing"]].iloc[0]
     samples = without_mixing_in_methods(recordings.sampled_scores_of_median_case)
     samples = samples[samples["method"] == method]
     if "mixing" in samples and mixing in RAW_LABELS["mixing"] and (samples["mixing"] == mixing).any():
@@ -162,7 +162,7 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
         {heading: (name, 4) for heading, name in columns.items()},
     )
     return ItemResult(
-        samples, table, plot_samples(samples), slice=f"case {recordings.median_case['case'].iloc[0]}"
+        samples, table, plot_samples(samples), slice=f"case {recordings.pick_of_median_case['case'].iloc[0]}"
     )
 
 

@@ -70,7 +70,7 @@ class Recordings:
     @cached_property
     def scores_of_scored_images(self) -> pd.DataFrame:
         """The rows of images that are scored."""
-        return rows_of_scored_images(self.all_scores)
+        return rows_with_required_readers(self.all_scores)
 
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
@@ -83,7 +83,7 @@ class Recordings:
         return means_with_both_intervals(self.scores_of_defined_metrics)
 
     @cached_property
-    def median_case(self) -> pd.DataFrame:
+    def pick_of_median_case(self) -> pd.DataFrame:
         """The case whose mean sAUC of the main method is nearest to the median, of `pick_cases`."""
         scores = self.scores_of_defined_metrics
         scores = scores[(scores["metric"] == "sauc") & scores["score"].notna()]
@@ -99,7 +99,7 @@ class Recordings:
         """Sampled AUC and sAUC of the picked case."""
         return ss.sampled_scores(
             self.study,
-            cases=str(self.median_case["case"].iloc[0]),
+            cases=str(self.pick_of_median_case["case"].iloc[0]),
             n_replicates=self.options.n_replicates,
             center_bias=self.options.center_bias,
             bias=self.bias,
@@ -115,7 +115,7 @@ def scored_recordings(
     bias = center_bias_of(study, jobs=jobs, progress=progress)
     unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
     scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
-    if rows_of_scored_images(scores)["score"].isna().all():
+    if rows_with_required_readers(scores)["score"].isna().all():
         raise SalstatsError(
             f"{study.source}: no score is defined ({_counted_reasons(scores)})", column="score"
         )
@@ -136,7 +136,7 @@ def score(recordings: Recordings, center_bias: str, **options: object) -> pd.Dat
     return with_mixing_and_subset(scores, recordings.labels)
 
 
-def study_phases(folder: Path) -> list[int] | None:
+def study_phases_or_none_if_all(folder: Path) -> list[int] | None:
     """Return the phases of a release that the study used; warn of the others.
 
     None where the release has only phases of the study, or none of them.
@@ -217,7 +217,7 @@ def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def rows_of_scored_images(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_with_required_readers(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of images with the number of readers that the options ask for."""
     # `score_gaze` gives rows of other images the reason "N readers".
     has_other_readers = rows["reason"].fillna("").str.endswith(" readers")

@@ -247,7 +247,7 @@ def networks(scores: GazeStudyScores) -> ItemResult:
     return ItemResult(means, table)
 
 
-def published_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
+def study_formula_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
     """Stack the rows of several tables, their limits as `published_conf_low` and `published_conf_high`."""
     tables = [study_means(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
@@ -267,13 +267,13 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
         if len(table_scores):
             clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
-    rows = published_limits_of_tables(scores).merge(means, on=ROW, how="left", validate="one_to_one")
+    rows = study_formula_limits_of_tables(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     rows = compare_intervals(rows)
     mean_columns = [column for column in means.columns if column not in ROW]
     first_columns = [*ROW, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
-    return ItemResult(rows, _clustered_intervals_table(rows), note=clustered_interval_changes_note(rows))
+    return ItemResult(rows, _clustered_intervals_table(rows), note=interval_widths_and_changes_note(rows))
 
 
 def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
@@ -331,7 +331,7 @@ def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     the position of a reading in its block. Scores of networks are averaged over the readings. Table 2 is left
     out, since readings of the labelled images are numbered image by image.
     """
-    published = published_limits_of_tables(scores, "134")
+    published = study_formula_limits_of_tables(scores, "134")
     # `mrmc` compares METHOD_MIXING, since the mixings of a method are methods of their own there.
     published["mixed_method"] = with_mixing_in_methods(published.fillna({"mixing": NONE}))["method"]
     sheet_means = [
@@ -416,7 +416,7 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def clustered_interval_changes_note(design: pd.DataFrame) -> str:
+def interval_widths_and_changes_note(design: pd.DataFrame) -> str:
     """Write how wide the intervals with cases as clusters are, and where they change a conclusion."""
     ratio = design["width_ratio"]
     n_narrower = int((ratio < 1).sum())

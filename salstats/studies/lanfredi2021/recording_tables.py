@@ -24,8 +24,8 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     means_by_mixing,
     means_with_both_intervals,
     row_names,
-    rows_of_scored_images,
     rows_of_table_2,
+    rows_with_required_readers,
     score,
     with_mixing_in_methods,
     with_no_mixing_as_missing,
@@ -47,7 +47,7 @@ NOTES = (
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
-def recordings_and_reasons_left_out(recordings: Recordings) -> ItemResult:
+def all_recordings_with_exclusion_reasons(recordings: Recordings) -> ItemResult:
     """List all recordings, and count them by the reason why they are left out."""
     frame = ss.recordings(recordings.study)
     used_recordings = frame[frame["used"]]
@@ -205,24 +205,24 @@ def effect_of_center_bias_choice(recordings: Recordings) -> ItemResult | None:
     """Compare the shuffled metrics with and without the scored case in the centre bias."""
     if not recordings.scores_of_defined_metrics["metric"].isin(SHUFFLED).any():
         return None
-    all_cases = _scores_with_bias(recordings, "all")
-    other_cases = _scores_with_bias(recordings, "others")
+    all_cases = _shuffled_scores_with_bias(recordings, "all")
+    other_cases = _shuffled_scores_with_bias(recordings, "others")
     if other_cases.loc[other_cases["metric"].isin(SHUFFLED), "score"].isna().all():
         return None
     return score_changes_by_center_bias(all_cases, other_cases)
 
 
-def _scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
+def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
     """Return the exact shuffled metrics with a centre bias; draws of pixels would differ by themselves."""
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
-    return rows_of_scored_images(score(recordings, center_bias, metrics=SHUFFLED))
+    return rows_with_required_readers(score(recordings, center_bias, metrics=SHUFFLED))
 
 
 def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
-    rows = mean_changes(all_cases, other_cases)
+    rows = shuffled_mean_changes(all_cases, other_cases)
     labels = Labels(RAW_LABELS)
     named = rows.assign(task=row_names(rows))
     table = table_of(
@@ -258,7 +258,7 @@ def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFr
     )
 
 
-def mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
+def shuffled_mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
     """Return the change of each mean with its interval, both means, and the largest change of a score."""
     keys = [column for column in _PAIR if column in all_cases]
     pairs = _scores_of_shuffled_metrics(all_cases).merge(

@@ -16,16 +16,16 @@ from salstats.datasets import load_published
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
 from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
-from salstats.studies.mrxai2025.compared_cases import keep_cases
+from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import (
     ToolComparison,
     cases,
     comparison_item,
-    empties,
     failures,
     figure_7_box_plots,
     figure_8_example_cases,
     paired,
+    shares_of_empty_explanations,
     table_1,
 )
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
@@ -108,7 +108,8 @@ COMPARISON_ITEMS = (
     StudyItem("cases", "Cases that the tools are compared on", comparison_item(cases)),
     StudyItem("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
     StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7_box_plots)),
-    StudyItem("empty", "Empty explanations: share of each tool", comparison_item(empties)),
+    StudyItem("empty", "Empty explanations: share of each tool",
+              comparison_item(shares_of_empty_explanations)),
     StudyItem("differences", "Paired differences from the reference", comparison_item(paired),
               needs=(SECOND_TOOL, REFERENCE)),
     StudyItem("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
@@ -228,7 +229,7 @@ def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
     return pd.Series(diagonals, dtype=np.float64)
 
 
-def check_reference_tool(tools: Iterable[str], options: argparse.Namespace) -> str | None:
+def reference_tool_or_study_default(tools: Iterable[str], options: argparse.Namespace) -> str | None:
     """Return the tool that the others are compared with: that of the options, else the study's, or None."""
     tools = [str(tool) for tool in tools]
     if options.reference is not None:
@@ -244,17 +245,17 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
     met: set[Need] = set()
     if len(tools) > 1:
         met.add(SECOND_TOOL)
-    if check_reference_tool(tools, options) is not None:
+    if reference_tool_or_study_default(tools, options) is not None:
         met.add(REFERENCE)
     return met
 
 
 def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> ToolComparison:
-    """Return the comparison of tools on the cases that `keep_cases` keeps.
+    """Return the comparison of tools on the cases that `keep_present_and_correct_cases` keeps.
 
     `study` is None where `scores` were read from a file: then there are no pictures.
     """
-    reference = check_reference_tool(scores["method"].unique(), options)
+    reference = reference_tool_or_study_default(scores["method"].unique(), options)
     comparison_options = ToolComparisonOptions(
         reference,
         options.replicates,
@@ -263,7 +264,7 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
         pick=options.pick,
         as_published=options.as_published,
     )
-    compared = keep_cases(scores, reference=reference, cutoff=options.cutoff)
+    compared = keep_present_and_correct_cases(scores, reference=reference, cutoff=options.cutoff)
     comparison = ToolComparison(compared, comparison_options, load_published("mrxai2025_dice"))
     if study is None:
         return comparison

@@ -55,7 +55,9 @@ class ComparedScores:
     cutoff: float
 
 
-def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> ComparedScores:
+def keep_present_and_correct_cases(
+    scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5
+) -> ComparedScores:
     """Keep the scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
     _check_one_set_and_unit(frame)
@@ -108,7 +110,7 @@ def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
         )
 
 
-def failures_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
+def failure_flags_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
     """Tell of each case and tool how its explanation failed: `case, method, empty, not_given`."""
     keys = [*dataset_and_case_columns(compared), "method"]
     if "patient" in compared.columns:
@@ -130,7 +132,7 @@ def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) 
     Parameters
     ----------
     compared : DataFrame
-        Scores of `keep_cases`.
+        Scores of `keep_present_and_correct_cases`.
     diagonals : Series, optional
         Diagonals by case; by default those of the columns `height` and `width` in pixels. Where they are not
         known, distances stay undefined.

@@ -33,15 +33,15 @@ from salstats.studies.mrxai2025.compared_cases import (
     LEFT_OUT,
     NAMES,
     ComparedScores,
-    failures_by_case_and_tool,
+    failure_flags_by_case_and_tool,
     note_text,
 )
 from salstats.studies.mrxai2025.tool_estimates import (
     BY,
     ToolComparisonOptions,
-    differences,
+    differences_from_reference,
     means,
-    resampling_unit,
+    patient_unit_or_none,
     sensitivity,
 )
 from salstats.studies.result_tables import Cell, table_of
@@ -70,7 +70,7 @@ _ARROW = "\u2192"
 class ToolComparison:
     """Tools that are compared, with their scores."""
 
-    #: Scores of `keep_cases`.
+    #: Scores of `keep_present_and_correct_cases`.
     scores: ComparedScores
     options: ToolComparisonOptions
     #: Means as the study printed them: `method, dice_mean, dice_sd`.
@@ -134,7 +134,7 @@ def cases(comparison: ToolComparison) -> ItemResult:
     if scores["method"].nunique() > 1:
         # only several tools have pairs with a reference
         reference = comparison.options.reference
-    flow = ss.case_flow(scores, reference=reference, unit=resampling_unit(scores))
+    flow = ss.case_flow(scores, reference=reference, unit=patient_unit_or_none(scores))
     return ItemResult(
         flow,
         _case_counts_by_reason_table(scores),
@@ -159,7 +159,7 @@ def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
             cases_by_heading[reason.capitalize()] = excluded
     cases_by_heading["Compared"] = first[reasons.isna()]
     columns = {"Cases": "case"}
-    if resampling_unit(first) == "patient":
+    if patient_unit_or_none(first) == "patient":
         columns["Patients"] = "patient"
     counts = pd.DataFrame({"heading": list(cases_by_heading)})
     for unit in columns.values():
@@ -261,7 +261,7 @@ def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
     """Fig. 7: box plots."""
     names = comparison.names
     compared = comparison.compared
-    described = ss.describe(compared, by=BY, unit=resampling_unit(compared))
+    described = ss.describe(compared, by=BY, unit=patient_unit_or_none(compared))
     tool_labels = {}
     for tool in names.order("method", described["method"]):
         n = described.loc[described["method"] == tool, "n"]
@@ -280,12 +280,12 @@ def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
     )
 
 
-def empties(comparison: ToolComparison) -> ItemResult:
+def shares_of_empty_explanations(comparison: ToolComparison) -> ItemResult:
     """Estimate the share of empty explanations of each tool."""
-    rows = failures_by_case_and_tool(comparison.compared)
+    rows = failure_flags_by_case_and_tool(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
-    shares = ss.summarize(rows, by=BY, unit=resampling_unit(rows), interval="wilson")
+    shares = ss.summarize(rows, by=BY, unit=patient_unit_or_none(rows), interval="wilson")
     names = comparison.names
     figure = ss.plot_forest(shares, labels=names) + p9.labs(x="Share of empty explanations (95% CI)")
     return ItemResult(
@@ -301,7 +301,7 @@ def paired(comparison: ToolComparison) -> ItemResult:
     """Estimate the paired differences from the reference."""
     options = comparison.options
     names = comparison.names
-    rows = differences(comparison.compared, options)
+    rows = differences_from_reference(comparison.compared, options)
     note = "pairs of two defined scores only: cases on which either tool failed do not count"
     if read_estimates(rows).only_value("test") == "bootstrap":
         smallest_p = f"{2 / (options.n_replicates + 1):.2g}"
@@ -320,7 +320,7 @@ def paired(comparison: ToolComparison) -> ItemResult:
 
 def _no_patients_note(scores: pd.DataFrame) -> str:
     """Return the end of a note, which says that no patients are resampled; empty where they are."""
-    if resampling_unit(scores) == "patient":
+    if patient_unit_or_none(scores) == "patient":
         return ""
     return "; no patients are known, so that intervals resample cases"
 
@@ -332,7 +332,7 @@ def failures(comparison: ToolComparison) -> ItemResult:
     figure = None
     if _has_changed_estimate(rows).any():
         figure = _sensitivity_figure(rows, comparison)
-    is_failed = failures_by_case_and_tool(compared)[["empty", "not_given"]].any(axis=1)
+    is_failed = failure_flags_by_case_and_tool(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
     return ItemResult(
         rows,

@@ -185,7 +185,7 @@ def _sizes_table(sizes: pd.DataFrame) -> GT:
 def _scores_table(scores: pd.DataFrame) -> GT:
     """Make a table of the measures of each step side by side."""
     keys = ["simulation", "step", "shift", "scale"]
-    measures = [_column_name(key) for key in measure_key_of_each_row(scores)]
+    measures = [_joined_measure_key(key) for key in measure_key_of_each_row(scores)]
     steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
     # A pivot sorts its rows; the simulations and steps are put back into their order.
     order = scores.set_index(keys).index.unique()
@@ -196,11 +196,11 @@ def _scores_table(scores: pd.DataFrame) -> GT:
         decimals = 3
         if metric in DISTANCES:
             decimals = 2
-        columns[heading] = (_column_name(key), decimals)
+        columns[heading] = (_joined_measure_key(key), decimals)
     return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATED} {RECONSTRUCTED}")
 
 
-def _column_name(key: MeasureKey) -> str:
+def _joined_measure_key(key: MeasureKey) -> str:
     """Name the column of a measure in a table with a column for each."""
     return "_".join(key)
 

@@ -12,10 +12,10 @@ from salstats.studies.mrxai2025.compared_cases import (
     EMPTY_REASONS,
     NAMES,
     NOT_GIVEN_REASONS,
-    failures_by_case_and_tool,
+    failure_flags_by_case_and_tool,
     scores_at_worst,
 )
-from salstats.studies.printed_names import printed_name_by_name
+from salstats.studies.printed_names import printed_name_by_unambiguous_name
 
 BY = ["metric", "method"]
 
@@ -66,7 +66,7 @@ def means(
     compared: pd.DataFrame, options: ToolComparisonOptions, printed: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return mean, SD and counts of each tool and metric, and the mean and SD that the study printed."""
-    unit = resampling_unit(compared)
+    unit = patient_unit_or_none(compared)
     described = ss.describe(compared, by=BY, unit=unit)
     if options.as_published:
         rows = described.rename(columns={"mean": "estimate"}).assign(term="mean")
@@ -75,7 +75,7 @@ def means(
         rows = ss.summarize(
             compared, by=BY, unit=unit, interval=options.interval, n_replicates=options.n_replicates
         )
-    tools = failures_by_case_and_tool(compared).groupby("method")
+    tools = failure_flags_by_case_and_tool(compared).groupby("method")
     counts = tools.agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
     n_given = counts["n_cases"] - counts["n_not_given"]
     counts["share_empty"] = counts["n_empty"] / n_given
@@ -85,14 +85,14 @@ def means(
     return rows.merge(_printed_dice(rows["method"], printed), on=BY, how="left", validate="1:1")
 
 
-def differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
+def differences_from_reference(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
     """Return the paired differences from the reference, with Holm's correction over all of them."""
     assert options.reference is not None, "items of differences need a reference"
     return ss.difference(
         scores,
         reference=options.reference,
         by="metric",
-        unit=resampling_unit(scores),
+        unit=patient_unit_or_none(scores),
         adjust="holm",
         interval=options.interval,
         n_replicates=options.n_replicates,
@@ -128,18 +128,18 @@ def _means_beside_differences(scores: pd.DataFrame, options: ToolComparisonOptio
     summary = ss.summarize(
         scores,
         by=BY,
-        unit=resampling_unit(scores),
+        unit=patient_unit_or_none(scores),
         interval=options.interval,
         n_replicates=options.n_replicates,
     )
     tool_means = summary[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
     limits = ["conf_low", "conf_high", "conf_level", "interval", "unit"]
     columns = [*BY, "estimate", *limits, "p_adjusted", "n_pairs", "verdict"]
-    tool_differences = differences(scores, options)[columns]
+    tool_differences = differences_from_reference(scores, options)[columns]
     return tool_means.merge(tool_differences, on=BY, how="left", validate="1:1")
 
 
-def resampling_unit(scores: pd.DataFrame) -> str | None:
+def patient_unit_or_none(scores: pd.DataFrame) -> str | None:
     """Return the unit that is resampled: patients where they are known, else the default."""
     if "patient" in scores.columns and scores["patient"].notna().all():
         return "patient"
@@ -152,7 +152,7 @@ def _printed_dice(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFr
     if printed is None:
         return pd.DataFrame(columns=columns)
     numbers = printed.set_index("method")
-    names = printed_name_by_name(methods, numbers.index, "method", Labels(NAMES))
+    names = printed_name_by_unambiguous_name(methods, numbers.index, "method", Labels(NAMES))
     rows = []
     for method, printed_name in names.items():
         tool_numbers = numbers.loc[printed_name]

@@ -18,7 +18,7 @@ from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
 from salstats.studies.declarations import ItemResult
-from salstats.studies.printed_names import printed_name_by_name
+from salstats.studies.printed_names import printed_name_by_unambiguous_name
 from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
@@ -47,7 +47,7 @@ class PrintedTables(NamedTuple):
     correlations: pd.DataFrame
 
 
-def printed_tables() -> PrintedTables:
+def printed_tables_2_and_3() -> PrintedTables:
     """Return the printed values and correlations."""
     values = load_published("saliency_bench_table2")
     correlations = load_published("saliency_bench_table3")
@@ -77,7 +77,7 @@ def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
 
     Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.
     """
-    values, correlations = printed_tables()
+    values, correlations = printed_tables_2_and_3()
     named = _add_printed_names(cells[list(CELL)].drop_duplicates(), values)
     study_sets = set(values["dataset"])
     rows = []
@@ -98,7 +98,7 @@ def _add_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFra
     """Add the printed name of each data set, model, method and metric; "" where it has none."""
     named = cells.copy()
     for column in ("dataset", "model", "method"):
-        names = printed_name_by_name(cells[column].unique(), printed[column].unique(), column)
+        names = printed_name_by_unambiguous_name(cells[column].unique(), printed[column].unique(), column)
         named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
     # the printed tables are loaded with our names of the metrics
     named["printed_metric"] = cells["metric"]
@@ -159,7 +159,7 @@ def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
 
 def check(benchmark: Benchmark) -> ItemResult:
     """Show every printed correlation beside the one that the printed values give."""
-    values, correlations = printed_tables()
+    values, correlations = printed_tables_2_and_3()
     names = benchmark.names
     rows = compare_correlations(values, correlations)
     rows["pair"] = [_pair_text(row, names) for row in rows.to_dict("records")]
@@ -181,7 +181,7 @@ def check(benchmark: Benchmark) -> ItemResult:
     table = table_of(
         rows,
         TABLE_ID,
-        _stub(names),
+        _model_and_method_stub(names),
         {
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
@@ -216,7 +216,7 @@ def _agreement_text(row: Any) -> str:
 
 def change(benchmark: Benchmark) -> ItemResult:
     """Show the changes of a single digit that reconcile the tables, as the search found them."""
-    values, correlations = printed_tables()
+    values, correlations = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES)
     names = benchmark.names
     printed_check = compare_correlations(values, correlations)
@@ -229,7 +229,7 @@ def change(benchmark: Benchmark) -> ItemResult:
     table = table_of(
         rows,
         TABLE_ID,
-        _stub(names),
+        _model_and_method_stub(names),
         {
             TableColumn("Data set", align="left"): lambda r: names.value("dataset", r.dataset),
             TableColumn("Metric", align="left"): lambda r: names.value("metric", r.metric),
@@ -285,7 +285,7 @@ def _digit_change_search_sentences(
     return sentences
 
 
-def _stub(names: Labels) -> dict[str, Cell]:
+def _model_and_method_stub(names: Labels) -> dict[str, Cell]:
     """Return the row labels of a model and a method."""
     return {
         "Model": lambda r: names.value("model", r.model),

@@ -10,7 +10,7 @@ from salstats.errors import Message, SalstatsError, Setting
 from salstats.studies.declarations import OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
-    distributions,
+    feature_distributions,
     summary_statistics,
     table_2_slopes_on_features,
 )
@@ -41,12 +41,12 @@ from salstats.studies.saporta2022.printed_numbers import (
     TABLE_S1,
     decrease_printed,
 )
-from salstats.studies.saporta2022.release import read_release
+from salstats.studies.saporta2022.release import read_released_scores_or_feature
 from salstats.studies.saporta2022.replicates import (
     REPLICATE_ITEMS,
     read_replicates,
     replicate_needs,
-    replicates_of,
+    replicates_of_iou_and_hits,
 )
 from salstats.studies.saporta2022.score_slices import IN_TABLES, read_slices
 from salstats.studies.saporta2022.sensitivity import published_beside_clustered, sensitivity_to_choices
@@ -164,7 +164,7 @@ ITEMS = (
               needs=(CHECKPOINTS,)),
     StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
               needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
-    StudyItem("extended_data_8", "Extended Data 8: distribution of the features", distributions,
+    StudyItem("extended_data_8", "Extended Data 8: distribution of the features", feature_distributions,
               needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
     StudyItem("table_2", "Table 2: features of the finding and localisation", table_2_slopes_on_features,
               needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
@@ -174,7 +174,8 @@ ITEMS = (
               needs=(PROBABILITIES, HITS)),
     StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
               needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
-    StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them", replicates_of),
+    StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",
+              replicates_of_iou_and_hits),
     StudyItem("as_published_and_clustered",
               "Every headline number as published and with patients as clusters",
               published_beside_clustered, slice="as each item"),
@@ -272,6 +273,6 @@ STUDY = PublishedStudy(
     add_options=add_options,
     open=_open,
     open_scores=_open_scores,
-    read_release=read_release,
+    read_release=read_released_scores_or_feature,
     slices=True,
 )

@@ -108,7 +108,7 @@ def feature_statistics(frames: StudyFrames) -> pd.DataFrame:
     return ss.describe(rows.astype({"score": "float64"}), by=["metric", "task"])
 
 
-def distributions(frames: StudyFrames) -> ItemResult:
+def feature_distributions(frames: StudyFrames) -> ItemResult:
     """Extended Data 8: letter values of the features."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by="task")

@@ -270,7 +270,7 @@ def _tune(
     sweep = tune(what="threshold")
     n_shared = 0
     if MAPS in unscored.available and (thresholds is None or cutoffs is None):
-        n_shared = warn_shared(study, unscored.validation)
+        n_shared = warn_of_shared_cases(study, unscored.validation)
         if thresholds is None:
             thresholds = chosen_value_by_task(sweep, "threshold", "otsu", study)
         if cutoffs is None:
@@ -338,7 +338,7 @@ def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
     return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
 
 
-def warn_shared(study: Study, validation: Study) -> int:
+def warn_of_shared_cases(study: Study, validation: Study) -> int:
     """Count the cases that are both tuned on and scored, and warn where there are any."""
     shared = {case.case for case in study} & {case.case for case in validation}
     if shared:

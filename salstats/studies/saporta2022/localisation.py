@@ -33,6 +33,7 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
     auroc_input_rows,
     decreases,
+    full_slice_of_main_and_people,
     means,
     metric_rows,
     present,
@@ -40,7 +41,6 @@ from salstats.studies.saporta2022.study_frames import (
     rows_of_first_trainings,
     rows_of_main_and_people,
     rows_with_first_value,
-    score_rows_of_full_slice,
 )
 from salstats.studies.saporta2022.upright_panels import plot_upright
 from salstats.study import HUMAN
@@ -142,7 +142,7 @@ def mean_iou_by_threshold(frames: StudyFrames) -> ItemResult:
         ss.table_estimates(table_rows, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(table_rows, labels=labels_with(estimate="Mean IoU")),
         note="the threshold with the largest mean is chosen, the smallest of equal ones"
-        f"{_unsmoothed_maps_note(frames)}",
+        f"{_smoothed_for_otsu_only_note(frames)}",
     )
 
 
@@ -164,7 +164,7 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
             estimates, differences=differences, exclude=_human_if_present(estimates), labels=LABELS
         ),
         ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
-        note=f"thresholds {source}{_unsmoothed_maps_note(frames)}; {estimate_note(inference)}",
+        note=f"thresholds {source}{_smoothed_for_otsu_only_note(frames)}; {estimate_note(inference)}",
     )
 
 
@@ -186,7 +186,7 @@ def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
         ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_unsmoothed_maps_note(frames)}{shared_cases_note(frames)}",
+        f"{_smoothed_for_otsu_only_note(frames)}{shared_cases_note(frames)}",
     )
 
 
@@ -196,7 +196,7 @@ def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"] == frames.main]
 
 
-def _unsmoothed_maps_note(frames: StudyFrames) -> str:
+def _smoothed_for_otsu_only_note(frames: StudyFrames) -> str:
     """Return the end of a note, which says that maps with other thresholds than Otsu's are not smoothed."""
     if not frames.smoothed_for_otsu:
         return ""
@@ -348,7 +348,7 @@ def classifiers(frames: StudyFrames) -> ItemResult | None:
 def full_slice(frames: StudyFrames) -> ItemResult:
     """Extended Data 4: false positives and misses count as 0."""
     inference = frames.inference
-    rows = metric_rows(score_rows_of_full_slice(frames, inference), "iou")
+    rows = metric_rows(full_slice_of_main_and_people(frames, inference), "iou")
     estimates = means(rows, inference)
     differences = None
     if _has_maps_and_people(rows):

@@ -32,7 +32,7 @@ SHAPES = {
 CASE_COLUMNS = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
 
 
-def read_release(path: Path) -> pd.DataFrame | None:
+def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
     """Read a file of the study's scripts; return None where the file has other columns.
 
     Its name says which numbers it has (`SCORES`, `SHAPES`, `CASE_COLUMNS`). Scores become a scores frame,

@@ -30,7 +30,7 @@ FILES = {name.replace("results", "bootstrap_results"): series for name, series i
 _NOTE = "as published: mean of the replicates given, order statistics"
 
 
-def replicates_of(frames: StudyFrames) -> ItemResult:
+def replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     """Show the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")

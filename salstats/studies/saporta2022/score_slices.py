@@ -26,7 +26,7 @@ from salstats.studies.saporta2022.file_scoring import (
     series_of_each_row,
     true_positive_slice,
 )
-from salstats.studies.saporta2022.release import has_name_of_shape_file, read_release
+from salstats.studies.saporta2022.release import has_name_of_shape_file, read_released_scores_or_feature
 from salstats.studies.saporta2022.study_frames import (
     AS_SCORED,
     CHECKPOINTS,
@@ -228,7 +228,10 @@ def _read_scores_of_all_images(options: argparse.Namespace) -> pd.DataFrame:
         if isinstance(table, pd.DataFrame) or not has_name_of_shape_file(table):
             features.append(table)
     return read_score_tables(
-        options.full_scores, features, table_options=ScoreTableOptions.of(options), read_release=read_release
+        options.full_scores,
+        features,
+        table_options=ScoreTableOptions.of(options),
+        read_release=read_released_scores_or_feature,
     )
 
 
@@ -329,14 +332,14 @@ def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
     elif model:
         is_main &= False
     if not is_main.any():
-        names = _series_names(scores)
+        names = _saliency_series_names(scores)
         raise SalstatsError(
             Setting("main", main), f" is none of the scores' methods ({quoted(names)})", choices=names
         )
     return pd.concat([scores[is_main], scores[~is_main]], ignore_index=True)
 
 
-def _series_names(scores: pd.DataFrame) -> list[str]:
+def _saliency_series_names(scores: pd.DataFrame) -> list[str]:
     """Return the saliency methods as METHOD or METHOD:MODEL."""
     columns = [column for column in ("method", "model") if column in scores]
     names = []

@@ -18,7 +18,7 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
 from salstats.studies.declarations import ItemResult, Need
-from salstats.studies.item_warnings import if_possible
+from salstats.studies.item_warnings import warning_instead_of_any_error
 from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
@@ -45,12 +45,12 @@ from salstats.studies.saporta2022.study_frames import (
     confidence_estimates,
     decreases,
     feature_slopes,
+    full_slice_of_main_and_people,
     means,
     metric_rows,
+    min_max_features,
     rows_of_first_models,
     rows_of_main_and_people,
-    scaled_features,
-    score_rows_of_full_slice,
     slopes_and_correlations_on_prob,
 )
 
@@ -86,7 +86,7 @@ HEADLINES = (
         "Extended Data 4",
         _MEAN_KEYS,
         lambda frames, inference: means(
-            metric_rows(score_rows_of_full_slice(frames, inference), "iou"), inference
+            metric_rows(full_slice_of_main_and_people(frames, inference), "iou"), inference
         ),
         needs=(FULL_SLICE,),
     ),
@@ -314,7 +314,7 @@ def _capitalized(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def signs_shown_by_intervals(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
+def sign_words_shown_by_intervals(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
     """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
 
     An interval shows a sign where it excludes 0 and, if P was adjusted, P is below .05. The other arguments
@@ -344,10 +344,10 @@ def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd
     published_width = rows["published_high"] - rows["published_low"]
     width = rows["conf_high"] - rows["conf_low"]
     rows["width_ratio"] = width / published_width.where(published_width > 0)
-    rows["conclusion_published"] = signs_shown_by_intervals(
+    rows["conclusion_published"] = sign_words_shown_by_intervals(
         rows, "published_low", "published_high", "p_published"
     )
-    rows["conclusion"] = signs_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
+    rows["conclusion"] = sign_words_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
     if (published["term"] == "mean").all():
         rows[["conclusion_published", "conclusion"]] = ""
     rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
@@ -362,7 +362,7 @@ def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     for headline in HEADLINES:
         if not frames.available.issuperset(headline.needs):
             continue
-        with if_possible(f"{headline.item} as published and clustered"):
+        with warning_instead_of_any_error(f"{headline.item} as published and clustered"):
             published_rows = headline.make(frames, published)
             clustered_rows = headline.make(frames, clustered)
             parts.append(compare(published_rows, clustered_rows, headline.keys).assign(item=headline.item))
@@ -397,7 +397,7 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     parts = []
     for row, make in makers.items():
         if _is_possible(row, frames):
-            with if_possible(f"{row} of the sensitivity table"):
+            with warning_instead_of_any_error(f"{row} of the sensitivity table"):
                 parts.append(make(frames, published, clustered))
     rows = concat_or_raise_if_none(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
@@ -534,7 +534,7 @@ def _sensitivity_to_logistic_model(
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
     hits = metric_rows(_main_only(frames, frames.scores), "hit")
-    hits = hits.merge(scaled_features(frames.positives, POOLED), on=["case", "task"])
+    hits = hits.merge(min_max_features(frames.positives, POOLED), on=["case", "task"])
     terms = [*FEATURES]
     if PROBABILITIES in frames.available:
         terms.append("prob")

@@ -21,7 +21,7 @@ from salstats.readers.background_images import ImageSource
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.studies.declarations import Need
-from salstats.studies.item_warnings import ItemNotMade, if_possible
+from salstats.studies.item_warnings import ItemNotMade, warning_instead_of_any_error
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
@@ -343,7 +343,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
     )
 
 
-def score_rows_of_full_slice(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
+def full_slice_of_main_and_people(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
     rows = rows_of_main_and_people(frames, frames.full)
     if not inference.published:
@@ -359,7 +359,7 @@ def concat_or_raise_if_none(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
+def min_max_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Scale each feature from its smallest to its largest value, 0 to 1, per task or over all tasks.
 
     A feature with one value in its task, or in all tasks, has no scale and becomes NaN.
@@ -396,7 +396,7 @@ def feature_slopes(
     parts = []
     rows = rows_of_main_and_people(frames, frames.scores)
     for scale in scales:
-        features = scaled_features(frames.positives, scale)
+        features = min_max_features(frames.positives, scale)
         varying_features = [feature for feature in FEATURES if features[feature].notna().any()]
         if not varying_features:
             warn(ItemNotMade(f"Table 2, {scale.lower()}", "no feature of the findings varies there"))
@@ -412,7 +412,7 @@ def feature_slopes(
                 if not _has_outcome(frames, outcome):
                     continue
                 formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in varying_features]
-                with if_possible(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
+                with warning_instead_of_any_error(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
                     slopes = _outcome_slopes_with_bonferroni_p(frames, data, outcome, formulas, inference)
                     slopes.insert(0, "outcome", outcome.name)
                     slopes.insert(1, "scale", scale)

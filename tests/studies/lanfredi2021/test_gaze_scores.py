@@ -21,7 +21,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     scored_recordings,
     with_mixing_and_subset,
 )
-from salstats.studies.lanfredi2021.recording_tables import mean_changes, score_changes_by_center_bias
+from salstats.studies.lanfredi2021.recording_tables import score_changes_by_center_bias, shuffled_mean_changes
 
 # means of the same numbers in another order
 SUM_TOLERANCE = 1e-12
@@ -292,7 +292,7 @@ def scores_of_both(shift=0.0, mixing=("as given",)):
 def test_the_change_is_that_of_the_same_rows_with_cases_as_clusters():
     # rows in another order: pairs are made by their keys
     others = scores_of_both(0.01).sample(frac=1, random_state=1)
-    found = mean_changes(scores_of_both(), others)
+    found = shuffled_mean_changes(scores_of_both(), others)
     assert found["metric"].tolist() == ["sncc", "sncc", "sauc", "sauc"]
     # 0.01 to 0.06 by case, the same for every reader
     changes = 0.01 * np.arange(1, 7)
@@ -308,7 +308,7 @@ def test_the_change_is_that_of_the_same_rows_with_cases_as_clusters():
 def test_rows_undefined_under_either_are_in_neither_mean():
     every, others = scores_of_both(), scores_of_both(0.01)
     others.loc[others["case"] == "c5", "score"] = np.nan
-    found = mean_changes(every, others)
+    found = shuffled_mean_changes(every, others)
     expected = every[every["case"] != "c5"].groupby(["metric", "method"])["score"].mean()
     for row in found.itertuples():
         assert abs(row.mean_all - expected[row.metric, row.method]) < SUM_TOLERANCE

@@ -15,7 +15,7 @@ from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import compare_intervals
-from salstats.studies.lanfredi2021.printed_tables import clustered_interval_changes_note, read_workbooks
+from salstats.studies.lanfredi2021.printed_tables import interval_widths_and_changes_note, read_workbooks
 
 VALUES = ("estimate", "conf_low", "conf_high")
 KEYS = ["metric", "mixing", "method"]
@@ -363,11 +363,11 @@ def make_rows():
 
 
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
-    said = clustered_interval_changes_note(compare_intervals(make_rows()))
+    said = interval_widths_and_changes_note(compare_intervals(make_rows()))
     assert "1 of 2 intervals are narrower" in said
     assert said.endswith("changes in 1: Table 1, a, sNCC")
     same = compare_intervals(make_rows().iloc[1:])
-    assert clustered_interval_changes_note(same).endswith("changes in 0: none")
+    assert interval_widths_and_changes_note(same).endswith("changes in 0: none")
 
 
 def test_intervals_of_networks_and_cases_in_general_equal_r(made, r_expected):

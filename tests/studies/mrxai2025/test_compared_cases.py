@@ -14,8 +14,8 @@ from salstats.studies.mrxai2025.compared_cases import (
     NO_REASON,
     NO_ROW,
     UNDEFINED_FOR_ALL,
-    failures_by_case_and_tool,
-    keep_cases,
+    failure_flags_by_case_and_tool,
+    keep_present_and_correct_cases,
     scores_at_worst,
 )
 
@@ -41,7 +41,7 @@ def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
     cells = {"right": (0.5, 0.6), "missed": (0.1, 0.2), "absent": (NAN, NAN), "alarm": (NAN, NAN)}
     label = {"right": 1, "missed": 1, "absent": 0, "alarm": 0}
     prob = {"right": 0.5, "missed": 0.49, "absent": 0.1, "alarm": 0.5}
-    scored = keep_cases(scores_of(cells, label=label, prob=prob), reference="a")
+    scored = keep_present_and_correct_cases(scores_of(cells, label=label, prob=prob), reference="a")
     assert set(scored.compared["case"]) == {"right"}
     assert scored.by_model
     why = reasons(scored)
@@ -50,44 +50,48 @@ def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
 
 
 def test_a_case_without_probability_is_left_out_where_others_have_one():
-    scored = keep_cases(scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9}), reference="a")
+    scored = keep_present_and_correct_cases(
+        scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, prob={"x": 0.9}), reference="a"
+    )
     assert reasons(scored)["y"] == NO_PROB
 
 
 def test_what_score_says_of_an_absent_finding_needs_no_label():
     given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)}, reason={"y": ABSENT})
-    assert reasons(keep_cases(given, reference="a"))["y"] == ABSENT
+    assert reasons(keep_present_and_correct_cases(given, reference="a"))["y"] == ABSENT
 
 
 def test_a_case_that_is_undefined_for_all_without_reason_is_left_out_and_said():
     given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)})
-    assert reasons(keep_cases(given, reference="a"))["y"] == UNDEFINED_FOR_ALL
+    assert reasons(keep_present_and_correct_cases(given, reference="a"))["y"] == UNDEFINED_FOR_ALL
 
 
 def test_an_undefined_score_without_reason_counts_as_empty():
-    kept = keep_cases(scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a").compared
+    kept = keep_present_and_correct_cases(
+        scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a"
+    ).compared
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_REASON]
-    assert failures_by_case_and_tool(kept).set_index(["case", "method"])["empty"].to_dict() == {
+    assert failure_flags_by_case_and_tool(kept).set_index(["case", "method"])["empty"].to_dict() == {
         ("x", "a"): False, ("x", "b"): False, ("y", "a"): True, ("y", "b"): False,
     }  # fmt: skip
 
 
 def test_a_row_that_is_not_there_is_an_explanation_not_given():
     given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).query("not (case == 'y' and method == 'b')")
-    kept = keep_cases(given, reference="a").compared
+    kept = keep_present_and_correct_cases(given, reference="a").compared
     assert len(kept) == 4
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_ROW]
-    found = failures_by_case_and_tool(kept).set_index(["case", "method"]).loc[("y", "b")]
+    found = failure_flags_by_case_and_tool(kept).set_index(["case", "method"]).loc[("y", "b")]
     assert (bool(found["empty"]), bool(found["not_given"])) == (False, True)
 
 
 def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
     # as a file of score(undefined="worst") has it
     given = scores_of({"x": (0.5, 0.6), "y": (0.0, 0.2)}).assign(empty_mask=[False, False, True, False])
-    kept = keep_cases(given, reference="a").compared
+    kept = keep_present_and_correct_cases(given, reference="a").compared
     assert kept.query("case == 'y' and method == 'a'")["score"].isna().item()
     assert kept.query("case == 'y' and method == 'a'")["reason"].item() == EMPTY
-    assert failures_by_case_and_tool(kept)["empty"].sum() == 1
+    assert failure_flags_by_case_and_tool(kept)["empty"].sum() == 1
 
 
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
@@ -152,4 +156,4 @@ TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}
 )
 def test_scores_that_cannot_be_compared_are_errors(scores, options, kind, fields):
     with raises(kind, **fields):
-        keep_cases(scores, **({"reference": "a"} | options))
+        keep_present_and_correct_cases(scores, **({"reference": "a"} | options))

@@ -14,7 +14,7 @@ from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
-from salstats.studies.mrxai2025.compared_cases import keep_cases
+from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import ToolComparison
 from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means
 
@@ -52,7 +52,7 @@ def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")
 
 
 def items_of(scores, options=CHOICE, **given):
-    scored = keep_cases(scores, reference=options.reference)
+    scored = keep_present_and_correct_cases(scores, reference=options.reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         data = Data(ToolComparison(scored, options, **given))
@@ -96,7 +96,11 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
-    found = means(keep_cases(renamed, reference=name).compared, ToolComparisonOptions(name, 50), printed)
+    found = means(
+        keep_present_and_correct_cases(renamed, reference=name).compared,
+        ToolComparisonOptions(name, 50),
+        printed,
+    )
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
@@ -106,7 +110,7 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
     )
     options = ToolComparisonOptions("gradcam", 50)
-    found = means(keep_cases(both, reference="gradcam").compared, options, printed)
+    found = means(keep_present_and_correct_cases(both, reference="gradcam").compared, options, printed)
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 

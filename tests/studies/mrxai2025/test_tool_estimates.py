@@ -6,13 +6,13 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ValueRangeError
-from salstats.studies.mrxai2025.compared_cases import keep_cases
+from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.tool_estimates import (
     STUDY_PICK,
     ToolComparisonOptions,
-    differences,
+    differences_from_reference,
     means,
-    resampling_unit,
+    patient_unit_or_none,
     sensitivity,
 )
 
@@ -46,7 +46,7 @@ def tool_scores(**columns):
 
 @pytest.fixture(scope="module")
 def compared():
-    return keep_cases(tool_scores(), reference="gradcam").compared
+    return keep_present_and_correct_cases(tool_scores(), reference="gradcam").compared
 
 
 def row_of(rows, metric, method):
@@ -76,7 +76,7 @@ def test_as_published_means_have_no_interval(compared):
 
 
 def test_differences_are_of_pairs_of_two_defined_scores(compared):
-    rows = differences(compared, OPTIONS)
+    rows = differences_from_reference(compared, OPTIONS)
     for metric in ("dice", "hausdorff"):
         wide = compared[compared["metric"] == metric].pivot(index="case", columns="method", values="score")
         pairs = (wide["lime"] - wide["gradcam"]).dropna()
@@ -108,7 +108,7 @@ def test_at_worst_overlap_is_0_and_a_distance_the_diagonal(compared):
 
 def test_a_metric_whose_failures_have_no_worst_score_is_left_out():
     without_sizes = tool_scores().drop(columns=["height", "width"])
-    compared = keep_cases(without_sizes, reference="gradcam").compared
+    compared = keep_present_and_correct_cases(without_sizes, reference="gradcam").compared
     assert set(sensitivity(compared, OPTIONS)["metric"]) == {"dice"}
     distances = compared[compared["metric"] == "hausdorff"]
     assert sensitivity(distances, OPTIONS).empty
@@ -121,9 +121,9 @@ def test_patients_are_resampled_where_all_are_known(patients, unit):
     scores = tool_scores()
     if patients is not None:
         scores["patient"] = patients
-    assert resampling_unit(scores) == unit
+    assert patient_unit_or_none(scores) == unit
     if patients is not None:
-        assert resampling_unit(scores.assign(patient=scores["patient"].mask(scores.index == 0))) is None
+        assert patient_unit_or_none(scores.assign(patient=scores["patient"].mask(scores.index == 0))) is None
 
 
 def picks_of(methods, metrics, **options):

@@ -23,7 +23,7 @@ from salstats.studies.saporta2022.file_scoring import (
     make_frames,
     needs_met,
     true_positive_slice,
-    warn_shared,
+    warn_of_shared_cases,
 )
 from salstats.studies.saporta2022.labels_and_notes import cutoff_note
 from salstats.studies.saporta2022.localisation import means_with_tuned_thresholds
@@ -159,7 +159,7 @@ def test_too_few_replicates_for_order_statistics_are_said_before_any_work(result
 def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
     study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
     with warns(option="data", match="3 of 5 cases"):
-        assert warn_shared(study, study.select(cases=[c.case for c in study][2:])) == 3
+        assert warn_of_shared_cases(study, study.select(cases=[c.case for c in study][2:])) == 3
     assert "3 cases stand in both studies" in means_with_tuned_thresholds(replace(frames, n_shared=3)).note
     assert "both studies" not in means_with_tuned_thresholds(frames).note
 

@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.studies.saporta2022.release import CASE_COLUMNS, SCORES, SHAPES, read_release
+from salstats.studies.saporta2022.release import CASE_COLUMNS, SCORES, SHAPES, read_released_scores_or_feature
 
 # means and limits are written with three digits, decreases with three and their limits with one
 SUMMARY, DECREASE = 5e-4 + 1e-12, 1e-9
@@ -92,10 +92,10 @@ def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_p
     file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
     names = (*SCORES, *SHAPES, *CASE_COLUMNS)
     with raises(InputFileError, path=file, choices=names, match=r"miou\.csv.*iou_results_per_cxr"):
-        read_release(file)
+        read_released_scores_or_feature(file)
 
 
 def test_a_file_in_other_columns_is_left_to_the_reader_of_scores(tmp_path):
     file = tmp_path / "iou_results_per_cxr.csv"
     file.write_text("case,task,method,metric,score\na,Edema,cam,iou,0.5\n")
-    assert read_release(file) is None
+    assert read_released_scores_or_feature(file) is None

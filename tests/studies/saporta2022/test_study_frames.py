@@ -15,10 +15,10 @@ from salstats.studies.saporta2022.study_frames import (
     POOLED,
     StudyInference,
     decreases,
+    full_slice_of_main_and_people,
     means,
+    min_max_features,
     regression_coefficients,
-    scaled_features,
-    score_rows_of_full_slice,
 )
 
 pytestmark = pytest.mark.filterwarnings(
@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(whole):
     some = whole.with_tasks(["Edema", "Atelectasis"])
-    rows = score_rows_of_full_slice(some, StudyInference(True))
+    rows = full_slice_of_main_and_people(some, StudyInference(True))
     # the rows of the second reader's file, over which the scripts resample
     assert rows.groupby("method")["case"].nunique().to_dict() == {METHOD: 200, "human": 179}
 
@@ -45,7 +45,7 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
             "irrectangularity": 0.5,
         }
     )
-    per_task, over_all = (scaled_features(findings, scale) for scale in (PER_TASK, POOLED))
+    per_task, over_all = (min_max_features(findings, scale) for scale in (PER_TASK, POOLED))
     np.testing.assert_array_equal(per_task["n_instances"], [np.nan, np.nan, 0, 1])
     np.testing.assert_allclose(over_all["n_instances"], [0, 0, 1 / 3, 1])
     np.testing.assert_array_equal(per_task["elongation"], [np.nan, np.nan, 0, 1])
