@@ -14,7 +14,7 @@ from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.engine.comparisons import (
     MISSING_SIDE,
-    fill_readers_models_seeds,
+    fill_missing_keys_from_reference,
     pair_rows,
     values_of_side,
 )
@@ -503,7 +503,7 @@ def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str
     """
     pairs = pair_rows(codes, reference)
     frame = codes.frame
-    table = fill_readers_models_seeds(
+    table = fill_missing_keys_from_reference(
         frame.iloc[pairs.key_rows].reset_index(drop=True), frame, pairs.reference_rows
     )
     table["method"] = frame["method"].array.take(pairs.method_examples)

@@ -11,7 +11,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.engine.comparisons import (
-    fill_readers_models_seeds,
+    fill_missing_keys_from_reference,
     one_sided_pairs_with_missing_side,
     pair_rows,
     values_of_side,
@@ -315,7 +315,7 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     method_rows = observations.take(pairs.method_rows[complete]).reset_index(drop=True)
     reference_rows = observations.take(pairs.reference_rows[complete]).reset_index(drop=True)
     one_sided = one_sided_pairs_with_missing_side(observations, by, pairs, method_counts, reference_counts)
-    method_rows = fill_readers_models_seeds(method_rows, observations, pairs.reference_rows[complete])
+    method_rows = fill_missing_keys_from_reference(method_rows, observations, pairs.reference_rows[complete])
     return _CountPairs(method_rows, reference_rows, one_sided)
 
 

@@ -168,7 +168,7 @@ def all_pairs_with_reference_score(scores: pd.DataFrame, reference: str) -> pd.D
     paired = scores.iloc[pairs.key_rows].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.method_examples)
-    paired = fill_readers_models_seeds(paired, scores, pairs.reference_rows)
+    paired = fill_missing_keys_from_reference(paired, scores, pairs.reference_rows)
     paired["score"] = values_of_side(values, pairs.method_rows)
     paired["reference_score"] = values_of_side(values, pairs.reference_rows)
     if "reason" in scores.columns:
@@ -190,7 +190,7 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
     return complete.assign(difference=complete["score"] - complete["reference_score"])
 
 
-def fill_readers_models_seeds(
+def fill_missing_keys_from_reference(
     paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: np.ndarray
 ) -> pd.DataFrame:
     """Return pairs whose missing readers, models and seeds are those of the reference's rows.

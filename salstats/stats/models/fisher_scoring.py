@@ -150,29 +150,33 @@ def mean_on_link_scale_at(solution: Solution, points: np.ndarray) -> ValuesAndGr
     return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
 
 
-def mean_slope_at(
-    solution: Solution, link: Link, points: np.ndarray, slopes: np.ndarray
+def slope_of_mean_at(
+    solution: Solution, link: Link, points: np.ndarray, point_slopes: np.ndarray
 ) -> ValuesAndGradients:
     """Return the slope of the mean along a covariate (m,), and its derivatives by the parameters (m, p).
 
-    `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
+    `points` (m, r) are rows of the model matrix, `point_slopes` (m, r) their derivatives by the covariate.
     """
     if solution.mean_function is None:
         predictor = points @ solution.coefficients
-        predictor_slope = slopes @ solution.coefficients
+        predictor_slope = point_slopes @ solution.coefficients
         link_slope = link.first_derivative(predictor)
         by_points = (link.second_derivative(predictor) * predictor_slope)[:, None] * points
-        return ValuesAndGradients(link_slope * predictor_slope, link_slope[:, None] * slopes + by_points)
+        return ValuesAndGradients(
+            link_slope * predictor_slope, link_slope[:, None] * point_slopes + by_points
+        )
     coefficients = _coefficients_by_part(solution)
     n_parts = len(coefficients)
-    predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
+    predictor_slopes = np.einsum("jr,nr->nj", coefficients, point_slopes)
     _, first, second = solution.mean_function(_linear_and_nuisance_predictors_at(solution, points))
     first_of_parts = first[:, :n_parts]
     # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
     # rule its derivatives have two parts, since both factors depend on the parameters.
     by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
     gradient = _derivatives_by_parameters(solution, by_predictors, points)
-    gradient[:, : n_parts * points.shape[1]] += _derivatives_by_parameters(solution, first_of_parts, slopes)
+    gradient[:, : n_parts * points.shape[1]] += _derivatives_by_parameters(
+        solution, first_of_parts, point_slopes
+    )
     return ValuesAndGradients((first_of_parts * predictor_slopes).sum(axis=1), gradient)
 
 

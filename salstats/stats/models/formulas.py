@@ -111,7 +111,7 @@ def parse_formula(text: object) -> Formula:
     formula = _checked_text(text)
     formula_excerpt = _quoted_excerpt(formula)
     fixed_formula, random_effect_texts = _without_random_effects(formula)
-    tree = _parse_tree(fixed_formula, formula_excerpt)
+    tree = _two_sided_formulaic_tree(fixed_formula, formula_excerpt)
     left, right = tree.args
     response = _response_factor(left, formula_excerpt)
     random: list[RandomEffect] = []
@@ -195,7 +195,7 @@ def _summand_spans(right_side: str, offset: int) -> list[tuple[int, int]]:
     return [(offset + plus + 1, offset + next_plus) for plus, next_plus in pairwise(boundaries)]
 
 
-def _parse_tree(formula: str, formula_excerpt: str) -> Any:
+def _two_sided_formulaic_tree(formula: str, formula_excerpt: str) -> Any:
     """Return the tree that formulaic builds from a formula, checked to have two sides."""
     # imported late: it takes as long as pandas, and few calls have a formula
     from formulaic.parser import DefaultFormulaParser
@@ -258,7 +258,7 @@ def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
 def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: str) -> list[RandomEffect]:
     """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
-    right = _parse_tree(f"y ~ {effects}", formula_excerpt).args[1]
+    right = _two_sided_formulaic_tree(f"y ~ {effects}", formula_excerpt).args[1]
     terms = _sorted_terms(_terms_of_node(right, formula_excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
@@ -268,7 +268,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
-        groups_node = _parse_tree(f"y ~ {groups}", formula_excerpt).args[1]
+        groups_node = _two_sided_formulaic_tree(f"y ~ {groups}", formula_excerpt).args[1]
         groupings = _sorted_terms(_terms_of_node(groups_node, formula_excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(

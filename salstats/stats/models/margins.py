@@ -29,7 +29,7 @@ from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.all_pairs import tukey_frame
 from salstats.stats.models.contrast_families import multivariate_t_frame
 from salstats.stats.models.design import level_name
-from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, mean_slope_at
+from salstats.stats.models.fisher_scoring import mean_on_link_scale_at, slope_of_mean_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
@@ -275,22 +275,18 @@ def _contrasted_pairs(
     for i, j in itertools.combinations(range(len(cells)), 2):
         if any(cells[i][column] != cells[j][column] for column in by):
             continue
-        first_is_reference = _is_reference_level(cells[i][term], reference_code)
-        second_is_reference = _is_reference_level(cells[j][term], reference_code)
-        if reference_code is not None and not (first_is_reference or second_is_reference):
-            continue
-        if second_is_reference:
+        if reference_code is None:
+            pairs.append((j, i))
+        elif _is_same_level_or_both_missing(cells[j][term], reference_code):
             pairs.append((i, j))
-        else:
+        elif _is_same_level_or_both_missing(cells[i][term], reference_code):
             pairs.append((j, i))
     return pairs
 
 
-def _is_reference_level(code: float, reference_code: float | None) -> bool:
+def _is_same_level_or_both_missing(code: float, reference_code: float) -> bool:
     """Return True for the code of the reference level, which is NaN in a model that lacks the level."""
-    if reference_code is None:
-        return False
-    return code == reference_code or (np.isnan(code) and np.isnan(reference_code))
+    return bool(code == reference_code or (np.isnan(code) and np.isnan(reference_code)))
 
 
 def _difference(estimate: MarginalEstimate, reference: MarginalEstimate) -> MarginalEstimate:
@@ -531,7 +527,7 @@ def _average_means_or_slopes(
             gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
-        values, gradients = mean_slope_at(solution, link, points, slopes)
+        values, gradients = slope_of_mean_at(solution, link, points, slopes)
     averages = []
     start = 0
     for _, weights in row_sets:

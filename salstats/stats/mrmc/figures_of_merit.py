@@ -167,16 +167,16 @@ def blocks_of_comparisons(
         yield rows, np.nan_to_num(won, copy=False)
 
 
-def _areas_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.ndarray:
+def _cell_aucs_by_replicate(readings: ReaderReadings, unit_weights: np.ndarray) -> np.ndarray:
     """Areas of cells (n_replicates, n_cells) for weights of units (n_replicates, n_units).
 
     A comparison of a positive with a negative has the product of their weights.
     """
     positive = readings.positive
-    case_weights = weights[:, readings.units]
+    case_weights = unit_weights[:, readings.units]
     positive_weights = case_weights[:, positive]
     negative_weights = case_weights[:, ~positive]
-    won = np.zeros((len(weights), readings.scores.shape[1]))
+    won = np.zeros((len(unit_weights), readings.scores.shape[1]))
     for rows, block in blocks_of_comparisons(readings):
         # Sum over negatives: (n_replicates, n_positives, n_cells), in einsum r, p and c
         won_by_positives = np.tensordot(negative_weights, block, axes=(1, 1))
@@ -190,7 +190,7 @@ def _areas_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.nda
 RECORDS = (
     FigureOfMerit("mean", "mean score", _means_with_jackknife, _means_with_weights),
     FigureOfMerit(
-        "auc", "area under the ROC curve", _areas_with_jackknife, _areas_with_weights, needs_label=True
+        "auc", "area under the ROC curve", _areas_with_jackknife, _cell_aucs_by_replicate, needs_label=True
     ),
 )
 #: Choices of the option `figure`.

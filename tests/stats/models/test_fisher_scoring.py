@@ -13,7 +13,7 @@ from salstats.stats.models.fisher_scoring import (
     SummedLikelihood,
     maximize_likelihood,
     mean_on_link_scale_at,
-    mean_slope_at,
+    slope_of_mean_at,
 )
 from salstats.stats.models.logit import LOGIT, logit
 
@@ -75,7 +75,7 @@ def test_derivatives_are_those_of_small_steps(rows, kernel):
     step = 1e-6
     above, _ = mean_on_link_scale_at(solution, points + step * slopes)
     below, _ = mean_on_link_scale_at(solution, points - step * slopes)
-    steepness, _ = mean_slope_at(solution, LOGIT, points, slopes)
+    steepness, _ = slope_of_mean_at(solution, LOGIT, points, slopes)
     np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)
 
 
@@ -83,13 +83,13 @@ def test_the_gradient_of_a_slope_is_that_of_small_steps_of_the_coefficients(rows
     solution = logit(*rows, intercept=True)
     points = np.array([[1.0, 0.3], [1.0, -0.7]])
     slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
-    _, gradient = mean_slope_at(solution, LOGIT, points, slopes)
+    _, gradient = slope_of_mean_at(solution, LOGIT, points, slopes)
     for position in range(2):
         step = 1e-6 * np.eye(2)[position]
-        above, _ = mean_slope_at(
+        above, _ = slope_of_mean_at(
             replace(solution, coefficients=solution.coefficients + step), LOGIT, points, slopes
         )
-        below, _ = mean_slope_at(
+        below, _ = slope_of_mean_at(
             replace(solution, coefficients=solution.coefficients - step), LOGIT, points, slopes
         )
         np.testing.assert_allclose(gradient[:, position], (above - below) / 2e-6, rtol=1e-6, atol=1e-9)

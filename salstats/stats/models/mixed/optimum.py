@@ -127,7 +127,7 @@ class DevianceSearch:
         lowered = list(relative_factors)
         raised = list(relative_factors)
         for k, term in enumerate(self.terms):
-            slope, direction = _slope_and_steepest_direction(
+            slope, direction = _deviance_slope_and_zero_variance_direction(
                 roots[k], gradients[k], correlated=term.correlated
             )
             if slope >= -_GRADIENT_TOLERANCE * self.products.n_rows:
@@ -187,27 +187,28 @@ def _root_without_zero_directions(relative_factor: np.ndarray, *, correlated: bo
     return np.asarray(directions[:, nonzero] * deviations[nonzero])
 
 
-def _slope_and_steepest_direction(
-    root: np.ndarray, gradient: np.ndarray, *, correlated: bool
+def _deviance_slope_and_zero_variance_direction(
+    covariance_root: np.ndarray, deviance_gradient: np.ndarray, *, correlated: bool
 ) -> tuple[float, np.ndarray]:
     """Return the direction without variance in which a variance would lower the deviance most.
 
-    `gradient` is the derivative of the deviance by the term's covariance. The derivative by the variance
-    comes first; the direction has shape (n_effects, 1), or (n_effects, 0) if all directions have variance.
+    `deviance_gradient` is the derivative of the deviance by the term's covariance. The derivative by the
+    variance comes first; the direction has shape (n_effects, 1), or (n_effects, 0) if all directions have
+    variance.
     """
-    n_effects, rank = root.shape
+    n_effects, rank = covariance_root.shape
     if rank == n_effects:
         no_direction = np.empty((n_effects, 0))
         return 0.0, no_direction
     if not correlated:
         # The effects themselves are the directions; those with a variance already are left out.
-        slopes = np.where(root.any(axis=1), np.inf, np.diag(gradient))
+        slopes = np.where(covariance_root.any(axis=1), np.inf, np.diag(deviance_gradient))
         steepest = int(slopes.argmin())
         return float(slopes[steepest]), np.eye(n_effects)[:, [steepest]]
-    left_vectors = np.linalg.svd(root)[0]
+    left_vectors = np.linalg.svd(covariance_root)[0]
     null_space = left_vectors[:, rank:]
     # Eigenvalues ascend, so that the first direction lowers the deviance most.
-    slopes, directions = np.linalg.eigh(null_space.T @ gradient @ null_space)
+    slopes, directions = np.linalg.eigh(null_space.T @ deviance_gradient @ null_space)
     return float(slopes[0]), null_space @ directions[:, :1]
 
 
