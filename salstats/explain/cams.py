@@ -116,7 +116,7 @@ def _grid_array(output: Any, request: Request) -> np.ndarray:
     return copied
 
 
-def _gradient_maps(formula: Formula, request: Request) -> RawAttributions:
+def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAttributions:
     """Make the maps of a method of activations and gradients by a backward pass for each target."""
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
@@ -150,7 +150,7 @@ def _gradient_maps(formula: Formula, request: Request) -> RawAttributions:
                 gradients = _grid_array(gradient, request)[selection]
                 # values that are not finite are reported, with their image, where maps are checked
                 with np.errstate(all="ignore"):
-                    weights = formula(grids, gradients)
+                    weights = weight_formula(grids, gradients)
                     if smooth:
                         layer_maps[indices] = first_component(weights * grids)
                     else:
@@ -158,11 +158,11 @@ def _gradient_maps(formula: Formula, request: Request) -> RawAttributions:
     return _join_maps(activations, maps, request)
 
 
-run_gradcam = partial(_gradient_maps, gradcam_weights)
-run_gradcamplusplus = partial(_gradient_maps, gradcamplusplus_weights)
-run_xgradcam = partial(_gradient_maps, xgradcam_weights)
-run_hirescam = partial(_gradient_maps, hirescam_weights)
-run_layercam = partial(_gradient_maps, layercam_weights)
+run_gradcam = partial(_cam_maps_with_gradients, gradcam_weights)
+run_gradcamplusplus = partial(_cam_maps_with_gradients, gradcamplusplus_weights)
+run_xgradcam = partial(_cam_maps_with_gradients, xgradcam_weights)
+run_hirescam = partial(_cam_maps_with_gradients, hirescam_weights)
+run_layercam = partial(_cam_maps_with_gradients, layercam_weights)
 
 
 def run_eigencam(request: Request) -> RawAttributions:

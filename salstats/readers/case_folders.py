@@ -189,7 +189,7 @@ def read_folders(
     if isinstance(truth, str) and truth in CONSENSUS_RULES:
         consensus = truth
         paths["truth"] = None
-    files = _read_files(paths, task)
+    files = _read_masks_and_points_find_maps(paths, task)
     reference = str(files.truth.file)
     _check_cases(files)
     study_tasks = _tasks(files, tasks)
@@ -266,12 +266,12 @@ def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
     return paths
 
 
-def _read_files(paths: Mapping[str, Any], task: str) -> _Files:
-    """Read masks and points, and find maps; `task` is that of files which lie in no folder of a task."""
+def _read_masks_and_points_find_maps(paths: Mapping[str, Any], task_outside_folders: str) -> _Files:
+    """Read masks and points, and find maps; files that lie in no folder of a task are of one task."""
     truth = None
-    only_task: str | None = task
+    only_task: str | None = task_outside_folders
     if paths["truth"] is not None:
-        truth = read_case_masks(paths["truth"], task)
+        truth = read_case_masks(paths["truth"], task_outside_folders)
         # where the truth has several tasks, so must all others
         true_tasks = sorted(truth.tasks())
         only_task = true_tasks[0] if len(true_tasks) == 1 else None

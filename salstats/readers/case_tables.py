@@ -47,21 +47,21 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     return dict(zip(table.cases(), sizes, strict=True))
 
 
-def read_point_table(path: PathLike, only_task: str | None = None) -> CaseFile:
+def read_point_table(path: PathLike, task_if_no_column: str | None = None) -> CaseFile:
     """Read marked points, each array of shape (n, 2) as (row, col); the table has a row for each point.
 
     Its columns are `case`, `x` and `y` (pixels of the image from its left and upper edge), and `task`, which
-    may be missing where all points are of `only_task`. A row whose `x` and `y` are empty says that nothing
-    was marked.
+    may be missing where all points are of `task_if_no_column`. A row whose `x` and `y` are empty says that
+    nothing was marked.
     """
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
     cases = table.filled("case")
-    if only_task is None or "task" in table.columns:
+    if task_if_no_column is None or "task" in table.columns:
         table.check_columns(("task",), "the truth has several tasks")
         tasks = table.filled("task")
     else:
-        tasks = [only_task] * len(cases)
+        tasks = [task_if_no_column] * len(cases)
     col_row = np.column_stack([table.numbers("x"), table.numbers("y")])
     is_missing = np.isnan(col_row)
     is_half = is_missing.any(axis=1) & ~is_missing.all(axis=1)

@@ -77,7 +77,7 @@ class StudyFiles(NamedTuple):
         return list(chain.from_iterable(self.readings.values()))
 
     @property
-    def prediction_files(self) -> list[CaseFile]:
+    def non_truth_files(self) -> list[CaseFile]:
         """Files of masks and points that are not the truth, those of people first."""
         return [*self.human_mask_files, *self.points, *chain.from_iterable(self.masks.values())]
 
@@ -239,7 +239,7 @@ def study_of(
     """Make a study of its files, with the patients that a pattern finds in the names of cases."""
     annotated = {case for case_file in files.truth for case in case_file.values}
     reference = files.truth[0].file if files.truth else Path(source)
-    for case_file in files.prediction_files:
+    for case_file in files.non_truth_files:
         check_cases_in_common(case_file.values, annotated, case_file.file, reference)
     # a map of each case, whose size is that of the case where no file gives it
     map_of_case: dict[str, Path] = {}
@@ -247,11 +247,11 @@ def study_of(
         folder = next(iter(path_of_map.values())).parent
         check_cases_in_common({case for case, _ in path_of_map}, annotated, folder, reference)
         map_of_case |= {case: path for (case, _), path in path_of_map.items()}
-    cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.prediction_files)))
+    cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.non_truth_files)))
     if not cases:
         raise InputFileError(f"{reference}: holds no case", column="case", path=reference)
     study_tasks = _tasks(files, tasks, source)
-    sizes = image_sizes([*files.truth, *files.prediction_files])
+    sizes = image_sizes([*files.truth, *files.non_truth_files])
     for case_file in files.points:
         warn_of_points(case_file, {case: size.shape for case, size in sizes.items()})
     patients: dict[str, str] = {}
@@ -295,7 +295,7 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     for case_file in (*files.truth, *files.human_mask_files, *files.points):
         annotated.update(case_file.tasks())
     available = set(annotated)
-    for case_file in files.prediction_files:
+    for case_file in files.non_truth_files:
         available.update(case_file.tasks())
     for path_of_map in files.maps.values():
         available.update(task for _, task in path_of_map)

@@ -258,7 +258,7 @@ def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -
         frame=frame,
         sides=axis_sides_where_known(frame, term),
         guides=guide_lines(drawing, term),
-        title=contrast_title(drawing.estimates, drawing.labels, term),
+        title=contrast_axis_title(drawing.estimates, drawing.labels, term),
         note="",
     )
 
@@ -433,7 +433,7 @@ def reference_text(contrasts: Estimates, labels: Labels) -> str:
     return method_label_in_sentence(labels.value("reference", reference))
 
 
-def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
+def contrast_axis_title(contrasts: Estimates, labels: Labels, term: str) -> str:
     """Return the title of an axis of contrasts: "Decrease from human benchmark (%)".
 
     Where a mean is above that of the reference, it says that a decrease below 0 is an increase.

@@ -18,7 +18,7 @@ from salstats.display.facts import (
     interval_caption,
     p_value_sentence,
 )
-from salstats.display.plots.decrease import contrast_title, interval_texts
+from salstats.display.plots.decrease import contrast_axis_title, interval_texts
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limits_of_cut_axes
 from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import (
@@ -609,7 +609,7 @@ def _with_reference_texts(
 def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_ratios: bool) -> str:
     """Return the title of the horizontal axis: quantity, outcome or reference, and interval."""
     if term in CONTRASTS:
-        return contrast_title(estimates, labels, term)
+        return contrast_axis_title(estimates, labels, term)
     if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
         return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
     if estimates.distinct_values("formula") or are_ratios:

@@ -10,7 +10,7 @@ import plotnine as p9
 from salstats.checks import check_choice
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import bars_sentence, count_sentence, population_and_caution_sentences
-from salstats.display.plots.decrease import contrast_title
+from salstats.display.plots.decrease import contrast_axis_title
 from salstats.display.plots.layout.axis_limits import axis_end_of_rows, limits_of_cut_axes
 from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import scope_note
@@ -417,7 +417,7 @@ def _text_layers(tiles: pd.DataFrame, tile_mm: float, estimate_pt: float | None)
 def _quantity_text(drawing: EstimateDrawing) -> str:
     """Return the name of the estimates: "Mean IoU", or "Mean" where panels have different metrics."""
     if drawing.term in CONTRASTS:
-        return contrast_title(drawing.estimates, drawing.labels, str(drawing.term))
+        return contrast_axis_title(drawing.estimates, drawing.labels, str(drawing.term))
     return quantity_label(drawing.estimates.only_value("metric"), drawing.term, drawing.labels)
 
 

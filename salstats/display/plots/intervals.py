@@ -10,7 +10,7 @@ from salstats.checks import check_choice, quoted
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.decrease import (
-    contrast_title,
+    contrast_axis_title,
     read_contrasts,
     row_order_note,
     significance_rule_text,
@@ -310,7 +310,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
     estimates = drawing.estimates
     labels = drawing.labels
     if drawing.term in CONTRASTS:
-        return contrast_title(estimates, labels, drawing.term)
+        return contrast_axis_title(estimates, labels, drawing.term)
     if has_marginal_estimates(estimates):
         return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
     return axis_title_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)

@@ -173,7 +173,7 @@ def plot_ranks(
         tasks_taken_together_sentence(estimates),
         _scheme_note(estimates),
         "Marks: rank without resampling.",
-        _blobs_note(frame, shares),
+        _rank_marks_note(frame, shares),
         _lines_note(estimates),
         count_sentence(estimates),
         caution_note(data),
@@ -476,12 +476,12 @@ def _lines_note(ranks: Estimates) -> str:
     return f"Lines: where the rank lies in {percent} of {replicates}."
 
 
-def _blobs_note(ranks: pd.DataFrame, shares: pd.DataFrame | None) -> str:
+def _rank_marks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None) -> str:
     """Return sentences on blobs, and on marks between two ranks, as far as there are such."""
     drawn_ranks = ranks["estimate"]
     notes = []
-    if shares is not None:
-        drawn_ranks = pd.concat([drawn_ranks, shares["rank"]])
+    if replicate_shares is not None:
+        drawn_ranks = pd.concat([drawn_ranks, replicate_shares["rank"]])
         notes.append("Blobs: share of replicates with that rank.")
     if (drawn_ranks % 1).any():
         notes.append("Between two ranks: methods that tie share their mean.")

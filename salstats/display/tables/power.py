@@ -27,9 +27,9 @@ from salstats.display.text.planning import (
     curves_of,
     effect_text,
     grouping_columns_of_plan,
-    has_several_tests,
     label_of_test,
     power_sentence,
+    rows_differ_in_test,
     text_distinguishing_curve,
 )
 
@@ -112,7 +112,7 @@ def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) 
     interval = f"{level_text_without_sign(first['level'])}% CI"
     widths = [fixed_text(width, digits) for width in frame["width"]]
     values += [_power_value(frame, interval, style), Value(f"Width of the {interval}", widths)]
-    if has_several_tests(frame):
+    if rows_differ_in_test(frame):
         values.append(Value("Test", [label_of_test(test) for test in frame["test"]], "left"))
     return values
 

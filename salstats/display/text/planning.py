@@ -112,7 +112,7 @@ def n_needed_limits_text(rows: pd.DataFrame) -> str:
     return f"{count_text(low)} to {count_text(high)}"
 
 
-def has_several_tests(plan: pd.DataFrame) -> bool:
+def rows_differ_in_test(plan: pd.DataFrame) -> bool:
     """Return whether rows were planned for different tests."""
     return bool(plan["test"].nunique() > 1)
 
@@ -240,7 +240,7 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
             # after the number of units
             limits_detail += " cases"
         details.append(limits_detail)
-    if has_several_tests(plan):
+    if rows_differ_in_test(plan):
         details.append(label_of_test(_test_at_needed_cases(rows)))
     if not details:
         return text
@@ -300,7 +300,7 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
 
 def _interval_or_test_label(plan: pd.DataFrame) -> str:
     """Return the interval or the test of simulated studies, "" where rows have different tests."""
-    if has_several_tests(plan):
+    if rows_differ_in_test(plan):
         return ""
     first = plan.iloc[0]
     if first["goal"] == "width":

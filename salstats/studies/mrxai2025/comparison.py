@@ -186,7 +186,10 @@ def table_1(comparison: ToolComparison) -> ItemResult:
     options = comparison.options
     names = comparison.names
     rows = means(comparison.compared, options, comparison.printed)
-    columns: dict[Any, Cell] = {"n": "n", TableColumn("Empty, n (%)", align="right"): _empty_text}
+    columns: dict[Any, Cell] = {
+        "n": "n",
+        TableColumn("Empty, n (%)", align="right"): _empty_count_and_share_text,
+    }
     if rows["n_not_given"].any():
         columns["Not given"] = "n_not_given"
     columns["Mean (SD)"] = _mean_text
@@ -232,7 +235,7 @@ def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> s
     return paragraph(*sentences)
 
 
-def _empty_text(row: Any) -> str:
+def _empty_count_and_share_text(row: Any) -> str:
     """Write how many explanations are empty, and their share of those given."""
     return f"{count_text(row.n_empty)} ({fixed_text(100 * row.share_empty, 1)})"
 

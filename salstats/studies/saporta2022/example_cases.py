@@ -140,7 +140,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     for finding in rows.to_dict("records"):
         panel = _picture_with_smallest_rectangle(study, finding["case"], finding["task"], options)
         panels.append(panel)
-        text = _corner_text(finding["task"], finding["value"], labels)
+        text = _task_and_feature_text(finding["task"], finding["value"], labels)
         placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
     bands = []
     for feature in names:
@@ -163,12 +163,12 @@ def _picture_with_smallest_rectangle(study: Study, name: str, task: str, options
     return replace(panel, outlines={**panel.outlines, "mask": [corners]})
 
 
-def _corner_text(task: str, value: float, labels: Labels) -> str:
+def _task_and_feature_text(task: str, feature_value: float, labels: Labels) -> str:
     """Write the task and the value of a feature; three digits, since the smallest sizes would be 0.00."""
-    number = value
-    if value == int(value):
+    number = feature_value
+    if feature_value == int(feature_value):
         # Counts of instances are whole numbers.
-        number = int(value)
+        number = int(feature_value)
     return f"{labels.value('task', task)} {number_text(number, 3)}"
 
 

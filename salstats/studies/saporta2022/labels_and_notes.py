@@ -99,7 +99,7 @@ def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:
     return f"mean of the scores; percentile interval{wilson}; patients as clusters"
 
 
-def decrease_method_and_p_note(inference: StudyInference) -> str:
+def replicate_cases_or_smallest_p_note(inference: StudyInference) -> str:
     """Explain the cases of a decrease, and how small its P can be."""
     if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"

@@ -14,11 +14,11 @@ from salstats.studies.declarations import ItemResult
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
-    decrease_method_and_p_note,
     estimate_note,
     few_patients_note,
     full_slice_and_cutoffs_text,
     labels_with,
+    replicate_cases_or_smallest_p_note,
     shared_cases_note,
 )
 from salstats.studies.saporta2022.study_frames import (
@@ -109,7 +109,7 @@ def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     labels = labels_with(task=tasks, method=[frames.main])
     note = (
         "tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
-        f"of the main saliency method; {decrease_method_and_p_note(inference)}"
+        f"of the main saliency method; {replicate_cases_or_smallest_p_note(inference)}"
     )
     if not inference.published:
         note += few_patients_note(rows)

@@ -181,7 +181,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     check_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
     if options.cutoff:
-        _check_can_cut(full)
+        _check_has_cutoff_columns(full)
     cutoffs = _read_cutoffs(options.cutoff, full)
     full = _add_labels(full).drop(columns=list(FEATURES), errors="ignore")
     return SlicedScores(true_positives, full, features, cutoffs)
@@ -492,9 +492,9 @@ def _check_every_task_has_a_cutoff(cutoffs: dict[Key, float], full: pd.DataFrame
             )
 
 
-def _check_can_cut(full: pd.DataFrame) -> None:
+def _check_has_cutoff_columns(full_slice: pd.DataFrame) -> None:
     """Raise an error where the full slice lacks a column that is needed to empty masks below a cut-off."""
-    missing = [name for name in ("prob", "tp", "fp", "fn") if not _has_values(full, name)]
+    missing = [name for name in ("prob", "tp", "fp", "fn") if not _has_values(full_slice, name)]
     if missing:
         raise ColumnError(
             Setting("cutoff"),

@@ -7,13 +7,13 @@ from salstats.stats.engine.result_warnings import FEW_UNITS
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
-    decrease_method_and_p_note,
     error_note,
     estimate_note,
     few_patients_note,
     full_slice_and_cutoffs_text,
     labels_with,
     printed_names_without_means,
+    replicate_cases_or_smallest_p_note,
     shared_cases_note,
 )
 from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
@@ -76,10 +76,10 @@ def test_wilsons_interval_is_named_for_hits_alone():
 
 def test_the_smallest_p_is_that_of_both_tails_of_the_replicates():
     # no replicate beyond 0: (0 + 1) / (999 + 1) in each of two tails
-    assert "P is 0.002 at least" in decrease_method_and_p_note(
+    assert "P is 0.002 at least" in replicate_cases_or_smallest_p_note(
         StudyInference(published=False, n_replicates=999)
     )
-    assert "P is" not in decrease_method_and_p_note(PUBLISHED)
+    assert "P is" not in replicate_cases_or_smallest_p_note(PUBLISHED)
 
 
 def estimates_of(**columns):
