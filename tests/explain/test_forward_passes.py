@@ -22,7 +22,7 @@ from salstats.explain.forward_passes import (  # noqa: E402
     n_images_per_pass,
     predict,
     ran_out_of_memory,
-    recognised_probability_function,
+    recognised_function_to_apply,
     warn_of_final_sigmoid_or_softmax,
     without_parameter_gradients,
 )
@@ -273,11 +273,11 @@ def test_gradients_of_probabilities_are_warned_of_once(images, last, value):
 
 def test_probabilities_are_recognised_by_their_sums_alone():
     probs = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
-    assert recognised_probability_function(probs) == "none"
-    assert recognised_probability_function(probs[:1].log()) == "softmax"
+    assert recognised_function_to_apply(probs) == "none"
+    assert recognised_function_to_apply(probs[:1].log()) == "softmax"
     # sums of 1 with a number below 0, another sum, one output, infinity
     for outputs in ([[1.5, -0.5]], [[0.5, 0.51]], [[1.0]], [[0.0, -np.inf]], [[-0.5, -0.5]]):
-        assert recognised_probability_function(torch.tensor(outputs)) is None
+        assert recognised_function_to_apply(torch.tensor(outputs)) is None
 
 
 def test_infinity_names_the_image(images):

@@ -190,12 +190,13 @@ class TestReadMap:
         if suffix == ".npy":
             np.save(path, array)
             error = UnsafePickleError
-            name = None
+            # what stands in the place of the array's bytes
+            value = "list"
         else:
             np.savez(path, array)
             error = InputFileError
-            name = "arr_0"
-        with raises(error, path=path, value=name):
+            value = "arr_0"
+        with raises(error, path=path, value=value):
             read_map(path)
 
     @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
