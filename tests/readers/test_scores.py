@@ -1,7 +1,5 @@
 """One scores frame from files of every shape."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,15 +115,6 @@ def test_truth_values_are_scores_only_among_themselves(text_file):
         ss.read_scores(text_file(long_text("1,a,g,iou,TRUE", "2,a,g,iou,0.25")))
 
 
-@pytest.mark.parametrize("column", ["case", "task", "method", "metric"])
-def test_an_empty_name_is_an_error(text_file, column):
-    row = dict(zip(HEADER.split(","), ["1", "a", "g", "iou", "0.5"], strict=True))
-    file = text_file(long_text(",".join(row.values()), ",".join({**row, "case": "2", column: ""}.values())))
-    for read in (ss.read_scores, ss.read_data):
-        with raises(ColumnError, column=column, rows=(1,), path=file, hint="every row needs one"):
-            read(file)
-
-
 @pytest.mark.parametrize(
     "name",
     ["a ", "a\u00a0", "a\u200bb", '"a\nb"'],
@@ -133,16 +122,6 @@ def test_an_empty_name_is_an_error(text_file, column):
 def test_a_name_with_what_nobody_sees_is_an_error(text_file, name):
     with raises(ColumnError, column="task", rows=(0,)):
         ss.read_scores(text_file(long_text(f"1,{name},g,iou,0.5")))
-
-
-@pytest.mark.parametrize("lacking", ["case", "method", "metric", "score"])
-def test_a_missing_column_is_named_with_those_there_are(text_file, lacking):
-    columns = [c for c in HEADER.split(",") if c != lacking]
-    file = text_file(f"{','.join(columns)}\n{','.join('1' for _ in columns)}\n")
-    remedies = {"case": Setting("rename", {"...": "case"}), "score": Setting("wide", "task")}
-    remedy = remedies.get(lacking, Setting(lacking, "..."))
-    with raises(ColumnError, column=lacking, choices=tuple(columns), path=file, hint=remedy):
-        ss.read_scores(file)
 
 
 def test_the_same_observation_twice_is_named_with_both_rows(text_file):
@@ -263,71 +242,7 @@ def test_a_covariate_with_decimal_commas_is_an_error_that_names_the_option(text_
 # rename
 
 
-@pytest.mark.parametrize(
-    ("rename", "error", "fields"),
-    [
-        ({"x": "case"}, InputFileError, {"column": "x", "choices": tuple(HEADER.split(","))}),
-        # with the closest name
-        ({"tsk": "site"}, InputFileError, {"column": "tsk", "match": "'task'\\?"}),
-        ({"task": "case"}, ColumnError, {"column": "case"}),
-        ({"task": " "}, SalstatsError, {"value": {"task": " "}}),
-    ],
-)
-def test_a_rename_that_cannot_be_is_an_error(text_file, rename, error, fields):
-    with raises(error, option="rename", **fields):
-        ss.read_scores(text_file(long_text("1,a,g,iou,0.5")), rename=rename)
-
-
 # several files
-
-
-def test_several_files_are_put_below_each_other(text_file):
-    first = text_file("case,a,b\n1,0.5,0.25\n", "a.csv")
-    second = text_file("case,a,b\n1,0.75,1\n", "b.csv")
-    frame = ss.read_scores([first, second], wide="task", method=["gradcam", "human"], metric="iou")
-    assert frame["method"].tolist() == ["gradcam"] * 2 + ["human"] * 2
-    assert frame["score"].tolist() == [0.5, 0.25, 0.75, 1.0]
-    assert isinstance(frame.index, pd.RangeIndex)
-
-
-@pytest.mark.parametrize("column", ["task", "patient", "dataset"])
-def test_files_that_do_not_both_say_whose_a_case_is_do_not_go_together(text_file, column):
-    first = text_file("case,method,metric,score\n1,g,iou,0.5\n", "a.csv")
-    second = text_file(f"case,method,metric,score,{column}\n2,g,iou,0.5,x\n", "b.csv")
-    for files in ([first, second], [second, first]):
-        with raises(ColumnError, column=column, path=first):
-            ss.read_scores(files)
-
-
-def test_a_covariate_of_one_file_only_is_said(text_file):
-    first = text_file(long_text("1,a,g,iou,0.5,0.25", extra=",prob"), "a.csv")
-    second = text_file(long_text("2,a,g,iou,0.5,0.75", extra=",Prob"), "b.csv")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        frame = ss.read_scores([first, second])
-    said = sorted(str(w.message).replace(str(first.parent) + "/", "") for w in caught)
-    assert said[0].startswith("column 'Prob' is in b.csv but not in a.csv")
-    assert said[1].startswith("column 'prob' is in a.csv but not in b.csv")
-    assert np.array_equal(frame["prob"], [0.25, np.nan], equal_nan=True)
-
-
-def test_notes_that_only_areas_under_curves_have_are_not_warned_of(text_file):
-    overlaps = text_file(long_text("1,a,g,iou,0.5"), "a.csv")
-    areas = text_file(long_text("1,a,g,insertion,0.5,zero", extra=",curve_options"), "b.csv")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        frame = ss.read_scores([overlaps, areas])
-    assert frame["curve_options"].isna().tolist() == [True, False]
-
-
-def test_a_covariate_that_is_text_in_one_file_is_text_in_all(text_file):
-    first = text_file(long_text("1,a,g,iou,0.5,1", extra=",site"), "a.csv")
-    second = text_file(long_text("2,a,g,iou,0.5,east", extra=",site"), "b.csv")
-    # the file with text, that with numbers
-    with warns(column="site", value=[str(second), str(first)]):
-        frame = ss.read_scores([first, second])
-    assert frame["site"].tolist() == ["1", "east"]
-    assert str(frame["site"].dtype) == "str"
 
 
 def test_a_list_of_methods_has_one_per_file(text_file):
