@@ -92,20 +92,41 @@ class TableOptions:
         return Message(*parts)
 
 
+def without_row_numbers(file: Path, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return cells without a first column that has no name and counts the rows, as pandas and R write it.
+
+    It is left out with a warning. One without a name that holds anything else is an error.
+    """
+    if cells.columns[0].strip():
+        return cells
+    numbers = pd.to_numeric(cells.iloc[:, 0].astype(str), errors="coerce").to_numpy()
+    is_count = any(np.array_equal(numbers, np.arange(start, start + len(cells))) for start in (0, 1))
+    if not is_count:
+        raise InputFileError(
+            f"{file}: column 1 has no name in the header (row names, written by pandas or R?)",
+            hint="name it, or write the file without them (index=False, row.names=FALSE)",
+            value=1,
+            path=file,
+        )
+    warn(
+        f"{file}: column 1 has no name and counts the rows, as pandas and R write it; it is left out", value=1
+    )
+    return cells.iloc[:, 1:]
+
+
 def check_header(file: Path, header: Sequence[str]) -> None:
-    """Raise when a header is too long, or holds a name twice or none."""
+    """Raise when a header is too long, or holds a name twice or none.
+
+    The first column may lack a name, which is right if it holds row numbers: `without_row_numbers` checks it.
+    """
     check_size(len(header) * COLUMN, f"{file}: its {len(header)} columns")
     for position, name in enumerate(header):
-        if not name.strip():
-            guess = ""
+        if position > 0 and not name.strip():
             hint = "name it"
-            if position == 0:
-                guess = " (row numbers, written by pandas or R?)"
-                hint = "write the file without them (index=False, row.names=FALSE)"
-            elif position == len(header) - 1:
+            if position == len(header) - 1:
                 hint = "name it, or remove the separator at the end of every line"
             raise InputFileError(
-                f"{file}: column {position + 1} has no name in the header{guess}",
+                f"{file}: column {position + 1} has no name in the header",
                 hint=hint,
                 value=position + 1,
                 path=file,

@@ -34,6 +34,7 @@ from salstats.readers.cells import (
     is_numeric_or_bool,
     parse_numbers,
     warn_of_values_differing_by_blanks,
+    without_row_numbers,
 )
 from salstats.readers.delimited_text import CONTROL, read_text
 from salstats.readers.parquet import read_parquet
@@ -601,7 +602,7 @@ def read_coded(
         table = FileTable(file, frame, first_row, options)
     if table.cells.empty and not may_be_empty:
         raise InputFileError(f"{file} has a header but no data rows", path=file)
-    return table
+    return table.with_cells(without_row_numbers(file, table.cells))
 
 
 def read_known_format_table(

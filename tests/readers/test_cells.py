@@ -21,6 +21,7 @@ from salstats.readers.cells import (
     is_numeric_or_bool,
     parse_numbers,
     warn_of_values_differing_by_blanks,
+    without_row_numbers,
 )
 
 FILE = Path("scores.csv")
@@ -70,14 +71,23 @@ def test_a_file_of_one_format_recommends_none_of_the_options():
 
 def test_a_column_without_a_name_is_an_error_with_a_guess_why():
     check_header(FILE, ["case", "score"])
-    hint = "write the file without them (index=False, row.names=FALSE)"
-    with raises(InputFileError, path=FILE, hint=hint, value=1):
-        check_header(FILE, ["", "case"])
     with raises(InputFileError, path=FILE, hint="name it", value=2):
         check_header(FILE, ["case", " ", "score"])
     hint = "name it, or remove the separator at the end of every line"
     with raises(InputFileError, path=FILE, hint=hint, value=2):
         check_header(FILE, ["case", ""])
+
+
+def test_a_first_column_that_counts_the_rows_needs_no_name():
+    scores = pd.DataFrame({"case": list("abc"), "score": [0.1, 0.2, 0.3]})
+    for numbers in ([0, 1, 2], ["1", "2", "3"]):
+        with warns(value=1):
+            cells = without_row_numbers(FILE, pd.concat({"": pd.Series(numbers)}, axis=1).join(scores))
+        pd.testing.assert_frame_equal(cells, scores)
+    for numbers in ([1, 3, 4], ["p1", "p2", "p3"]):
+        with raises(InputFileError, path=FILE, value=1):
+            without_row_numbers(FILE, pd.concat({" ": pd.Series(numbers)}, axis=1).join(scores))
+    assert without_row_numbers(FILE, scores) is scores
 
 
 def test_a_column_that_is_twice_there_or_holds_what_nobody_sees_is_named():

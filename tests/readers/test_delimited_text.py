@@ -122,7 +122,7 @@ BAD_TEXT = {
     "no name": (GOOD.replace("task", ""), {"value": 2}),
     "row numbers": (
         GOOD.replace("case", '""'),
-        {"value": 1, "hint": "write the file without them (index=False, row.names=FALSE)"},
+        {"value": 1, "hint": "name it, or write the file without them (index=False, row.names=FALSE)"},
     ),
     "separator ends each line": (
         GOOD.replace("\n", ",\n"),

@@ -132,6 +132,8 @@ class Fit(Fitted):
         text = f"Fit of {', '.join(formulas)}: {len(self.models)} {kind} model{plural}"
         if self.by:
             text += f" by {', '.join(self.by)}"
+        if self.reference is not None:
+            text += f", outcome {self.reference!r} minus the method"
         text += f", errors={self.errors!r}"
         if self.correlation is not None:
             text += f", correlation={self.correlation!r}"

@@ -59,6 +59,10 @@ def test_a_fit_is_frozen_and_says_what_it_is(fit):
     )
 
 
+def test_a_fit_of_gaps_to_a_reference_says_so(drawn_scores):
+    assert "'human' minus the method" in repr(ss.fit(drawn_scores, "iou ~ prob", reference="human"))
+
+
 def test_predictions_at_values_equal_the_line(drawn_scores):
     scores = drawn_scores.drop(columns="patient")
     line = ss.fit_line(scores, "iou ~ prob + elongation", errors="cr2", n_points=3)
