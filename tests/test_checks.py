@@ -216,3 +216,66 @@ def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
     frame.to_csv(tmp_path / "scores.csv", index=False)
     with raises(ColumnError, column="score"):
         ss.read_scores(tmp_path / "scores.csv")
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "is_allowed"),
+    [
+        (0, {}, True), (0, {"exclude_low": True}, False), (-0.1, {}, False), (1e9, {}, True),
+        (np.inf, {}, False), (np.nan, {}, False), (True, {}, False), ("1", {}, False),
+        (np.float32(0.5), {"high": 1}, True), (1, {"high": 1}, True), (1.1, {"high": 1}, False),
+        (1, {"high": 1, "exclude_high": True}, False), (0.9, {"high": 1, "exclude_high": True}, True),
+    ],
+)  # fmt: skip
+def test_a_number_lies_within_its_bounds(value, options, is_allowed):
+    if is_allowed:
+        number = checks.check_number(value, "width", **options)
+        assert type(number) is float
+        assert number == value
+        return
+    bounds = {
+        (): "of at least 0, not", ("exclude_low",): "above 0, not",
+        ("high",): "of at least 0 and at most 1, not",
+        ("high", "exclude_high"): "of at least 0 and below 1, not",
+    }  # fmt: skip
+    with pytest.raises(ValueRangeError, match=bounds[tuple(options)]) as caught:
+        checks.check_number(value, "width", **options)
+    assert caught.value.option == "width"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Edema", ""), ("ödem x", ""), (" Edema", "a blank"), ("Edema\u00a0", "a blank"),
+        ("Ede\u200bma", "U+200B"), ("a\tb", "U+0009"), ("Ede\u3164ma", "U+3164"),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_name_that_nobody_sees_is_named(name, text):
+    found = checks.invisibility_text(name)
+    assert text in found
+    assert bool(found) == bool(text)
+
+
+def test_what_a_terminal_would_obey_is_escaped():
+    assert checks.printable("Ödem 1") == "Ödem 1"
+    assert checks.printable("a\x1b[2Jé") == "a\\x1b[2Jé"
+
+
+def test_names_beside_the_first_are_counted():
+    assert [checks.and_n_more_text(names) for names in ("", "a", "ab", "abc")] == [
+        "", "", " (and 1 more)", " (and 2 more)"
+    ]  # fmt: skip
+
+
+def test_a_column_of_an_option_is_no_grouping_column():
+    checks.check_not_in_by("task", "over", ["method"])
+    with raises(ColumnError, column="task", option="over", value="task"):
+        checks.check_not_in_by("task", "over", ["method", "task"])
+
+
+def test_points_are_rows_and_columns():
+    assert checks.check_shape_of_points([], "points").shape == (0, 2)
+    assert checks.check_shape_of_points([[1, 2]], "points").tolist() == [[1, 2]]
+    for points, shape in (([1, 2], (2,)), ([[1, 2, 3]], (1, 3))):
+        with raises(ShapeError, option="points", value=shape, match="case a must"):
+            checks.check_shape_of_points(points, "points", "case a")

@@ -6,17 +6,20 @@ import warnings
 import pytest
 
 from salstats.errors import (
+    Advice,
     Call,
     ColumnError,
     ColumnName,
     ColumnValue,
     InputFileError,
     Message,
+    SalstatsError,
     SalstatsWarning,
     Setting,
     Spelling,
     ValueRangeError,
     first_warning_by_subject,
+    needed_for,
     warn,
 )
 
@@ -91,3 +94,32 @@ def test_a_prefix_leaves_the_fields_of_an_error():
     assert str(prefixed) == "case 7: column 'age' is text; drop it from by"
     with_row = error.prefixed("case 7: ", rows=[4], value="x")
     assert (with_row.column, with_row.rows, with_row.value) == ("age", (4,), "x")
+
+
+def test_members_are_joined_by_a_separator_with_their_options():
+    joined = Message.joined(["a", Message("pass ", Setting("by")), "c"], "; ")
+    assert joined.spelled(Upper()) == "a; pass BY; c"
+    assert not Message.joined([], "; ")
+
+
+def test_advice_is_an_expression_in_python():
+    advice = Advice(python="scores.dropna()", words="leave out the rows without a score")
+    assert str(Message("with ", advice)) == "with scores.dropna()"
+
+
+@pytest.mark.parametrize(("module", "package"), [("cv2.dnn", "opencv-python-headless"), ("torch", "torch")])
+def test_a_package_that_is_missing_is_named_as_pip_knows_it(module, package):
+    with (
+        pytest.raises(SalstatsError, match=f"^maps needs the package {package}, ") as caught,
+        needed_for("maps"),
+    ):
+        raise ModuleNotFoundError("no such module", name=module)
+    assert str(caught.value.hint) == f"pip install {package} installs it"
+
+
+def test_a_warning_that_is_made_already_is_raised_as_it_is():
+    made = ResourceWarning("few")
+    with pytest.warns(ResourceWarning) as caught:
+        warn(made)
+    assert caught[0].message is made
+    assert caught[0].filename == __file__

@@ -13,6 +13,7 @@ from salstats.display.text.terms import (
     right_side_columns,
     right_side_text,
     term_variables,
+    variables_of_rows,
     with_reference_rows,
 )
 
@@ -107,3 +108,10 @@ def test_a_reference_level_of_whole_numbers_has_no_decimals_after_a_file():
         texts.append(rows.frame["term"].tolist())
     assert texts[0] == texts[1]
     assert len(texts[0]) == 3
+
+
+def test_a_factor_that_the_frame_states_is_that_of_its_terms():
+    estimates = terms("taskEdema", "age", "task", formula="y ~ (1 ||", factor=["task", None, "other"])
+    assert variables_of_rows(estimates) == [
+        (TermVariable("task", "Edema"),), (TermVariable("age", ""),), (TermVariable("task", ""),)
+    ]  # fmt: skip

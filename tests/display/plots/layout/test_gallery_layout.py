@@ -3,7 +3,9 @@
 import pytest
 
 from salstats.display.plots.layout.gallery_layout import LEAST_MM, gallery_layout
-from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture, sheet_tables
+from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 
 SQUARE = (100, 100)
 
@@ -42,3 +44,46 @@ def test_pictures_are_smaller_where_that_saves_pages_and_never_below_the_least()
     many = layout_of(30, 2)
     assert LEAST_MM <= many.box[0] < few.box[0] <= few.column
     assert many.n_stacks > 1
+
+
+def placed_pictures(n_rows, n_columns):
+    picture = Picture(
+        case="a", task="Edema", method=None, series=(), shape=SQUARE, printed_shape=SQUARE, grey=None,
+        saliency=None, outlines={}, points={},
+    )  # fmt: skip
+    return [
+        PlacedPicture(picture, row=f"r{row}", column=f"c{column}", text="")
+        for row in range(n_rows)
+        for column in range(n_columns)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "width", "n_pages"), [(2, 2, 183.0, 1), (60, 2, 183.0, None), (40, 4, 89.0, None)]
+)
+def test_pages_have_every_band_once_in_order_and_none_is_too_high(n_rows, n_columns, width, n_pages):
+    layout = layout_of(n_rows, n_columns, width)
+    placed = placed_pictures(n_rows, n_columns)
+    outside_mm = 20.0
+    pages = layout.stacks_of_pages(placed, outside_mm)
+    bands = [band for page in pages for stack in page for band in stack]
+    assert bands == [band for row in layout.rows for band in layout.bands_of_row(row)]
+    assert all(1 <= len(page) <= layout.n_stacks for page in pages)
+    rows = [{band.row for band in stack} for page in pages for stack in page]
+    for page in pages:
+        on_page = {band.row for stack in page for band in stack}
+        pictures = [picture for picture in placed if picture.row in on_page]
+        height = sheet_tables(pictures, layout.sheet(page)).height
+        assert height <= PAGE_HEIGHT_MM - outside_mm + 1e-6
+    # no row is on two pages or in two stacks, and the page is full
+    assert sum(map(len, rows)) == n_rows
+    assert n_pages in (None, len(pages))
+    assert all(len(page) == layout.n_stacks for page in pages[:-1])
+
+
+def test_a_row_that_is_higher_than_a_page_is_divided():
+    layout = layout_of(1, 4, 89.0)
+    pages = layout.stacks_of_pages(placed_pictures(1, 4), PAGE_HEIGHT_MM - layout.box[1] - 1)
+    assert [[band.columns for band in stack] for page in pages for stack in page] == [
+        [columns] for columns in layout.column_lines
+    ]
