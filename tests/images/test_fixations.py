@@ -8,8 +8,9 @@ from gaze_oracle import recorded
 from scipy.stats import multivariate_normal
 from tests_support import raises
 
+from salstats.checks import LARGEST
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.fixations import Fixations, fixation_map
+from salstats.images.fixations import Fixations, check_density, fixation_map
 
 #: The oracle sums Gaussians in single precision, ours are in double.
 OF_MAXIMUM = 1e-6
@@ -147,3 +148,24 @@ def test_no_map_where_no_gaussian_reaches_a_pixel_and_shapes_that_do_not_fit():
     for name, value in (("points", np.ones((3, 3))), ("duration", np.ones(2)), ("shown", np.ones((3, 2)))):
         with raises(ShapeError, option=name, value=value.shape):
             Fixations(**(arrays() | {name: value}))
+
+
+def test_a_density_is_numbers_of_0_or_more_in_the_shape_of_the_map():
+    density = np.array([[0, 2], [1, 0]], np.uint8)
+    checked = check_density(density, (2, 2))
+    assert checked.dtype == np.float64
+    np.testing.assert_array_equal(checked, density)
+    # numbers of the largest size, whose sum is larger
+    assert check_density([[LARGEST, LARGEST]], (1, 2)).tolist() == [[LARGEST, LARGEST]]
+    with raises(ShapeError, option="human", value=(2, 2)):
+        check_density(density, (2, 3), "human")
+    with raises(ValueRangeError, option="density", value=np.dtype("complex128")):
+        check_density([[1j]], (1, 1))
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 0], [1, -1e-9], [1, np.nan], [np.nan, 1], [1, np.inf], [0, 2 * LARGEST]]
+)
+def test_a_density_that_nobody_can_have_looked_by_is_an_error(values):
+    with raises(ValueRangeError, option="density"):
+        check_density([values], (1, 2))

@@ -7,7 +7,13 @@ from PIL import Image, ImageFile
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.readers.image_files import read_grey, read_picture
+from salstats.readers.image_files import (
+    holds_objects,
+    image_shape,
+    read_grey,
+    read_grey_or_rgb,
+    read_picture,
+)
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (5, 7), dtype=np.uint8)
@@ -131,3 +137,51 @@ def test_what_cannot_be_read_is_named(tmp_path):
     }.items():
         with raises(InputFileError, path=tmp_path / name, **fields):
             read_picture(tmp_path / name)
+
+
+def test_a_grey_image_has_one_number_for_each_pixel(tmp_path):
+    Image.fromarray(GREY).save(tmp_path / "grey.png")
+    Image.fromarray(np.dstack([GREY] * 3)).save(tmp_path / "equal.png")
+    Image.fromarray(COLOUR).save(tmp_path / "colour.png")
+    for name in ("grey.png", "equal.png"):
+        for read in (read_grey, read_grey_or_rgb):
+            np.testing.assert_array_equal(read(tmp_path / name), GREY)
+    np.testing.assert_array_equal(read_grey_or_rgb(tmp_path / "colour.png"), COLOUR)
+    with raises(InputFileError, path=tmp_path / "colour.png", value="RGB", hint="give levels"):
+        read_grey(tmp_path / "colour.png", hint="give levels")
+    # a map or mask is no JPEG
+    Image.fromarray(GREY).save(tmp_path / "grey.jpg")
+    with raises(InputFileError, path=tmp_path / "grey.jpg"):
+        read_grey(tmp_path / "grey.jpg")
+
+
+def test_the_shape_is_that_of_the_header(tmp_path):
+    Image.fromarray(GREY).save(tmp_path / "grey.png")
+    assert image_shape(tmp_path / "grey.png") == (5, 7)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_a_header_says_whether_an_array_is_of_objects(tmp_path, version):
+    for content, is_object in ((np.array([{}]), True), (GREY, False)):
+        with (tmp_path / "a.npy").open("wb") as stream:
+            np.lib.format.write_array(stream, content, version=version)
+        assert holds_objects(tmp_path / "a.npy") == is_object
+    (tmp_path / "a.npy").write_bytes(b"no array")
+    assert not holds_objects(tmp_path / "a.npy")
+
+
+def test_a_colour_image_of_16_bits_is_an_error(tmp_path):
+    header = struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)
+    data = zlib.compress(bytes(7))
+    parts = [_chunk(b"IHDR", header), _chunk(b"IDAT", data), _chunk(b"IEND", b"")]
+    (tmp_path / "deep.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+    for read in (read_grey, read_grey_or_rgb):
+        with raises(InputFileError, path=tmp_path / "deep.png", value="RGB;16B"):
+            read(tmp_path / "deep.png")
+
+
+def test_a_transparent_pixel_of_a_grey_image_is_an_error(tmp_path):
+    for name, pixels in (("deep.png", GREY.astype(np.uint16)), ("grey.png", GREY)):
+        Image.fromarray(pixels).save(tmp_path / name, transparency=int(pixels[0, 0]))
+        with raises(InputFileError, path=tmp_path / name, value="transparency"):
+            read_grey(tmp_path / name)

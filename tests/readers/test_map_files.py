@@ -15,11 +15,14 @@ from salstats.readers.image_files import image_shape, read_grey
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
     VOLUME_SUFFIXES,
+    files_below,
     find_case_files,
     find_task_files,
     read_map,
     read_mask,
     read_rle,
+    warn_if_turned,
+    warn_of_stretched_maps,
 )
 from salstats.readers.pickle_machine import UnsafePickleError
 
@@ -391,3 +394,59 @@ def test_numbers_of_any_type_are_held_against_the_marks(tmp_path, kind):
     assert read_mask(tmp_path / "a.npy").tolist() == [[False, True]]
     with raises(InputFileError, path=tmp_path / "b.npy", value=[0, 7]):
         read_mask(tmp_path / "b.npy")
+
+
+def test_files_below_a_folder_are_sorted_without_hidden_ones(tmp_path):
+    for name in ("b.npy", "a/c.npy", ".hidden.npy", ".folder/d.npy"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert files_below(tmp_path) == [tmp_path / "a" / "c.npy", tmp_path / "b.npy"]
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with warns(path=tmp_path / "link", value=[tmp_path / "link"]):
+        assert len(files_below(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "value", "match"),
+    [
+        ([], (), "it is empty"),
+        (["a.gif", "b.TXT", "c"], (".gif", ".txt"), "end in .gif, .txt"),
+        (["c"], (), "no endings"),
+    ],
+)
+def test_a_folder_without_maps_is_an_error_that_says_what_it_holds(tmp_path, names, value, match):
+    for name in names:
+        (tmp_path / name).touch()
+    with raises(InputFileError, path=tmp_path, choices=MAP_SUFFIXES, match=match) as caught:
+        find_case_files(tmp_path, MAP_SUFFIXES)
+    assert tuple(caught.value.value) == value
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_turned", "is_stretched"),
+    [((5, 10), False, False), ((10, 5), True, False), ((7, 7), False, True), ((1, 5, 10), False, False)],
+)
+def test_a_map_that_does_not_cover_its_image_is_said(tmp_path, shape, is_turned, is_stretched):
+    file = tmp_path / "a.npy"
+    np.save(file, np.zeros(shape))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_if_turned(file, (50, 100), "map a", rows=[3])
+        warn_of_stretched_maps([("a", file), ("unknown", file)], {"a": (50, 100)}, tmp_path)
+    messages = [each.message for each in caught]
+    assert len(messages) == is_turned + is_stretched
+    if is_turned:
+        assert (messages[0].rows, messages[0].path, messages[0].value) == ((3,), file, shape)
+    if is_stretched:
+        assert (messages[0].column, messages[0].value) == ("case", ["a"])
+        assert "7 x 7 on 50 x 100" in str(messages[0])
+
+
+def test_the_size_of_a_map_is_also_that_of_a_picture_and_unknown_of_a_damaged_file(tmp_path):
+    Image.fromarray(np.zeros((7, 7), np.uint8)).save(tmp_path / "a.png")
+    (tmp_path / "b.npy").write_bytes(b"damaged")
+    (tmp_path / "b.png").write_bytes(b"damaged")
+    (tmp_path / "b.npz").write_bytes(b"damaged")
+    files = [("a", tmp_path / "a.png"), *(("b", tmp_path / f"b.{end}") for end in ("npy", "png", "npz"))]
+    with warns(column="case", value=["a"]):
+        warn_of_stretched_maps(files, {"a": (50, 100), "b": (50, 100)}, tmp_path)
