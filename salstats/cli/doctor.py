@@ -47,7 +47,7 @@ def doctor() -> None:
     for heading, lines in (
         ("Installed", _package_lines()),
         ("Optional", _optional_part_lines()),
-        ("This machine", _core_and_memory_lines()),
+        ("This machine", _core_and_memory_limit_lines()),
         ("Embedded data", _embedded_data_lines()),
     ):
         print(f"\n{heading}")
@@ -131,7 +131,7 @@ def _optional_part_lines() -> Iterator[tuple[str, str]]:
     yield "font of figures", face
 
 
-def _core_and_memory_lines() -> Iterator[tuple[str, str]]:
+def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
     """Yield the cores and the memory that this process may use."""
     from salstats.memory_limit import LIMIT, limit
 

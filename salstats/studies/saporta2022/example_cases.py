@@ -15,7 +15,7 @@ from salstats.display.plots.overlay import missing_images_note, overlay_figure
 from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
-from salstats.images.shapes import dominant_rectangle_outline
+from salstats.images.shapes import rectangle_around_longest_contour
 from salstats.readers.background_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
@@ -159,7 +159,7 @@ def _picture_with_smallest_rectangle(study: Study, name: str, task: str, options
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""
     case = study.select(cases=[name]).cases[0]
     panel = overlay_picture(case, task, None, (), options)
-    corners: np.ndarray = dominant_rectangle_outline(decode(case.truths[task].read()))
+    corners: np.ndarray = rectangle_around_longest_contour(decode(case.truths[task].read()))
     return replace(panel, outlines={**panel.outlines, "mask": [corners]})
 
 
