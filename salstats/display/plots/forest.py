@@ -56,7 +56,15 @@ from salstats.display.text.covariate_units import (
     per_covariate_units,
     without_intercepts,
 )
-from salstats.display.text.format import STYLES, count_range, count_text, decimals_of, reported_p, row_p_text
+from salstats.display.text.format import (
+    MINUS,
+    STYLES,
+    count_range,
+    count_text,
+    decimals_of,
+    reported_p,
+    row_p_text,
+)
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -479,6 +487,9 @@ def _row_entries(
             for value, text in outer_labels.items()
         }
     inner_labels = short_labels(labels, row_columns[1], values_of_columns[1], line_chars)
+    if row_columns[1] == "reference_level":
+        # each level is subtracted from the one in the heading
+        inner_labels = {value: f"{MINUS} {text}" for value, text in inner_labels.items()}
     entries: dict[_RowKey, _Entry] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]

@@ -191,7 +191,9 @@ def test_ratios_below_a_tenth_have_two_significant_digits():
 
 def test_pairs_of_levels_say_which_is_subtracted_from_which():
     model = ss.fit(ss.datasets.load_simulated(), "iou ~ method + task")
-    assert "the heading minus the row" in caption(ss.plot_forest(model.contrasts("method")))
+    forest = ss.plot_forest(model.contrasts("method"))
+    assert "the heading minus the row" in caption(forest)
+    assert any("− Human" in text for text in drawn_texts(forest))
     gaps = model.contrasts("method", reference="human")
     assert "the heading minus the row" not in caption(ss.plot_forest(gaps))
 
