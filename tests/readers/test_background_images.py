@@ -1,11 +1,12 @@
 """The image of a case: found by its name, read as grey at the size it is printed."""
 
 import numpy as np
+import pytest
 from PIL import Image
 from tests_support import raises
 
-from salstats.errors import InputFileError
-from salstats.readers.background_images import read_grey_for_print
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.readers.background_images import check_images, read_grey_for_print
 
 
 def test_images_are_found_by_the_names_of_cases(tmp_path):
@@ -56,3 +57,63 @@ def test_a_case_s_name_leads_to_no_file_outside_the_folder(tmp_path):
     for case in ("../secret", str(tmp_path / "secret")):
         with raises(InputFileError, path=inside, value=case):
             read_grey_for_print(inside, case, (60, 80), (60, 80))
+
+
+def test_images_are_a_folder_or_a_mapping(tmp_path):
+    for images in (None, {}, str(tmp_path), tmp_path):
+        assert check_images(images) is images
+    with raises(InputFileError, option="images", value=str(tmp_path / "none"), path=tmp_path / "none"):
+        check_images(tmp_path / "none")
+    with raises(SalstatsError, option="images", match="list"):
+        check_images([tmp_path])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((3, 4, 2)), np.zeros(4), np.zeros((0, 4)), np.zeros((1, 3, 4, 3))],
+)
+def test_an_array_that_is_no_image_is_an_error(array):
+    with raises(ShapeError, option="images", value="a"):
+        read_grey_for_print({"a": array}, "a", (3, 4), (3, 4))
+
+
+@pytest.mark.parametrize("value", [np.nan, 1j, "x"])
+def test_an_image_holds_finite_numbers(value):
+    with raises(ValueRangeError, option="images", value="a"):
+        read_grey_for_print({"a": np.full((3, 4), value)}, "a", (3, 4), (3, 4))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, np.float32])
+def test_arrays_of_grey_and_colour_are_stretched_to_the_print(dtype):
+    ramp = np.tile(np.arange(2), (2, 1)).astype(dtype)
+    for array in (ramp, np.dstack([ramp] * 3), np.dstack([ramp] * 4)):
+        found = read_grey_for_print({"a": array}, "a", (2, 2), (2, 2))
+        np.testing.assert_allclose(found, ramp / (255 if dtype == np.uint8 else 1), atol=1e-6)
+
+
+def test_an_image_has_the_form_of_its_masks_within_rounding():
+    image = {"a": np.zeros((100, 200), np.uint8)}
+    # 1 in 50, and a pixel of the shorter side
+    for mask_shape in ((1000, 2000), (1000, 2050), (1000, 1950)):
+        assert read_grey_for_print(image, "a", mask_shape, (10, 20)).shape == (10, 20)
+    for mask_shape in ((1000, 2070), (1000, 1930), (2000, 1000)):
+        with raises(ShapeError, option="images", value="a"):
+            read_grey_for_print(image, "a", mask_shape, (10, 20))
+
+
+def test_an_image_may_lie_below_a_folder_of_its_split_with_any_ending(tmp_path):
+    grey = Image.fromarray(np.full((30, 40), 51, dtype=np.uint8))
+    for case, name in (
+        ("a", "test/a.PNG"),
+        ("b", "b.JPEG"),
+        ("patient1_study2_view1_frontal", "train/patient1/study2/view1_frontal.JPG"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        grey.save(tmp_path / name)
+        found = read_grey_for_print(tmp_path, case, (30, 40), (30, 40))
+        np.testing.assert_allclose(found, 0.2, atol=0.01)
+    with raises(InputFileError, option="images", value="c", path=tmp_path) as caught:
+        read_grey_for_print(tmp_path, "c", (30, 40), (30, 40))
+    assert "and for" not in str(caught.value)
+    with raises(InputFileError, match="patient2/study1/view1_frontal.jpg below"):
+        read_grey_for_print(tmp_path, "patient2_study1_view1_frontal", (30, 40), (30, 40))

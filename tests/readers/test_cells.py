@@ -241,3 +241,11 @@ def test_values_that_differ_by_a_blank_are_a_warning(recwarn):
     assert not recwarn.list
     with warns(column="site", path=FILE, value=["b ", "b"]):
         warn_of_values_differing_by_blanks(pd.Series(["a", "b ", "b", None], name="site", dtype="str"), FILE)
+
+
+def test_a_sheet_is_chosen_of_a_workbook():
+    chosen = TableOptions(sheet="two")
+    chosen.check_sheet_is_in_a_workbook([Path("a.csv"), Path("b.XLSX")])
+    TableOptions().check_sheet_is_in_a_workbook([Path("a.csv")])
+    with raises(InputFileError, option="sheet", value="two", path="a.csv"):
+        chosen.check_sheet_is_in_a_workbook([Path("a.csv"), Path("b.tsv")])

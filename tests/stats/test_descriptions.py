@@ -126,3 +126,15 @@ def test_density_of_values_more_than_half_of_which_are_equal_takes_the_standard_
     bandwidth = 0.9 * values.std(ddof=1) * 10**-0.2
     expected = gaussian_kde(values, bandwidth / values.std(ddof=1))([0.0, 1.5])
     np.testing.assert_allclose(gaussian_density(values, np.array([0.0, 1.5])), expected, rtol=1e-12)
+
+
+def test_curves_of_groups_stand_in_the_order_of_the_frame():
+    rows = pd.DataFrame({"method": list("bbbaaacc"), "score": [0.1, 0.2, 0.4, 0.3, 0.5, np.nan, 0.7, 0.7]})
+    curves = density_curves(rows, "score", ["method"])
+    assert curves["method"].unique().tolist() == ["b", "a"]
+    for method, values in (("b", [0.1, 0.2, 0.4]), ("a", [0.3, 0.5])):
+        curve = curves[curves["method"] == method]
+        assert (curve["value"].min(), curve["value"].max()) == (min(values), max(values))
+        np.testing.assert_array_equal(
+            curve["density"], gaussian_density(np.array(values), curve["value"].to_numpy())
+        )
