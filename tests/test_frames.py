@@ -23,6 +23,7 @@ from salstats.frames import (
     named_row,
     repeat_hint,
     text_column,
+    undotted_names_by_column,
 )
 
 # check_scores
@@ -313,3 +314,9 @@ def test_a_grouping_column_named_as_a_result_is_an_error(estimate):
     scores = pd.DataFrame({"case": list("abcd"), "method": "cam", "metric": "iou", "score": 0.5})
     with raises(ColumnError, column="unit"):
         estimate(scores.assign(unit=["mm", "cm"] * 2))
+
+
+def test_names_with_dots_are_those_of_r_in_a_table_of_estimates():
+    columns = ["estimate", "conf.low", "p.value", "p_value", "my.column"]
+    assert undotted_names_by_column(columns) == {"conf.low": "conf_low"}
+    assert undotted_names_by_column(columns[1:]) == {}

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import cv2
@@ -16,7 +17,7 @@ from map_folders import write_map_folder
 from tests_support import raises
 
 from salstats.errors import SalstatsError
-from salstats.jobs import counting, in_batches
+from salstats.jobs import counting, in_batches, with_bar
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -110,3 +111,20 @@ def test_one_bar_at_a_time_is_on_the_terminal(monkeypatch):
             assert shown() == [False, True]
         assert shown() == [True, False]
     assert shown() == [False, False]
+
+
+@pytest.mark.parametrize(("sizes", "counts"), [(None, [1, 2]), ([5, 7], [5, 7])])
+def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, counts):
+    counted = []
+
+    @contextmanager
+    def counter(total, label, *, progress):
+        assert (total, label, progress) == (12, "Cases", True)
+        yield counted.append
+
+    monkeypatch.setattr("salstats.jobs.counting", counter)
+    results = with_bar(iter(["a", "bc"]), 12, "Cases", progress=True, sizes=sizes)
+    assert next(results) == "a"
+    assert counted == []
+    assert list(results) == ["bc"]
+    assert counted == counts

@@ -1,5 +1,6 @@
 """Sentences below figures: what is the same everywhere, levels, margins, and groups without a value."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import estimates
@@ -13,9 +14,11 @@ from salstats.display.plots.layout.captions import (
     groups_without_value_note,
     intervals_cut_to_log_axis,
     is_ratio,
+    margin_notes,
     p_below_level_text,
     scope_note,
     significance_level,
+    undefined_and_not_drawn_note,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -96,3 +99,33 @@ def test_four_groups_without_a_value_are_named_and_the_others_counted():
         groups_without_value_note(empty[:4], ["task"], "a score", Labels()) == "Without a score: a; b; c; d."
     )
     assert groups_without_value_note(empty[:0], ["task"], "a score", Labels()) == ""
+
+
+def test_undefined_estimates_are_counted_in_drawn_panels_and_named_elsewhere():
+    def note(missing, in_panel=(True, True, True, False), **options):
+        frame = estimates(**options)
+        frame.loc[missing, "estimate"] = np.nan
+        return undefined_and_not_drawn_note(
+            read_estimates(frame), np.array(in_panel), Labels(), ["method", "task"]
+        )
+
+    assert note([], metrics=["iou"]) == ""
+    assert note([0, 3], metrics=["iou"]) == (
+        "1 of 3 estimates is not defined. Undefined, not drawn: Human benchmark/Nodule."
+    )
+    assert note([0, 1], metrics=["iou"]).startswith("2 of 3 estimates are not defined.")
+    of_two_metrics = note([0, 4, 5, 6, 7], in_panel=[True] * 8, n=[9] * 4 + [0] * 4)
+    assert "Hit rate" in of_two_metrics
+    assert of_two_metrics.endswith("1 of 4 estimates is not defined.")
+
+
+def test_lines_of_margins_are_named_and_the_mark_of_estimates_inside_them_where_there_is_one():
+    options = {"metrics": ["iou"], "term": "difference", "verdict": "equivalent", "reference": "human"}
+    frame = read_estimates(estimates(margin_low=-0.1, margin_high=0.1, p_margin=0.01, **options))
+    [alone] = margin_notes(frame, Labels(), "nature", has_marks=False)
+    assert alone.startswith("Dotted lines: margins, ")
+    assert "0.1" in alone
+    first, mark = margin_notes(frame, Labels(), "nature", has_marks=True)
+    assert first == "Dotted lines: margins."
+    assert mark
+    assert margin_notes(read_estimates(estimates(**options)), Labels(), "nature", has_marks=True) == []
