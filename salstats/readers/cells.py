@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 #: Cells that stand for a missing number; identifiers are never compared with these.
-NA_STRINGS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
+NA_STRINGS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 #: Numbers of truth values, where a column holds no other cells.
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"

@@ -337,8 +337,7 @@ class FileTable:
             option = None
             hint = Message(remedy)
             if options.decimal == "." and have_decimal_commas(first):
-                hint = Message("for decimal commas read it with ", Setting("decimal", ","))
-                option = "decimal"
+                hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
             elif options.decimal == "," and "." in str(first.iloc[0]):
                 hint = Message(
                     "with ", Setting("decimal", ","), " it may hold no point (nor thousands separators)"
@@ -348,7 +347,9 @@ class FileTable:
                 hint = Message("take the % signs out of the file and read it with ", Setting("scale", 0.01))
                 option = "scale"
             missing = ", ".join(map(repr, options.na))
-            na_note = Message(f" (missing is one of {missing}; name others with ", Setting("na"), ")")
+            na_note = Message(
+                f" (missing is one of {missing}; ", Setting("na"), " names others in their place)"
+            )
             problem = Message("is not a number")
             if hint:
                 hint = Message(hint, na_note)
@@ -396,9 +397,9 @@ class FileTable:
         if not is_no_number.any():
             return text
         if self.options.decimal == "." and have_decimal_commas(cells[is_no_number]):
-            hint = Message("read the file with ", Setting("decimal", ","))
+            hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
             raise self._cell_error(
-                is_no_number, column, "has a decimal comma", ColumnError, hint=hint, option="decimal"
+                is_no_number, column, "has a decimal comma", ColumnError, hint=hint, option=option
             )
         n_present = int((~missing).sum())
         n_numbers = n_present - int(is_no_number.sum())
@@ -479,6 +480,18 @@ class FileTable:
             if is_no_number.any() and not have_decimal_commas(self.cells[name][is_no_number]):
                 return name
         return None
+
+
+def _decimal_comma_hint_and_option(other_cells: pd.Series) -> tuple[Message, str | None]:
+    """Return what to do about a cell with a decimal comma, and the option for it.
+
+    Where another cell of the column has a decimal point, or is a number of a workbook, the comma is a slip.
+    """
+    have_points = other_cells.astype(TEXT).str.contains(".", regex=False).fillna(False)
+    are_numbers = other_cells.map(lambda cell: isinstance(cell, int | float) and not pd.isna(cell))
+    if have_points.any() or are_numbers.any():
+        return Message("write it with a decimal point, as other cells of the column are"), None
+    return Message("read the file with ", Setting("decimal", ",")), "decimal"
 
 
 def _integers_as_text_or_empty(cells: pd.Series) -> pd.Series:

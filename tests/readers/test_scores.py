@@ -88,7 +88,7 @@ def test_na_strings_are_an_option_and_never_touch_identifiers(text_file):
     [
         *((cell, {"option": "na"}) for cell in ["abc", '"1,234.5"', "1_000", "−0.3", "1 000"]),
         ("35%", {"option": "scale", "hint": Setting("scale", 0.01)}),
-        ('"0,5"', {"option": "decimal", "hint": Setting("decimal", ",")}),
+        ('"0,5"', {"option": None}),
         *(
             (cell, {"option": None, "hint": "an undefined score is an empty cell"})
             for cell in ["-inf", "1e400"]

@@ -219,16 +219,17 @@ def test_finite_numbers_of_several_columns_are_an_array():
 
 
 @pytest.mark.parametrize(
-    ("decimal", "cell", "hint", "option"),
+    ("decimal", "other", "cell", "hint", "option"),
     [
-        (".", "0,5", "decimal=','", "decimal"),
-        (",", "0.5", "decimal=','", "decimal"),
-        (".", "50%", "scale=0.01", "scale"),
-        (".", "half", "mine", None),
+        (".", "1", "0,5", "decimal=','", "decimal"),
+        (".", "0.25", "0,5", "point", None),
+        (",", "0,25", "0.5", "decimal=','", "decimal"),
+        (".", "0.25", "50%", "scale=0.01", "scale"),
+        (".", "0.25", "half", "mine", None),
     ],
 )
-def test_the_hint_of_a_score_that_is_no_number_says_how_to_read_it(decimal, cell, hint, option):
-    scores = table(decimal, score=[f"0{decimal}25", "", cell])
+def test_the_hint_of_a_score_that_is_no_number_says_how_to_read_it(decimal, other, cell, hint, option):
+    scores = table(decimal, score=[other, "", cell])
     with raises(ColumnError, column="score", value=cell, rows=(2,), option=option) as caught:
         scores.scores("score", "mine")
     assert hint in str(caught.value.hint)
@@ -287,7 +288,7 @@ def test_names_are_text_scores_numbers_and_the_rest_what_it_holds():
 )
 def test_a_name_in_doubt_is_named_with_its_row(name, match):
     with raises(ColumnError, column="reader", rows=(1,), value=name, match=match):
-        table(reader=["b", name]).text("reader")
+        table(reader=["b", name]).text_or_empty("reader")
 
 
 def test_a_header_alone_is_an_error_unless_it_may_be(text_file):

@@ -10,7 +10,7 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, InputFileError, Setting
+from salstats.errors import ColumnError, InputFileError
 from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
 from salstats.readers.tables import read_table
@@ -162,7 +162,7 @@ BAD_WORKBOOKS = {
     "decimal comma": (
         SHEET,
         set_cell("D3", "0,25"),
-        {"rows": (1,), "column": "score", "value": "0,25", "hint": Setting("decimal", ",")},
+        {"rows": (1,), "column": "score", "value": "0,25", "option": None},
     ),
 }
 
