@@ -32,7 +32,7 @@ from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.map_folder_writer import MapFolder
 from salstats.images.masks import decode
 from salstats.readers.map_files import MAP_SUFFIXES
-from salstats.readers.map_folder import read_map_folder
+from salstats.readers.map_folder import TABLE, read_map_folder, recognise
 from salstats.readers.pickle_machine import UnsafePickleError
 from salstats.study import Series
 
@@ -448,3 +448,15 @@ def test_maps_that_scoring_stretches_to_their_image_are_said_unless_settings_say
     with warns(path=tmp_path / "found", column="case", value=["square"], match="30 x 30 .* 60 x 40"):
         ss.read_map_folder(tmp_path / "found")
     ss.read_map_folder(tmp_path / "made")
+
+
+def test_a_folder_is_one_of_maps_by_its_table_or_its_readers(tmp_path):
+    assert not recognise(tmp_path)
+    (tmp_path / "readers").mkdir()
+    assert recognise(tmp_path)
+    (tmp_path / "readers").rmdir()
+    # a file of that name is no folder of readers
+    (tmp_path / "readers").touch()
+    assert not recognise(tmp_path)
+    (tmp_path / TABLE).touch()
+    assert recognise(tmp_path)

@@ -10,8 +10,9 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images.consensus import consensus
-from salstats.images.masks import decode
+from salstats.images.masks import decode, encode
 from salstats.metrics import distance, overlap
+from salstats.study import HUMAN, Case, Content, Prediction, Series, Study
 
 SHAPE = (12, 10)
 TASKS = ("Edema", "Mass")
@@ -209,3 +210,18 @@ def test_human_and_readers_are_not_both():
     drawn = drawn_masks(cases=("a",))
     with raises(SalstatsError, option="human"):
         ss.study_from_arrays({}, {}, readers=drawn, human={("a", "Edema"): np.ones(SHAPE)})
+
+
+def test_a_mask_that_is_missing_makes_no_pair_comparable():
+    mask = encode(np.eye(4, dtype=bool))
+    contents = {"R1": Content(mask=mask), "R2": Content(prob=0.5), "R3": Content(mask=mask)}
+    series = {reader: Series(HUMAN, reader=reader) for reader in contents}
+    predictions = tuple(
+        Prediction("Edema", series[reader], lambda content=content: content, "made")
+        for reader, content in contents.items()
+    )
+    case = Case("a", (4, 4), {}, predictions, annotated=False)
+    found = ss.reader_overlap(Study((case,), ("Edema",), tuple(series.values())), metrics=["dice"])
+    assert found[["reader", "other_reader"]].to_numpy().tolist() == [["R1", "R2"], ["R1", "R3"], ["R2", "R3"]]
+    np.testing.assert_array_equal(found["score"], [np.nan, 1, np.nan])
+    assert found["reason"].isna().tolist() == [False, True, False]

@@ -59,6 +59,11 @@ def test_case_of_the_procedure_does_not_matter():
         assert adjust(table, procedure=spelled)["p_adjusted"].notna().all()
 
 
+def test_a_missing_p_value_of_any_type_is_not_part_of_the_family():
+    for p_values in ([0.01, None, 0.02], pd.array([0.01, None, 0.02], "Float64")):
+        np.testing.assert_array_equal(adjust_p_values(p_values, "bonferroni"), [0.02, np.nan, 0.04])
+
+
 def test_fdr_is_a_name_of_BH_as_in_R():
     p_values = np.array([0.01, 0.02, 0.02, 0.2])
     np.testing.assert_array_equal(adjust_p_values(p_values, "fdr"), adjust_p_values(p_values, "BH"))
