@@ -116,6 +116,7 @@ def test_maps_of_two_values_mark_the_upper_one_with_holes_filled_and_single_pixe
 def test_images_of_more_pixels_than_single_precision_counts_have_a_mask(name):
     image = np.zeros((4100, 4100), np.uint8)
     image[0, 0] = 255
+    assert np.count_nonzero(THRESHOLDS[name].kernel(image)) <= 1
     image[1, 1] = 3
     assert np.count_nonzero(THRESHOLDS[name].kernel(image)) <= 2
     dark = 255 - image
