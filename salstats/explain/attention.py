@@ -61,6 +61,7 @@ def run_attention_rollout(request: Request) -> RawAttributions:
                 "attention skips it",
                 hint=Message("switch that off in the network, or name another with ", Setting("modules")),
                 option="modules",
+                value=min(missing),
             )
         weights = [record.weights for record in records]
         rollouts.append(attention_rollout_matrices(weights, discard=discard, residual=residual))
@@ -90,7 +91,8 @@ def attention_rollout_matrices(
         if attention.shape[-1] != n_tokens:
             raise ShapeError(
                 f"layers have {n_tokens} and {attention.shape[-1]} tokens; a rollout needs one number "
-                "throughout, which networks with windows or pooling do not have"
+                "throughout, which networks with windows or pooling do not have",
+                value=(n_tokens, attention.shape[-1]),
             )
     n_images = len(layer_attentions[0])
     identity = torch.eye(n_tokens, dtype=torch.float64).expand(n_images, n_tokens, n_tokens)
@@ -275,6 +277,6 @@ def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefi
                 "give ", Setting("n_prefix"), ", the tokens before those of patches, and ", Setting("grid"),
                 " as (rows, columns)",
             ),
-            option="grid",
+            option="grid", value=(rows, columns),
         )  # fmt: skip
     return rows, columns

@@ -96,7 +96,8 @@ def ready_image(case: str, image: Image, preparation: Preparation | None) -> Rea
                 hint="Network(preparation=Preparation((224, 224))) makes it",
             )
     except SalstatsError as error:
-        raise error.prefixed(f"case {case!r}: ") from None
+        value = case if error.value is None else error.value
+        raise error.prefixed(f"case {case!r}: ", value=value) from None
     except Exception as error:
         error.add_note(f"while the image of case {case!r} was read")
         raise
@@ -170,15 +171,19 @@ class NetworkImages(NamedTuple):
         try:
             return work(items)
         except SalstatsError as error:
+            fields = {}
             if len(items) == 1:
                 prefix = f"{name(items[0])}, network {str(self.network)!r}: "
+                if error.value is None:
+                    # a case, or a case and a task
+                    fields = {"value": items[0]}
             else:
                 # the first item that raises an error by itself is named
                 for item in items:
                     self._naming_errors(work, [item], name)
                 prefix = f"network {str(self.network)!r}: "
             # of the traceback only the part of the network itself helps
-            raise error.prefixed(prefix) from error.__cause__
+            raise error.prefixed(prefix, **fields) from error.__cause__
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise

@@ -141,7 +141,9 @@ def _check_fractions_meet_requirement(
     point = first_points[~is_correct].iloc[0]
     curve = ", ".join(f"{key} {point[key]}" for key in keys)
     raise SalstatsError(
-        f"the fractions of a curve must {requirement}; those of {curve} do not", column="fraction"
+        f"the fractions of a curve must {requirement}; those of {curve} do not",
+        column="fraction",
+        value=point[keys].to_dict(),
     )
 
 

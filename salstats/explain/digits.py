@@ -100,7 +100,9 @@ def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwor
     except (OSError, ValueError, BadZipFile, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputFileError(
-            f"{file}: no weights of a {architecture!r} network ({reason})", path=Path(file)
+            f"{file}: no weights of a {architecture!r} network ({reason})",
+            value=architecture,
+            path=Path(file),
         ) from error
     return network.eval()
 

@@ -383,7 +383,8 @@ def _curves(
             """
             probs = target_probabilities(outputs, output_indices[image_indices], probability)
             for row in np.flatnonzero(np.isnan(probs)):
-                raise_for_nan_from_model(keys.text(image_indices[row]), sizes[step_numbers[row]])
+                image_index = int(image_indices[row])
+                raise_for_nan_from_model(keys.text(image_index), image_index, sizes[step_numbers[row]])
             return probs
 
         def ordered_images_and_sizes() -> Iterator[tuple[OrderedImage, np.ndarray]]:

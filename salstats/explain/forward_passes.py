@@ -357,7 +357,8 @@ def _warn_of_batch_statistics(model: nn.Module) -> None:
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
             warn(
                 f"layer {name!r}, {type(module).__name__}, has no running statistics: what the network gives "
-                "for an image depends on the others of its batch"
+                "for an image depends on the others of its batch",
+                value=name,
             )
             return
 

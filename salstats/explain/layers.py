@@ -128,6 +128,7 @@ def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[Laye
                 "name a layer, such as the first norm of the last block, and give ", Setting("reshape", "vit")
             ),
             option="layer",
+            value=attention[-1],
         )
     grid = convolution.output.shape[-2:]
     if grid.numel() == 1:
@@ -136,6 +137,7 @@ def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[Laye
             "would point nowhere",
             hint=Message("give larger images or name an earlier layer with ", Setting("layer")),
             option="layer",
+            value=convolution.name,
         )
     n_calls = Counter(call.name for call in calls)
     stages = [name for name in _layers_on_first_grid(last_calls, modules) if n_calls[name] == 1]
@@ -144,6 +146,7 @@ def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[Laye
             f"the last convolution, {convolution.name!r}, is used more than once in a pass",
             hint=Message("name a layer with ", Setting("layer")),
             option="layer",
+            value=convolution.name,
         )
     return stages[-1]
 
@@ -214,6 +217,7 @@ def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
                 Setting("layer"),
                 f" is a {type(module).__name__} that is no part of the model",
                 hint="take it from the model that is explained, or name it",
+                value=type(module).__name__,
             )
         named[FUNCTION_MARK.join([first_name, *functions])] = module
     return named
@@ -281,6 +285,7 @@ def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image_shape:
             f"layer {name!r} gives {_shape_or_type(output)}, no grid (b, channels, height, width)",
             hint=hint,
             option="reshape",
+            value=name,
         )
     if reshape is not None:
         return
@@ -291,6 +296,7 @@ def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image_shape:
             f"{image_shape[0]} x {image_shape[1]} shows",
             hint=Message("give ", Setting("reshape", "vit"), ", which puts them first"),
             option="reshape",
+            value=name,
         )
 
 
@@ -322,6 +328,7 @@ class VitGrid:
                 "(b, height, width, channels)",
                 hint="name another layer",
                 option="layer",
+                value=_shape_or_type(tokens),
             )
         if tokens.ndim == 4:
             return tokens.permute(0, 3, 1, 2)
@@ -333,6 +340,7 @@ class VitGrid:
                 f"of {height} x {width}",
                 hint="give vit_grid(height, width, n_prefix=...)",
                 option="reshape",
+                value=n_patches,
             )
         patches = tokens[:, self.n_prefix :]
         return patches.reshape(len(tokens), height, width, -1).permute(0, 3, 1, 2)

@@ -143,4 +143,6 @@ def _warn_constant(method: str, n_constant: int, n_maps: int) -> None:
             f"method {method!r}: {n_constant} of {n_maps} maps have one value everywhere and point at "
             "nothing; they are kept, and scored as empty masks",
             hint="a softmax or sigmoid as the network's last layer can be the cause; explain it without that",
+            column="method",
+            value=method,
         )

@@ -190,6 +190,7 @@ def checked_plan(
             Setting("seeds"),
             " asks for several draws; the column seed holds one of the two",
             hint="give each training a name of its own",
+            value=str(trained[0]),
         )
     return MapPlan(
         members=members,
@@ -252,13 +253,14 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
         value = float(label_text) if label_text else np.nan
         # as text, since NaN differs from itself
         if str(label_by_pair.setdefault((case, task), value)) != str(value):
-            raise SalstatsError(f"{name} has two that differ", option="labels")
+            raise SalstatsError(f"{name} has two that differ", option="labels", value=(case, task))
     labelled_tasks = {task for _, task in label_by_pair}
     plan_tasks = {task for _, outputs in plan.members for task in outputs}
     if labelled_tasks and labelled_tasks.isdisjoint(plan_tasks):
         raise SalstatsError(
             Setting("labels"),
             f" has none of the tasks {quoted(sorted(plan_tasks))} but {quoted(sorted(labelled_tasks))}",
+            value=sorted(labelled_tasks),
             choices=sorted(plan_tasks),
         )
     return label_by_pair
@@ -313,6 +315,7 @@ def check_made_by(
                 f"{folder}: its maps of {str(series)!r} were made from network {source[1]}, and network "
                 f"{str(network)!r} is {digest}: its weights, modules, preparation or probability are others",
                 hint="give the network that they were made from, or make them anew",
+                value=str(series),
                 path=folder,
             )
         output = f"output {outputs[task]}"
@@ -322,5 +325,6 @@ def check_made_by(
                 f"{folder}: its maps of {str(series)!r}, task {task!r}, are of {folder_output}, and network "
                 f"{str(network)!r} says {output}",
                 hint="give the outputs that they were made of, or make them anew",
+                value=(str(series), task),
                 path=folder,
             )

@@ -189,7 +189,8 @@ def minimal_mask(
             `n_pixels` are the numbers of pixels shown.
             """
             for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
-                raise_for_nan_from_model(keys.text(image_indices[row]), n_pixels[row])
+                image_index = int(image_indices[row])
+                raise_for_nan_from_model(keys.text(image_index), image_index, n_pixels[row])
             if probability == "sigmoid":
                 return target_probabilities(outputs, output_indices[image_indices], "sigmoid") >= cutoff
             return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image_indices])

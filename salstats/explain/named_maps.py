@@ -39,6 +39,12 @@ class ImageKeys(NamedTuple):
             return f"case {self.cases[image_index]}"
         return f"case {self.cases[image_index]}, task {self.tasks[image_index]}"
 
+    def key(self, image_index: int) -> str | tuple[str, str]:
+        """Return the case of an image, or if there are tasks its case and task."""
+        if self.tasks is None:
+            return self.cases[image_index]
+        return self.cases[image_index], self.tasks[image_index]
+
     def columns(self, image_indices: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns case and, if there are tasks, task of rows that belong to these images."""
         columns = {"case": np.array(self.cases, dtype=object)[image_indices]}
@@ -114,6 +120,7 @@ def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]
                 f"method {str(name)!r} has {len(method_maps)} maps for {n_images} images; each image "
                 "needs one",
                 option="maps",
+                value=str(name),
             )
     checked = []
     for image in range(n_images):
@@ -125,7 +132,9 @@ def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]
             try:
                 check_saliency(saliency)
             except SalstatsError as error:
-                raise error.prefixed(f"{keys.text(image)}, method {name}: ") from error
+                raise error.prefixed(
+                    f"{keys.text(image)}, method {name}: ", value=(keys.key(image), str(name))
+                ) from error
             checked.append(ImageMap(image, Series(str(name)), saliency))
     return checked
 
@@ -144,6 +153,7 @@ def warn_of_stretched_maps(maps: Sequence[ImageMap], shape: Sequence[int], keys:
             f"{height} x {width}) and are stretched over it",
             hint="where images were padded or cropped take the maps that explain() gives of the network's "
             "own input",
+            value=[(keys.key(image_map.image), str(image_map.series)) for image_map in stretched],
         )
 
 
@@ -244,7 +254,10 @@ def _case_maps(
     for row in rows:
         if row.shape not in (None, ready.geometry.image_shape):
             raise InputFileError(
-                f"case {case!r}: the image is {ready.geometry.image_shape}, the table says {row.shape}"
+                f"case {case!r}: the image is {ready.geometry.image_shape}, the table says {row.shape}",
+                column="height",
+                value=row.shape,
+                rows=[row.position],
             )
         saliency = read_map(row.file)
         if not ready.geometry.fills:

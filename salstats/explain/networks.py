@@ -124,6 +124,7 @@ class Network:
             raise SalstatsError(
                 f"network {str(self)!r}: load() must return a torch.nn.Module, not {type(module).__name__}",
                 option="load",
+                value=type(module).__name__,
             )
         return module
 
@@ -236,6 +237,7 @@ def _distinct_networks(
         raise SalstatsError(
             Setting("networks"),
             f" must be of salstats.explain.Network; there is {wrong_types[0]}",
+            value=wrong_types[0],
             hint="Network(name, module) makes one of a torch.nn.Module",
         )
     names = set()

@@ -147,8 +147,8 @@ def target_probabilities(outputs: torch.Tensor, targets: np.ndarray, probability
     return np.asarray(probs[row, torch.from_numpy(targets)].numpy())
 
 
-def raise_for_nan_from_model(name: str, n_changed_pixels: int) -> NoReturn:
-    """Raise ValueRangeError for an image with changed pixels for which the model gave NaN."""
+def raise_for_nan_from_model(name: str, image_index: int, n_changed_pixels: int) -> NoReturn:
+    """Raise ValueRangeError for an image, called `name`, with changed pixels for which a model gave NaN."""
     raise ValueRangeError(
         f"{name}: the model gave NaN with {n_changed_pixels} pixels changed",
         hint=Message(
@@ -156,4 +156,6 @@ def raise_for_nan_from_model(name: str, n_changed_pixels: int) -> NoReturn:
             Setting("baseline"),
             " or full precision would do",
         ),
+        value=n_changed_pixels,
+        rows=[image_index],
     )

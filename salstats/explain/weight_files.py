@@ -81,6 +81,7 @@ def load_checkpoint(
         raise InputFileError(
             f"{file}: weights of another network: {difference.text or _message_in_one_line(error)}",
             hint=_prefix_hint(difference),
+            choices=weights,
             path=file,
         ) from error
     return module
@@ -169,5 +170,7 @@ def _weights(content: Any, file: Path) -> dict[str, torch.Tensor]:
         return {str(name): value for name, value in weights.items()}
     raise InputFileError(
         f"{file}: holds no weights but {description}; they are looked for under {quoted(_WEIGHTS_KEYS)}",
+        value=list(weights) if isinstance(weights, Mapping) else description,
+        choices=_WEIGHTS_KEYS,
         path=file,
     )

@@ -353,7 +353,8 @@ def test_nan_for_one_image_of_a_batch_is_no_empty_map():
         def forward(self, x):
             return torch.cat([x[:1], x[1:] * float("nan")])
 
-    with raises(SalstatsError, rows=(1,), match="target 1"):
+    # the target
+    with raises(SalstatsError, rows=(1,), match=r"\b1\b.*\b1\b"):
         explain(nn.Sequential(*cnn(), Undefined()), pictures(2), 1, layer="3", batch_size=2)
 
 
@@ -397,7 +398,7 @@ def test_an_activation_is_what_a_module_gives_or_what_reshape_picks_of_it():
     np.testing.assert_allclose(made, pooled.mean(dim=1), atol=ROUNDING)
     made = explain(Gated(), images, 0, layer="gate", reshape=lambda given: given[1], **options)
     np.testing.assert_allclose(made, pooled.mean(dim=1).sigmoid(), atol=ROUNDING)
-    with raises(ShapeError, option="reshape", match="'gate' gives tuple"):
+    with raises(ShapeError, option="reshape", value="gate"):
         explain(Gated(), images, 0, layer="gate", **options)
 
 

@@ -62,7 +62,7 @@ def test_the_grids_are_an_eighth_and_a_quarter_of_the_canvas(architecture):
 
 def test_weights_of_another_network_and_damaged_ones_are_refused_in_one_line(tmp_path):
     file = ss.datasets.data_folder() / "digits" / "weights" / "plain-0.npz"
-    with raises(InputFileError, path=file, match="'residual'"):
+    with raises(InputFileError, path=file, value="residual"):
         read_network("residual", file)
     damaged = tmp_path / "damaged.npz"
     damaged.write_bytes(file.read_bytes()[:1000])

@@ -90,7 +90,8 @@ def test_statistics_of_a_batch_play_no_part_and_the_model_is_as_it_was(images):
 
 def test_batch_statistics_in_evaluation_are_warned_of(images):
     model = nn.Sequential(nn.BatchNorm2d(1, track_running_stats=False), nn.Flatten())
-    with warns(match="'0', BatchNorm2d"):
+    # the type of the layer
+    with warns(value="0", match="BatchNorm2d"):
         predict(model, images, probability="none")
 
 

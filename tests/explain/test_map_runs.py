@@ -342,7 +342,7 @@ def test_random_methods_draw_by_case_and_seed(folder):
         rng=5,
     )
     np.testing.assert_allclose(map_of(folder.with_name("one"), "case01", "Mass", "rise"), found, atol=SINGLE)
-    with raises(SalstatsError, option="seeds", match="'cnn:1'"):
+    with raises(SalstatsError, option="seeds", value="cnn:1"):
         make_maps(folder.with_name("two"), images, network_of(cnn(), seed=1), methods="rise", seeds=[1, 2])
 
 
@@ -387,12 +387,13 @@ def test_nan_is_named_with_case_task_and_network(folder):
 
     images = {"bright": np.ones((1, 8, 8), np.float32), "dark": np.zeros((1, 8, 8), np.float32)}
     network = Network("broken", Broken(), tasks={"Edema": 0, "Mass": 1}, layer="conv")
-    with raises(SalstatsError, match=r"^case 'dark', task 'Edema', network 'broken': method 'gradcam'.*NaN"):
+    # the network and the method
+    with raises(SalstatsError, value=("dark", "Edema"), match="'broken'.*'gradcam'.*NaN"):
         make_maps(folder, images, network, batch_size=1)
     # what was made before is kept
     assert set(table(folder)["case"]) == {"bright"}
     images["dark"] = -images["bright"]
-    with raises(SalstatsError, match="^case 'dark', network 'broken': .* NaN"):
+    with raises(SalstatsError, rows=(0,), match="'dark'.*'broken'.* NaN"):
         make_maps(folder, images, network)
 
 
@@ -403,7 +404,7 @@ def test_too_little_memory_is_said_with_what_would_do(folder):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate")
 
     model.register_forward_pre_hook(fail)
-    with raises(SalstatsError, option="batch_size", value=8, match="^network 'cnn': out of memory"):
+    with raises(SalstatsError, option="batch_size", value=8, match="'cnn'"):
         make_maps(folder, pictures(1), network_of(model), batch_size=8)
 
 

@@ -149,7 +149,8 @@ def test_a_model_that_gives_nan_names_the_case(lit):
             n = images.flatten(1).sum(dim=1)
             return torch.stack([torch.where(n == lit, torch.nan, 9 - n), 0 * n], dim=1)
 
-    with raises(ValueRangeError, match=f"case p: .* NaN with {lit} pixels"):
+    # the case of the image
+    with raises(ValueRangeError, rows=(0,), value=lit, match="case p"):
         minimal_mask(Failing(), ones(), orders(1), cases=["p"], chunk=1)
 
 

@@ -65,21 +65,22 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
 
 
 @pytest.mark.parametrize(
-    ("networks", "tasks", "option", "match"),
+    ("networks", "tasks", "option", "value", "choices"),
     [
-        ([], None, "networks", "none"),
-        ([cnn()], None, "networks", "Sequential"),
-        (cnn(), None, "networks", "Sequential"),
-        ([Network("a", cnn), Network("a", cnn)], {"x": 0}, "networks", "two .* 'a'"),
-        ([Network("a", cnn)], None, "tasks", "empty"),
-        ([Network("a", cnn, tasks={"x": 0.7})], None, "tasks", "'x' is output 0.7"),
-        ([Network("a", cnn)], ["x"], "tasks", "'x': it knows none"),
-        ([Network("a", cnn, tasks=OUTPUTS)], ["edema"], "tasks", r"'edema' .* 'Edema', 'Mass'"),
-        ({"x": [Network("a", cnn)], "y": []}, {"x": 0, "y": 1}, "networks", "'y'"),
+        ([], None, "networks", None, ()),
+        ([cnn()], None, "networks", "Sequential", ()),
+        (cnn(), None, "networks", "Sequential", ()),
+        ([Network("a", cnn), Network("a", cnn)], {"x": 0}, "networks", "a", ()),
+        ([Network("a", cnn)], None, "tasks", None, ()),
+        ([Network("a", cnn, tasks={"x": 0.7})], None, "tasks", 0.7, ()),
+        # a network that knows no task, and one that knows others
+        ([Network("a", cnn)], ["x"], "tasks", "x", ()),
+        ([Network("a", cnn, tasks=OUTPUTS)], ["edema"], "tasks", "edema", tuple(OUTPUTS)),
+        ({"x": [Network("a", cnn)], "y": []}, {"x": 0, "y": 1}, "networks", "y", ()),
     ],
 )
-def test_networks_that_do_not_fit_are_named(networks, tasks, option, match):
-    with raises(SalstatsError, option=option, match=match):
+def test_networks_that_do_not_fit_are_named(networks, tasks, option, value, choices):
+    with raises(SalstatsError, option=option, value=value, choices=choices):
         network_outputs(networks, tasks)
 
 
@@ -94,7 +95,7 @@ def test_bad_networks_are_named():
         Network("a", cnn, preparation=cnn)
     with raises(SalstatsError, option="layer"):
         Network("a", cnn, layer=cnn()[2])
-    with raises(SalstatsError, option="load", match="'a:1': .* not dict"):
+    with raises(SalstatsError, option="load", value="dict", match="'a:1'"):
         Network("a", dict, seed=1).open()
 
 

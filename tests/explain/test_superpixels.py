@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests_support import raises
 
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.errors import Setting, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -187,14 +187,14 @@ def test_bad_options_are_named(method, options, kind, value):
 @pytest.mark.parametrize(
     ("options", "option", "hint"),
     [
-        ({"n_segments": 1}, "n_segments", "n_segments=49"),
-        ({"segments": np.zeros((6, 6), int)}, "segments", "two or more"),
-        ({"segments": lambda image: np.zeros(image.shape[1:], int)}, "segments", "two or more"),
-        ({"segments": "slic", "n_segments": 2}, "segments", "segments='grid'"),
+        ({"n_segments": 1}, "n_segments", Setting("n_segments", 49)),
+        ({"segments": np.zeros((6, 6), int)}, "segments", Setting("segments")),
+        ({"segments": lambda image: np.zeros(image.shape[1:], int)}, "segments", Setting("segments")),
+        ({"segments": "slic", "n_segments": 2}, "segments", Setting("segments", "grid")),
     ],
     ids=["number", "array", "callable", "slic"],
 )
 def test_the_hint_for_a_single_superpixel_names_what_gives_more(options, option, hint):
     model = seeded(lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 2)))
-    with raises(ValueRangeError, option=option, match=hint):
+    with raises(ValueRangeError, option=option, hint=hint):
         ask("lime", model, torch.ones(1, 1, 6, 6), 0, **options)

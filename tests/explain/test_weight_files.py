@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from tests_support import raises
 
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, Setting
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -53,23 +53,25 @@ def test_a_prefix_is_taken_off(saved):
     file = saved({f"net.{name}": value for name, value in trained.state_dict().items()})
     assert torch.equal(load_checkpoint(linear, file, prefix="net.").weight, trained.weight)
     for prefix in (None, "model."):
-        with raises(InputFileError, path=file, match=r"prefix='net\.'"):
+        with raises(InputFileError, path=file, hint=Setting("prefix", "net.")):
             load_checkpoint(linear, file, prefix=prefix)
 
 
 def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
-    with raises(InputFileError, path=tmp_path / "none.pt", match="no such file"):
+    with raises(InputFileError, path=tmp_path / "none.pt") as caught:
         load_checkpoint(linear, tmp_path / "none.pt")
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
     # a whole module is a pickle that could run anything
     with raises(InputFileError, hint="save model.state_dict()"):
         load_checkpoint(linear, saved(linear()))
-    with raises(InputFileError, match="no weights .* 'epoch'"):
+    with raises(InputFileError, value=["epoch"]):
         load_checkpoint(linear, saved({"epoch": 3}))
-    with raises(InputFileError, match=r"weight is \(2, 5\) .* \(2, 4\) "):
+    # the shapes in the file and in the network
+    with raises(InputFileError, choices=("weight", "bias"), match=r"weight .*\(2, 5\) .*\(2, 4\) "):
         load_checkpoint(linear, saved(torch.nn.Linear(5, 2).state_dict()))
     damaged = tmp_path / "damaged.pt"
     damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
-    with raises(InputFileError, path=damaged, match="damaged,"):
+    with raises(InputFileError, path=damaged, hint=""):
         load_checkpoint(linear, damaged)
 
 
@@ -98,7 +100,7 @@ def test_a_checkpoint_that_runs_code_is_never_run(saved, tmp_path, monkeypatch):
 
 def test_a_pipe_is_never_waited_for_and_a_folder_is_no_checkpoint(tmp_path):
     os.mkfifo(tmp_path / "pipe.pt")
-    with pytest.raises(InputFileError, match=r"pipe.pt: no plain file"):
+    with raises(InputFileError, path=tmp_path / "pipe.pt"):
         load_checkpoint(linear, tmp_path / "pipe.pt")
-    with pytest.raises(InputFileError, match="a folder; give a file"):
+    with raises(InputFileError, path=tmp_path, hint="give a file"):
         load_checkpoint(linear, tmp_path)
