@@ -23,6 +23,9 @@ def test_contract_names_are_public():
         "plot_intervals plot_decrease table_estimates table_decrease report"
     )
     assert set(contract.split()) <= set(ss.__all__)
+    assert set(contract.split()) - {"datasets"} <= set(FUNCTIONS)
+    # it needs torch only where a name of it is used
+    assert ss.explain.__name__ == "salstats.explain"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
