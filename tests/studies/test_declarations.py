@@ -18,6 +18,12 @@ def test_a_metric_that_the_data_lack_is_not_compared():
     assert compared["equal"].tolist() == [True, False]
 
 
+def test_a_key_that_does_not_apply_to_a_row_is_not_named():
+    frame = pd.DataFrame({"metric": "iou", "task": [None, "all", "a"], "estimate": 0.5})
+    compared = PrintedNumbers(lambda: frame, ("metric", "task"), ("estimate",)).compare(frame)
+    assert compared["key"].tolist() == ["iou", "iou", "iou, a"]
+
+
 def test_a_value_that_was_not_printed_is_not_compared(reproduce):
     rows = PRINTED.rows().assign(conf_low=[0.9, np.nan])
     printed = PrintedNumbers(lambda: rows, ("task",), ("estimate", "conf_low"))

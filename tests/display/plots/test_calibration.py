@@ -57,6 +57,7 @@ def test_numbers_stand_off_the_marks():
         drawn = ss.plot_calibration(rows, calibration=numbers).draw(show=False)
         [text] = [text for text in drawn.findobj(plt.Text) if text.get_text().startswith("Intercept")]
         assert (text.get_ha() == "left") == (corner == "upper left")
+        assert text.get_position() == ((0, 1) if corner == "upper left" else (1, 0))
         plt.close(drawn)
 
 

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from display.plots.estimate_figures import nth_data
+from display.plots.estimate_figures import nth_data, scale
 from tests_support import raises
 
 import salstats as ss
@@ -30,6 +30,8 @@ def test_points_are_cells_of_defaults_and_textbooks_by_cases_of_a_unit():
         "Textbook, 1 case",
     ]
     assert rows["panel"].astype("str").unique().tolist() == ["Mean", "AUROC"]
+    colours = scale(figure, "color")
+    assert (list(colours.limits), colours.name) == (list(rows["line"].cat.categories), "")
     assert "below 80% are drawn there" in " ".join(figure.labels.caption.split())
 
 

@@ -218,6 +218,8 @@ def test_what_is_not_covered_stands_by_guideline(tree):
         ["STARD-AI"],
         ["10b. Reference standard", "Who drew the masks, and how they were trained."],
     ]
+    # the name of a guideline is a heading over both columns
+    assert [cell.text_content() for cell in table.xpath(".//th[@colspan='2']")] == ["CLAIM", "STARD-AI"]
 
 
 def test_settings_stand_in_a_table(tree, sample_report):

@@ -64,6 +64,16 @@ def test_rows_without_spread_are_counted():
     assert "Not drawn: 12 rows without spread." in figure.labels.caption.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("mixing", "text"), [("uniform", "Maps of several classes: Uniform mixing."), ("as given", "")]
+)
+def test_the_mixing_of_maps_is_named_unless_they_are_as_given(mixing, text):
+    caption = plot_spread(make_spread(metrics=("auc",)).assign(mixing=mixing)).labels.caption
+    said = " ".join(caption.split())
+    assert text.casefold() in said.casefold()
+    assert ("mixing" in said) == bool(text)
+
+
 def test_spreads_of_nothing_are_an_error():
     with raises(SalstatsError, column="sd"):
         plot_spread(make_spread().assign(sd=0.0))

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from bench_scores import drawn_scores
+from display.plots.estimate_figures import scale
 
 from salstats.datasets import load_published
 from salstats.errors import SalstatsWarning
@@ -111,6 +112,19 @@ class TestScores:
         shown = item.figure.draw()
         assert len(shown.axes) == 3 * (6 if "down" in data.columns else 1)
         plt.close(shown)
+
+    @pytest.mark.filterwarnings("ignore:.*lies? outside its range:salstats.errors.SalstatsWarning")
+    @pytest.mark.parametrize(
+        ("values", "ends"), [([0.2, 1.0], (0, 1)), ([0.2, 1.5], (0.2, 1.5)), ([-0.1, 0.5], (-0.1, 0.5))]
+    )
+    def test_shares_have_an_axis_from_zero_to_one(self, values, ends):
+        scores = drawn_scores(n_sets=1, n_cases=4).query("metric == 'hit' and model == 'vgg'")
+        is_first = scores["method"] == "gradcam"
+        scores = scores.assign(score=np.where(is_first, *values))
+        options = MeanOptions(n_replicates=60, as_published=True)
+        items = items_of(score_benchmark(scores_of_saliency_methods(scores), options))
+        figure = items["table_2"].figure
+        assert tuple(scale(figure, "x").limits) == ends
 
     @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
     def test_a_data_set_of_one_case_has_ranks_without_limits(self):
