@@ -94,7 +94,7 @@ def build_study(
     """
     target, plan = Path(out), plan or Plan()
     if target.exists():
-        raise InputFileError(f"{target} is there already; name a new folder, or remove it first")
+        raise InputFileError(f"{target} is there already; name a new folder, or remove it first", path=target)
     check_parent(target.absolute())
     # under a temporary name until it is complete: what was interrupted is no study
     with TemporaryDirectory(prefix=".salstats-", dir=target.absolute().parent) as place:

@@ -178,17 +178,21 @@ def image_cases(folder: Path) -> dict[str, Path]:
     from salstats.errors import InputFileError
 
     if not folder.is_dir():
-        raise InputFileError(f"{folder}: no such folder of images")
+        raise InputFileError(f"{folder}: no such folder of images", path=folder)
     files = [f for f in sorted(folder.rglob("*")) if f.suffix.lower() in _ENDINGS and f.is_file()]
     cases: dict[str, Path] = {}
     for file in files:
         case = "_".join(file.relative_to(folder).with_suffix("").parts)
         if case in cases:
-            raise InputFileError(f"{cases[case]} and {file} are both case {case}; rename one of them")
+            raise InputFileError(
+                f"{cases[case]} and {file} are both case {case}; rename one of them", value=case, path=file
+            )
         cases[case] = file
     if not cases:
         raise InputFileError(
-            f"{folder}: no image in it; it should hold files ending in {', '.join(_ENDINGS)}"
+            f"{folder}: no image in it; it should hold files ending in {', '.join(_ENDINGS)}",
+            choices=_ENDINGS,
+            path=folder,
         )
     return cases
 
@@ -211,7 +215,12 @@ def network_of_function(path: str) -> Any:
         network = getattr(module, name, None)
         if network is None:
             suggestion = did_you_mean(name, vars(module))
-            raise SalstatsError(f"--network {path}: {module_name} has no {name!r}{suggestion}")
+            raise SalstatsError(
+                f"--network {path}: {module_name} has no {name!r}{suggestion}",
+                option="network",
+                value=path,
+                choices=vars(module),
+            )
         if callable(network):
             network = network()
     except SalstatsError:
@@ -221,12 +230,14 @@ def network_of_function(path: str) -> Any:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             reason = f"no file {module_name}.py in {folder}, and no installed module {module_name}"
-        raise SalstatsError(f"--network {path}: {reason}") from error
+        raise SalstatsError(f"--network {path}: {reason}", option="network", value=path) from error
     finally:
         sys.path.remove(folder)
     if not isinstance(network, imported_explain().Network):
         raise SalstatsError(
-            f"--network {path} gives a {type(network).__name__}, and should give a salstats.explain.Network"
+            f"--network {path} gives a {type(network).__name__}, and should give a salstats.explain.Network",
+            option="network",
+            value=path,
         )
     return network
 

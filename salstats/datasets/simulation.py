@@ -229,7 +229,7 @@ def simulate_scores(
     _check_share(two_views, "two_views")
     _check_share(prevalence, "prevalence")
     for method, share in missing_shares.items():
-        _check_share(share, "missing", f" of {method}")
+        _check_share(share, "missing", method)
     generator = check_generator(rng)
 
     n_views = 1 + (generator.random(n_patients) < two_views)
@@ -265,11 +265,12 @@ def simulate_scores(
     return check_scores(frame)
 
 
-def _check_share(share: float, option: str, method_text: str = "") -> None:
-    """Raise ValueRangeError unless a number is a share; `method_text` follows the option in the message."""
+def _check_share(share: float, option: str, method: str | None = None) -> None:
+    """Raise ValueRangeError unless a number, that of a method if there is one, is a share."""
     if not 0 <= share <= 1:
+        method_text = Message() if method is None else Message(" of ", method)
         raise ValueRangeError(
-            Setting(option), f"{method_text} is a share in [0, 1], not {share!r}", value=share
+            Setting(option), method_text, f" is a share in [0, 1], not {share!r}", value=share
         )
 
 
@@ -401,7 +402,9 @@ def _checked_task_shifts(
     for option, names in (("tasks", list(tasks)), ("methods", list(methods)), ("metrics", list(metrics))):
         if not names or len(set(names)) < len(names):
             raise ValueRangeError(
-                Setting(option), f" must name at least one, each once, not {quoted(names) or 'none'}"
+                Setting(option),
+                f" must name at least one, each once, not {quoted(names) or 'none'}",
+                value=names,
             )
     if "Average" in shifts:
         raise ValueRangeError(
@@ -413,7 +416,9 @@ def _checked_task_shifts(
         for metric in metrics:
             if metric not in models:
                 raise ValueRangeError(
-                    f"method {method!r} has no model of {metric!r}, only of {quoted(models)}",
+                    "method ",
+                    repr(method),
+                    f" has no model of {metric!r}, only of {quoted(models)}",
                     option="metrics",
                     value=metric,
                     choices=models,
@@ -429,10 +434,16 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
         raise ValueRangeError(
             f"{name}: no covariate {quoted(unknown)}; there are {quoted(COVARIATES)}",
             option="slopes",
+            value=sorted(unknown),
             choices=COVARIATES,
         )
     valid_zeros = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
     if not (valid_zeros and model.precision > 0 and model.patient >= 0):
+        at_fault = Setting("zeros", model.zeros)
+        if valid_zeros:
+            at_fault = Setting("patient", model.patient)
+            if not model.precision > 0:
+                at_fault = Setting("precision", model.precision)
         raise ValueRangeError(
             f"{name}: ",
             Setting("zeros", model.zeros),
@@ -441,6 +452,8 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
             " be positive and ",
             Setting("patient", model.patient),
             " not negative",
+            option=at_fault.option,
+            value=at_fault.value,
         )
     low = model.mean + min(shifts.values()) - model.patient
     high = model.mean + max(shifts.values()) + model.patient
@@ -451,8 +464,11 @@ def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> N
         high += max(effects)
     if not (low > 0 and high < 1 - model.zeros):
         raise ValueRangeError(
-            f"{name}: the mean of a score could lie anywhere in {low:.3f} ... {high:.3f}, which must stay "
-            f"inside 0 ... {1 - model.zeros:.3f}",
+            name,
+            ": the mean of a score could lie anywhere in ",
+            f"{low:.3f} ... {high:.3f}",
+            ", which must stay inside ",
+            f"0 ... {1 - model.zeros:.3f}",
             hint=Message(
                 "make ", Setting("slopes"), ", ", Setting("patient"), " or the tasks' shifts smaller"
             ),

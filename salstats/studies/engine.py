@@ -226,7 +226,7 @@ def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need])
                 names_by_lack.setdefault(_Lack("made in part", (need,)), []).append(item.number_or_title)
     messages = []
     for lack, names in names_by_lack.items():
-        message = Message(f"{'; '.join(names)}: {lack.consequence}, needs ", lack.needs[0])
+        message = Message(Message.joined(names, "; "), f": {lack.consequence}, needs ", lack.needs[0])
         for need in lack.needs[1:]:
             message += " and "
             message += need

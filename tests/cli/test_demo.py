@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.cli.demo import (
@@ -120,6 +121,6 @@ def test_the_demo_takes_a_free_folder_where_none_is_named(tmp_path, monkeypatch)
 
 
 def test_the_demo_checks_its_folder_before_any_work(tmp_path, capsys):
-    with pytest.raises(InputFileError, match="does not exist"):
+    with raises(InputFileError, path=tmp_path / "no" / "demo"):
         run_demo(tmp_path / "no" / "demo")
     assert capsys.readouterr().out == ""

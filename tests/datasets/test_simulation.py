@@ -193,39 +193,46 @@ def test_a_lost_output_loses_all_metrics_of_that_method_only():
 
 
 @pytest.mark.parametrize(
-    ("options", "option", "value", "match"),
+    ("options", "option", "value", "owner"),
     [
-        ({"two_views": 1.5}, "two_views", 1.5, None),
-        ({"missing": {"other": 0.1}}, "missing", "other", None),
-        ({"missing": {"human": -1}}, "missing", -1, "human"),
-        ({"tasks": []}, "tasks", None, "none"),
-        ({"tasks": "Edema"}, "tasks", "Edema", None),
-        ({"tasks": ["a", "a"]}, "tasks", None, "'a', 'a'"),
-        ({"tasks": ["Average"]}, "tasks", "Average", None),
-        ({"metrics": ["dice"]}, "metrics", "dice", "'gradcam'"),
-        ({"tasks": {"a": 0.4, "b": 0.0}}, "mean", METHODS["gradcam"]["hit"].mean, "^gradcam hit"),
+        ({"two_views": 1.5}, "two_views", 1.5, {}),
+        ({"missing": {"other": 0.1}}, "missing", "other", {}),
+        ({"missing": {"human": -1}}, "missing", -1, {"message": "human"}),
+        ({"tasks": []}, "tasks", [], {}),
+        ({"tasks": "Edema"}, "tasks", "Edema", {}),
+        ({"tasks": ["a", "a"]}, "tasks", ["a", "a"], {}),
+        ({"tasks": ["Average"]}, "tasks", "Average", {}),
+        ({"metrics": ["dice"]}, "metrics", "dice", {"message": "'gradcam'"}),
+        (
+            {"tasks": {"a": 0.4, "b": 0.0}},
+            "mean",
+            METHODS["gradcam"]["hit"].mean,
+            {"message": "gradcam hit"},
+        ),
     ],
 )
-def test_bad_options_are_named(options, option, value, match):
-    with raises(ValueRangeError, option=option, value=value, match=match):
+def test_bad_options_are_named(options, option, value, owner):
+    with raises(ValueRangeError, option=option, value=value, **owner):
         ss.simulate_scores(**{"n_patients": 5, **options})
 
 
 @pytest.mark.parametrize(
-    ("model", "option", "match"),
+    ("model", "option", "value", "ranges"),
     [
-        (ScoreModel(0.5, {"size": 1.0}), "slopes", "'size'"),
-        (ScoreModel(0.5, zeros=1.0), "zeros", "zeros=1.0"),
-        (ScoreModel(0.5, zeros=0.1, binary=True), "zeros", "zeros=0.1"),
-        (ScoreModel(0.5, precision=0.0), "zeros", "precision=0.0"),
-        (ScoreModel(0.5, patient=-0.1), "zeros", "patient=-0.1"),
-        (ScoreModel(0.5, {"elongation": 0.2}), "mean", r"0.300 ... 1.100, .* 0 ... 1.000"),
-        (ScoreModel(0.5, zeros=0.5), "mean", r"0.500 ... 0.500, .* 0 ... 0.500"),
+        (ScoreModel(0.5, {"size": 1.0}), "slopes", ["size"], []),
+        (ScoreModel(0.5, zeros=1.0), "zeros", 1.0, []),
+        (ScoreModel(0.5, zeros=0.1, binary=True), "zeros", 0.1, []),
+        (ScoreModel(0.5, precision=0.0), "precision", 0.0, []),
+        (ScoreModel(0.5, patient=-0.1), "patient", -0.1, []),
+        (ScoreModel(0.5, {"elongation": 0.2}), "mean", 0.5, ["0.300 ... 1.100", "0 ... 1.000"]),
+        (ScoreModel(0.5, zeros=0.5), "mean", 0.5, ["0.500 ... 0.500", "0 ... 0.500"]),
     ],
 )
-def test_a_model_that_would_need_clipping_or_makes_no_sense_is_refused(model, option, match):
-    with raises(ValueRangeError, option=option, match=match):
+def test_a_model_that_would_need_clipping_or_makes_no_sense_is_refused(model, option, value, ranges):
+    with raises(ValueRangeError, option=option, value=value) as caught:
         ss.simulation_truth(tasks=["t"], methods={"m": {"iou": model}}, metrics=["iou"])
+    for text in ranges:
+        assert text in caught.value.message.parts
 
 
 def test_truth_refuses_a_reference_that_is_no_method():

@@ -117,7 +117,10 @@ def scored_recordings(
     scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
     if rows_with_required_readers(scores)["score"].isna().all():
         raise SalstatsError(
-            f"{study.source}: no score is defined ({_counted_reasons(scores)})", column="score"
+            f"{study.source}: no score is defined ({_counted_reasons(scores)})",
+            column="score",
+            value=scores["reason"].value_counts().to_dict(),
+            path=study.source,
         )
     return replace(unscored, all_scores=scores)
 

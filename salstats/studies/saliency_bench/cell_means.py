@@ -148,6 +148,7 @@ def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | No
             choices=available,
         )
     is_compared = scores["metric"].isin(chosen) & (scores["method"] != HUMAN)
+    row_numbers = np.flatnonzero(is_compared)
     compared_scores = scores[is_compared].reset_index(drop=True)
     if compared_scores.empty:
         raise ColumnError(f"the scores have no method but {HUMAN!r}, which no model made", column="method")
@@ -162,6 +163,7 @@ def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | No
                 f"column {column!r} is empty for method {row['method']}, case {row['case']}",
                 hint="fill it in",
                 column=column,
+                rows=row_numbers[is_empty].tolist(),
             )
     _warn_if_seeds_differ_between_cells(compared_scores)
     return compared_scores
@@ -185,6 +187,7 @@ def _warn_if_seeds_differ_between_cells(scores: pd.DataFrame) -> None:
                 f"({examples})",
                 hint="keep the rows of one seed, or of those that all have",
                 column="seed",
+                value={cell: seeds for seeds, cell in cell_by_seeds.items()},
             )
             return
 

@@ -349,6 +349,8 @@ def warn_of_shared_cases(study: Study, validation: Study) -> int:
             Setting("validation"),
             " too: what is tuned on them is too good here (Extended Data 1, and cut-offs in Extended Data 4, "
             "Table 3 and S2)",
+            column="case",
+            value=sorted(shared),
         )
     return len(shared)
 

@@ -70,11 +70,15 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
     repeated = frame[frame.duplicated([*KEYS, "replicate"])]
     if len(repeated):
         row = repeated.iloc[0]
+        files = {str(source): source for source in sources if not isinstance(source, pd.DataFrame)}
         raise SalstatsError(
             Setting("bootstrap"),
             f" has replicate {row['replicate']} of metric {row['metric']}, method {row['method']} "
             f"and task {row['task']} twice, the second time in {row['source']}",
             hint="name each file once, and files of other runs one by one",
+            column="replicate",
+            value=row["replicate"],
+            path=files.get(row["source"]),
         )
     frame = frame.drop(columns="source")
     sizes = frame.groupby(KEYS).size()
@@ -84,6 +88,8 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
             f" holds {sizes.min()} replicates of some means and {sizes.max()} of others, "
             "which cannot be paired",
             hint="give files of one number of replicates",
+            column="replicate",
+            value=(int(sizes.min()), int(sizes.max())),
         )
     first_mean = frame[(frame[KEYS] == frame.loc[0, KEYS]).all(axis=1)]
     is_unpaired = ~frame["replicate"].isin(first_mean["replicate"])

@@ -149,6 +149,7 @@ def _check_same_cases(scores: pd.DataFrame, reference: str) -> None:
                 "or other ones; replicates as published are paired by their number only",
                 hint="give both the same cases",
                 column="case",
+                value={method: len(cases), reference: len(reference_cases)},
             )
 
 

@@ -7,12 +7,14 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import InputFileError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
+
 
 from digits import building  # noqa: E402
 from digits.building import QUICK, Plan, build_study  # noqa: E402
@@ -117,7 +119,7 @@ def test_a_quick_study_has_every_file_and_does_not_depend_on_the_processes(tmp_p
 
 
 def test_a_folder_that_is_there_is_refused(tmp_path):
-    with pytest.raises(InputFileError, match="is there already"):
+    with raises(InputFileError, path=tmp_path):
         build_study(tmp_path)
 
 

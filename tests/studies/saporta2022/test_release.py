@@ -91,7 +91,7 @@ def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_p
     file = tmp_path / "miou.csv"
     file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
     names = (*SCORES, *SHAPES, *CASE_COLUMNS)
-    with raises(InputFileError, path=file, choices=names, match=r"miou\.csv.*iou_results_per_cxr"):
+    with raises(InputFileError, path=file, choices=names):
         read_released_scores_or_feature(file)
 
 

@@ -7,7 +7,7 @@ from saporta_frames import METHOD
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.studies.saporta2022.replicates import FILES, read_replicates
 
 ROUNDING = 1e-12
@@ -91,20 +91,31 @@ def test_what_cannot_be_used_is_named(files, tmp_path):
     given = [
         (
             {"bootstrap": [files[0], files[0]]},
-            f"method saliency .* twice.* in {files[0]}; name each",
+            {"option": "bootstrap", "column": "replicate", "value": 0, "path": files[0]},
         ),
-        ({"bootstrap": [files[1], fewer]}, "100 replicates of some means and 1000 of others"),
-        ({"bootstrap": fewer[fewer["replicate"] < 9]}, "at least 40, not 9"),
-        ({"bootstrap": tmp_path / "mine.csv"}, "mine.csv.*'iou_bootstrap_results_per_cxr'"),
-        ({"bootstrap": files, "data": tmp_path}, "in the place of data"),
-        ({"bootstrap": files, "maps": f"gradcam={tmp_path}"}, "maps has no effect on replicates"),
-        ({"bootstrap": files, "threshold": 0.5}, "threshold has no effect on replicates"),
-        ({"bootstrap": files, "views": "max"}, "views has no effect on replicates"),
-        ({"bootstrap": files, "replicates": 200}, "replicates has no effect on replicates"),
+        (
+            {"bootstrap": [files[1], fewer]},
+            {"option": "bootstrap", "column": "replicate", "value": (100, 1000)},
+        ),
+        ({"bootstrap": files, "data": tmp_path}, {"option": "bootstrap", "message": Setting("data")}),
     ]
-    for options, named in given:
-        with pytest.raises(SalstatsError, match=named):
+    # what has no effect on replicates
+    for option, value in (
+        ("maps", f"gradcam={tmp_path}"),
+        ("threshold", 0.5),
+        ("views", "max"),
+        ("replicates", 200),
+    ):
+        given.append(
+            ({"bootstrap": files, option: value}, {"option": option, "message": Setting("bootstrap")})
+        )
+    for options, fields in given:
+        with raises(SalstatsError, **fields):
             ss.reproduce("saporta2022", **options)
+    with raises(ValueRangeError, option="replicates", value=9):
+        ss.reproduce("saporta2022", bootstrap=fewer[fewer["replicate"] < 9])
+    with raises(InputFileError, path=tmp_path / "mine.csv", choices=tuple(FILES)):
+        ss.reproduce("saporta2022", bootstrap=tmp_path / "mine.csv")
 
 
 def test_replicates_of_other_numbers_cannot_be_paired(files):
