@@ -18,7 +18,12 @@ from salstats.display.report.ranking import (
     first_metric_of_compared_methods,
     is_mean_over_tasks_on_metric,
 )
-from salstats.display.report.settings import Settings, has_several_values, text_covariates
+from salstats.display.report.settings import (
+    Settings,
+    has_several_values,
+    text_covariates,
+    warn_of_covariates_read_as_text,
+)
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning, first_warning_by_subject
@@ -187,6 +192,7 @@ def run_analyses(
     analyses = Analyses(settings.unit_argument, count)
     with analyses.recording_warnings():
         warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
+        warn_of_covariates_read_as_text(scores)
     for caution, rows in rows_by_caution(scores).items():
         analyses.warnings[caution.name] = SalstatsWarning(
             f"{counted(rows.sum(), 'score')}: {caution.note}", subject=caution.name

@@ -13,7 +13,7 @@ from salstats.checks import check_choice, check_columns, check_count, check_leve
 from salstats.coded_text import TEXT
 from salstats.display.text.format import STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS
-from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting
+from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, coded_scores_without_warnings
 from salstats.stats.adjust import check_procedure
 from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
@@ -279,6 +279,26 @@ def text_covariates(scores: pd.DataFrame) -> list[str]:
         if is_covariate and 1 < scores[column].nunique() <= _MAX_LEVELS:
             columns.append(column)
     return columns
+
+
+def warn_of_covariates_read_as_text(scores: pd.DataFrame) -> None:
+    """Warn of columns of text most of whose cells are numbers, which have no slope for that reason."""
+    for column in scores.select_dtypes(exclude=["number", "datetime", "bool"]).columns:
+        if column in (*_NOT_COVARIATES, *_COVARIATES_BY_NAME):
+            continue
+        texts = scores[column].dropna().astype(TEXT)
+        is_number = pd.to_numeric(texts, errors="coerce").notna()
+        if 0.5 <= is_number.mean() < 1:
+            first = texts[~is_number].iloc[0]
+            warn(
+                f"column {column!r} is text, as its cell {first!r}, and has no slope, though "
+                f"{is_number.sum()} of {len(texts)} cells are numbers",
+                hint=Message(
+                    "name the cells that stand for missing with ", Setting("na"), " when it is read"
+                ),
+                column=column,
+                value=first,
+            )
 
 
 def has_several_values(scores: pd.DataFrame, column: str) -> bool:

@@ -549,7 +549,7 @@ def _note_covariates_of_cases(
     """
     frame = formula_data.frame
     columns = {column for term in formula_data.formula.terms for factor in term for column in factor.columns}
-    noted = set()
+    noted: set[str] = set()
     for keys, name, plural in [
         (["case"], "case", "cases"),
         (["case", "task"], "case and task", "pairs of case and task"),

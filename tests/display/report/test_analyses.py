@@ -136,6 +136,14 @@ def test_cautions_that_scores_carry_are_among_the_warnings(small):
     assert str(warning) == f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"
 
 
+def test_a_covariate_that_one_cell_makes_text_is_among_the_warnings(small):
+    sizes = small["case"].factorize()[0].astype(str).astype(object)
+    scores = small.assign(size=np.where(sizes == "0", "n/k", sizes), site="12A")
+    columns = [warning.column for warning in analyses_of(scores).warnings.values()]
+    assert "size" in columns
+    assert "site" not in columns
+
+
 def test_patients_are_described_by_covariates_that_are_the_same_in_all_their_rows(small):
     number = small["patient"].astype("category").cat.codes
     age = (50 + number % 20).where(number != 0)
