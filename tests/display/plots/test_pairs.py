@@ -71,6 +71,9 @@ def test_one_difference_stands_beside_its_scores_with_zero_at_the_mean_of_the_re
     ends = layer_data(figure, "geom_blank").set_index("panel")
     offset = ends.loc["Scores", ["low", "high"]] - ends.loc["Scores: difference", ["low", "high"]]
     np.testing.assert_allclose(offset.astype(float), differences["reference_mean"].iloc[0])
+    # a line leads from the scores to the mean of the differences
+    guides = [layer._data for layer in layers(figure, "geom_segment") if "conf_low" in layer._data]
+    assert [guide["estimate"].tolist() for guide in guides] == [differences["estimate"].tolist()]
 
 
 def test_differences_of_several_methods_stand_below_and_lines_pass_through_all_of_them():

@@ -14,6 +14,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE,
     REFERENCE_SHAPE,
 )
+from salstats.display.plots.rank_diagram import _pairs_without_bar_note
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 METHODS = ["cam", "ig", "lrp", "rise"]
@@ -252,6 +253,13 @@ def test_pairs_that_no_bar_joins_are_named_in_the_caption(demsar):
     # a pair without a P value is not joined
     untested = ss.plot_significance(tests.assign(p_adjusted=np.nan), form="diagram", ranks=ranks)
     assert layers(untested, "geom_segment")[-1]._data.empty
+
+
+def test_of_many_pairs_that_no_bar_joins_two_are_named():
+    pairs = ["a and b", "c and d", "e and f", "g and h"]
+    assert _pairs_without_bar_note(pairs).startswith("No bar joins a and b; c and d; 2 further pairs: they")
+    assert _pairs_without_bar_note(pairs[:2]).startswith("No bar joins a and b; c and d: they")
+    assert _pairs_without_bar_note([]) == ""
 
 
 def test_ranks_among_more_methods_than_those_compared_lie_on_the_axis_of_a_diagram(demsar):

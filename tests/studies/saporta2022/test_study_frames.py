@@ -13,8 +13,10 @@ from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.study_frames import (
     PER_TASK,
     POOLED,
+    TASK_EFFECTS,
     StudyInference,
     decreases,
+    feature_slopes,
     full_slice_of_main_and_people,
     means,
     min_max_features,
@@ -50,6 +52,15 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
     np.testing.assert_allclose(over_all["n_instances"], [0, 0, 1 / 3, 1])
     np.testing.assert_array_equal(per_task["elongation"], [np.nan, np.nan, 0, 1])
     assert over_all["irrectangularity"].isna().all()
+
+
+def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_several(whole):
+    for frames, has_tasks in ((whole, True), (whole.with_tasks(["Edema"]), False)):
+        slopes = feature_slopes(frames, StudyInference(True), (POOLED,))
+        is_with_tasks = slopes["formula"].str.contains(" + task", regex=False)
+        expected = slopes["pool"].eq(TASK_EFFECTS) & has_tasks
+        assert (is_with_tasks == expected).all()
+        assert slopes["pool"].nunique() == 2
 
 
 @BOTH
