@@ -275,6 +275,7 @@ def arrange_scores(
     table = apply_names(table, layout, joined_columns)
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
+    _warn_of_columns_that_name_a_method(table, score_columns, remaining_cells)
     identifiers = table.with_cells(remaining_cells).typed(layout.case, coded=True)
     frames = [identifiers]
     if score_columns:
@@ -316,6 +317,30 @@ def arrange_scores(
     leading = [column for column in score_frame_columns if column in frame.columns]
     trailing = [column for column in frame.columns if column not in leading]
     return FileScores(frame[[*leading, *trailing]], row_numbers)
+
+
+def _warn_of_columns_that_name_a_method(
+    table: FileTable, score_columns: Mapping[str, Mapping[str, str | None]], remaining_cells: pd.DataFrame
+) -> None:
+    """Warn of columns of a wide file that name one of its methods, as scores do, and are read as covariates.
+
+    Those of a second metric are easily forgotten, and the first metric would be regressed on them.
+    """
+    methods = {(names.get("method") or "").casefold() for names in score_columns.values()} - {""}
+    named = []
+    for column in remaining_cells.columns:
+        words = re.split(r"[\s_.:/-]+", column.casefold())
+        if len(words) > 1 and methods.intersection(words):
+            named.append(column)
+    if named:
+        warn(
+            f"{table.file}: columns that name a method are read as covariates: {quoted(named)}",
+            hint=Message("name them with ", Setting("columns"), ", too, if they are scores"),
+            option="columns",
+            column=named[0],
+            value=named,
+            path=table.file,
+        )
 
 
 def _constant_columns(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:

@@ -39,6 +39,13 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
     pd.testing.assert_frame_equal(frame, with_text_columns(expected))
 
 
+def test_a_column_that_names_a_method_and_is_no_score_is_a_warning(text_file):
+    columns = {"IoU_CAM": ("cam", "iou"), "IoU_Human": ("human", "iou")}
+    file = text_file("case,IoU_CAM,IoU_Human,Hit_CAM,Hit_Human,Camera,age\na,0.1,0.2,1,0,3,4\n")
+    with warns(option="columns", value=["Hit_CAM", "Hit_Human"], path=file):
+        ss.read_scores(file, columns=columns)
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "fields"),
     [
