@@ -173,5 +173,5 @@ def test_raters_of_a_column_of_ones_own_need_a_free_key_column(values):
     # with one of them free, no reading may stand twice
     free = full.drop(columns=keys[-1])
     assert len(ss.agreement(free, over="tool")) == 6
-    with raises(ColumnError, rows=(0, len(free)), match="same observation"):
+    with raises(ColumnError, rows=(0, len(free))):
         ss.agreement(pd.concat([free, free.assign(score=0.5)], ignore_index=True), over="tool")
