@@ -130,7 +130,11 @@ def test_nan_names_the_image(images):
 @pytest.mark.parametrize(
     ("given", "kind", "fields"),
     [
-        ([np.zeros((1, 2, 2)), np.zeros((1, 3, 2))], ShapeError, {"option": "images", "match": "one shape"}),
+        (
+            [np.zeros((1, 2, 2)), np.zeros((1, 3, 2))],
+            ShapeError,
+            {"option": "images", "hint": "explain those of each shape by themselves"},
+        ),
         ([["a"]], ValueRangeError, {"option": "images", "match": "list of <U1"}),
         (None, ValueRangeError, {"option": "images", "match": "NoneType of object"}),
         (np.zeros((3, 2, 2)), ShapeError, {"option": "images", "match": r"\(3, 2, 2\)"}),

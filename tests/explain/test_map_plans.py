@@ -127,17 +127,31 @@ def test_labels_are_found_by_case_and_task_whose_names_are_text():
 
 
 @pytest.mark.parametrize(
-    ("labels", "match"),
+    ("labels", "error", "fields"),
     [
-        ({("a", "Edema"): 2}, "case 'a', task 'Edema': .* not 2"),
-        ({("a", "Edema"): "1"}, "not '1'"),
-        ({"a": 1}, r"key 'a'"),
-        ({("a", "edema"): 1}, "none of the tasks .* 'edema'"),
-        (pd.DataFrame({"case": ["a"] * 2, "task": ["Edema"] * 2, "label": [0, 1]}), "two that differ"),
+        # the case and the task of a value
+        (
+            {("a", "Edema"): 2},
+            ValueRangeError,
+            {"option": "label", "value": 2, "match": "'a'.*'Edema'"},
+        ),
+        ({("a", "Edema"): "1"}, ValueRangeError, {"option": "label", "value": "1"}),
+        ({"a": 1}, SalstatsError, {"option": "labels", "value": "a"}),
+        (
+            {("a", "edema"): 1},
+            SalstatsError,
+            {"option": "labels", "value": ["edema"], "choices": ("Edema", "Mass")},
+        ),
+        # two that differ
+        (
+            pd.DataFrame({"case": ["a"] * 2, "task": ["Edema"] * 2, "label": [0, 1]}),
+            SalstatsError,
+            {"option": "labels", "value": ("a", "Edema")},
+        ),
     ],
 )
-def test_labels_that_cannot_be_written_are_named_before_any_work(labels, match):
-    with pytest.raises(SalstatsError, match=match):
+def test_labels_that_cannot_be_written_are_named_before_any_work(labels, error, fields):
+    with raises(error, **fields):
         checked_labels(labels, plan_of(network()))
 
 

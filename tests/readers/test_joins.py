@@ -78,10 +78,10 @@ def test_rows_of_a_file_with_a_task_per_column_are_called_by_their_number_there(
 @pytest.mark.parametrize(
     ("content", "name", "error", "fields"),
     [
-        ("case,Na\n007,1\n", "size", ColumnError, {"choices": ("NA", "b"), "match": "no column named like"}),
+        ("case,Na\n007,1\n", "size", ColumnError, {"choices": ("NA", "b"), "column": None}),
         ("case,task,NA\n007,NA,1\n", "size", ColumnError, {"option": "join", "column": "task"}),
         ("case,NA\n007,1\n7,1\n", "method", SalstatsError, {"option": "join", "value": "method"}),
-        ("case,NA\n008,1\n", "size", ColumnError, {"column": "case", "match": "no case and task"}),
+        ("case,NA\n008,1\n", "size", ColumnError, {"column": "case", "value": "008, NA"}),
     ],
 )
 def test_a_file_with_a_task_per_column_that_cannot_be_joined_is_refused(
@@ -247,10 +247,10 @@ def test_cases_without_covariates_are_counted_and_stay(scores):
             {"column": "case", "rows": (0, 1), "hint": "", "match": "task Edema"},
         ),
         ({"case": ["a", "b"], "score": 1}, {"column": "score"}),
-        ({"case": ["a", None], "x": 1}, {"column": "case", "rows": (1,), "match": "empty"}),
-        ({"case": ["a", ""], "x": 1}, {"column": "case", "rows": (1,), "match": "empty"}),
+        ({"case": ["a", None], "x": 1}, {"column": "case", "rows": (1,), "hint": "every row needs one"}),
+        ({"case": ["a", ""], "x": 1}, {"column": "case", "rows": (1,), "hint": "every row needs one"}),
         ({"id": ["a"], "x": 1}, {"column": "case", "choices": ("id", "x")}),
-        ({"case": ["z"], "x": 1}, {"column": "case", "rows": (), "match": "first there: z"}),
+        ({"case": ["z"], "x": 1}, {"column": "case", "rows": (), "value": "z"}),
         ({"case": ["a"], "x": 1, "Edema": 1}, {"option": "join", "column": "Edema"}),
     ],
 )

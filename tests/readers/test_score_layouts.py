@@ -302,7 +302,7 @@ def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_fil
             "case,a\n1,0.5\n1,0.6\n",
             {"wide": "task"},
             ColumnError,
-            {"rows": (0, 1), "match": "same observation as row 2"},
+            {"rows": (0, 1), "value": {"case": "1", "task": "a", "method": "g", "metric": "iou"}},
         ),
     ],
 )
