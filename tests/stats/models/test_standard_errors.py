@@ -220,3 +220,16 @@ def test_a_single_cluster_has_no_standard_error(drawn_table):
             result = ss.regress(rows, "iou ~ prob", errors=errors, unit="site")
         assert result["estimate"].notna().all()
         assert result[["std_error", "p_value", "conf_low"]].isna().all(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("errors", ["cluster", "cr0", "cr2"])
+def test_rows_of_one_unit_have_estimates_without_errors(errors):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=10)
+    rows = pd.DataFrame(
+        {"score": x + rng.normal(size=10), "x": x, "patient": "p", "case": list("abcdefghij")}
+    )
+    found = ss.regress(rows, "score ~ x", errors=errors, unit="patient")
+    np.testing.assert_allclose(found["estimate"], np.polyfit(x, rows["score"], 1)[::-1])
+    assert found[["std_error", "df", "statistic", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
