@@ -69,10 +69,19 @@ def test_targets_that_are_no_outputs_are_named(targets, kind, rows):
         check_targets(targets, 2, 4)
 
 
-@pytest.mark.parametrize("outputs", [torch.zeros(3), torch.zeros(2, 4), torch.zeros(3, 4, 1), [[0.0]] * 3])
-def test_outputs_are_one_row_for_each_image(outputs):
-    with raises(ShapeError, option="model"):
+@pytest.mark.parametrize(
+    ("outputs", "received"),
+    [
+        (torch.zeros(3), r"\(3,\)"),
+        (torch.zeros(2, 4), r"\(2, 4\)"),
+        (torch.zeros(3, 4, 1), r"\(3, 4, 1\)"),
+        ([[0.0]] * 3, "list"),
+    ],
+)
+def test_outputs_are_one_row_for_each_image(outputs, received):
+    with raises(ShapeError, option="model", match=f"not {received}"):
         check_outputs(outputs, 3)
+    assert check_outputs(torch.ones(3, 1), 3).shape == (3, 1)
 
 
 def test_equal_images_are_grouped_also_apart_and_by_their_seeds():

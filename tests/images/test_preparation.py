@@ -153,3 +153,18 @@ def test_it_gives_what_torchvision_gives(shape):
 def test_a_thin_image_takes_no_endless_memory(options):
     with raises(ShapeError, option="fit", value=options["fit"]):
         Preparation(**options).apply(np.zeros((1, 1_000_000), np.uint8))
+
+
+@pytest.mark.parametrize(("shape", "fitted"), [((10, 40), (4, 16)), ((40, 10), (16, 4)), ((1, 100), (1, 16))])
+def test_an_image_fits_inside_with_its_proportions(shape, fitted):
+    _, geometry = Preparation((16, 16), fit="inside", channels=1).apply(np.zeros(shape, np.uint8))
+    assert geometry.image_shape_in_input == fitted
+    assert not geometry.fills
+
+
+def test_colours_of_single_precision_are_resized_channel_by_channel():
+    image = np.random.default_rng(0).random((9, 7, 3)).astype(np.float32)
+    ready, _ = Preparation((5, 4), channels=3).apply(image)
+    for channel in range(3):
+        alone, _ = Preparation((5, 4), channels=1).apply(image[..., channel])
+        np.testing.assert_array_equal(ready[channel], alone[0])

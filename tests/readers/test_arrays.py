@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from tests_support import quick, raises
+from tests_support import quick, raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError
+from salstats.images.masks import area, decode
 
 TRUTH = np.zeros((6, 8), bool)
 TRUTH[1:3, 2:5] = True
@@ -70,3 +71,47 @@ def test_many_cases_are_put_together_in_linear_time():
     with quick(10):
         study = ss.study_from_arrays(masks, {(*key, "g"): np.eye(2) for key in masks})
     assert len(study.cases) == 10_000
+
+
+def test_masks_of_several_readers_are_a_study_without_a_truth_or_with_their_consensus():
+    wide = TRUTH.copy()
+    wide[1:3, 5] = True
+    readers = {("a", "Edema", "R1"): TRUTH, ("a", "Edema", "R2"): wide, ("a", "Edema", "R3"): TRUTH}
+    readers["b", "Nodule", "R1"] = wide
+    made = ss.study_from_arrays({}, {}, readers=readers)
+    assert made.tasks == ("Edema", "Nodule")
+    assert made.readers() == ("R1", "R2", "R3")
+    first, second = made
+    assert not first.truths
+    # a reader who marked another task of a case marked nothing here, one without a mask did not read it
+    marked = {(p.task, p.series.reader): area(p.read().mask) for p in first.predictions}
+    n_truth, n_wide = TRUTH.sum(), wide.sum()
+    assert marked == {
+        ("Edema", "R1"): n_truth, ("Edema", "R2"): n_wide, ("Edema", "R3"): n_truth,
+        ("Nodule", "R1"): 0, ("Nodule", "R2"): 0, ("Nodule", "R3"): 0,
+    }  # fmt: skip
+    assert {(p.task, p.series.reader) for p in second.predictions} == {("Edema", "R1"), ("Nodule", "R1")}
+    with warns(match="1 of 2 cases"):
+        voted = ss.study_from_arrays("majority", {("a", "Edema", "cam"): MAP}, readers=readers)
+    np.testing.assert_array_equal(decode(voted.cases[0].truths["Edema"].read()), TRUTH)
+    assert [str(series) for series in voted.series] == ["cam"]
+
+
+def test_people_of_a_case_without_an_entry_marked_nothing():
+    made = study({("a", "Edema"): TRUTH, ("b", "Edema"): TRUTH}, {}, human={("a", "Edema"): TRUTH}, points={})
+    contents = {case.case: case.predictions[0].read() for case in made}
+    assert area(contents["a"].mask) == TRUTH.sum()
+    assert area(contents["b"].mask) == 0
+    assert all(len(content.points) == 0 for content in contents.values())
+    only_points = study(maps={}, points={("a", "Edema"): [(1, 2)]}).cases[0].predictions[0].read()
+    assert only_points.mask is None
+    assert np.asarray(only_points.points).tolist() == [[1, 2]]
+
+
+def test_a_study_needs_a_mask_and_one_kind_of_people():
+    with raises(SalstatsError, option="truths"):
+        ss.study_from_arrays({}, {("a", "Edema", "cam"): MAP})
+    with raises(SalstatsError, option="human"):
+        study(human={("a", "Edema"): TRUTH}, readers={("a", "Edema", "R1"): TRUTH})
+    with raises(SalstatsError, option="patient", value="b"):
+        study({("a", "Edema"): TRUTH, ("b", "Edema"): TRUTH}, patient={"a": "p"})

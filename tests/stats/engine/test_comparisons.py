@@ -9,7 +9,11 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
-from salstats.stats.engine.comparisons import all_pairs_with_reference_score, complete_pairs
+from salstats.stats.engine.comparisons import (
+    all_pairs_with_reference_score,
+    complete_pairs,
+    repeat_reference_per_model_and_seed,
+)
 
 
 def scores(rows, columns=("case", "method", "score")):
@@ -335,3 +339,20 @@ def test_a_mean_of_decreases_leaves_out_tasks_whose_reference_is_0(three):
     assert got["Average"] == pytest.approx(got["x"])
     both = ss.percent_decrease(positive, **options).set_index("task")["estimate"]
     assert both["Average"] == pytest.approx((both["x"] + both["y"]) / 2)
+
+
+def test_a_reference_is_repeated_only_for_models_and_seeds_that_group_and_that_it_lacks():
+    rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.4, "2")]
+    frame = scores(rows, ("case", "method", "score", "seed"))
+    repeated = repeat_reference_per_model_and_seed(frame, "human", ["metric", "seed"])
+    found = repeated[["method", "seed", "score"]].to_numpy().tolist()
+    assert sorted(found) == [["cam", "1", 0.5], ["cam", "2", 0.4], ["human", "1", 0.9], ["human", "2", 0.9]]
+    pd.testing.assert_frame_equal(repeat_reference_per_model_and_seed(frame, "human", "seed"), repeated)
+    pd.testing.assert_frame_equal(repeat_reference_per_model_and_seed(frame, "all", "seed"), repeated)
+    for by in (None, "metric", ["metric", "model"]):
+        assert repeat_reference_per_model_and_seed(frame, "human", by) is frame
+    assert repeat_reference_per_model_and_seed(frame, "rise", "seed") is frame
+    with_seed = frame.assign(seed=["1", "1", "2"])
+    lacking = frame.assign(seed=[None, "1", None])
+    for given in (with_seed, lacking):
+        assert repeat_reference_per_model_and_seed(given, "human", "seed") is given
