@@ -456,7 +456,7 @@ class TestRefused:
             ({}, None, {"label": 2}, ValueRangeError, {"option": "label", "value": 2}),
             ({}, None, {"label": None}, ValueRangeError, {"option": "label", "value": None}),
             ({}, None, {"patient": "NA"}, ValueRangeError, {"option": "patient", "value": "NA"}),
-            ({}, None, {"shape": (0, 5)}, ValueRangeError, {"match": "two positive whole numbers"}),
+            ({}, None, {"shape": (0, 5)}, ValueRangeError, {"value": (0, 5)}),
             ({"case": ""}, None, {}, SalstatsError, {"column": "case", "value": ""}),
             ({"task": " a"}, None, {}, SalstatsError, {"column": "task", "value": " a"}),
             ({"seed": "a\0"}, None, {}, SalstatsError, {"column": "seed", "value": "a\0"}),

@@ -135,7 +135,9 @@ def test_a_method_that_the_study_does_not_have_is_named(study):
 
 
 def test_a_task_without_a_value_is_named_with_those_that_have_one(study):
-    with raises(SalstatsError, option="smooth", value="Edema", match="tasks 'Nodule'"):
+    with raises(
+        SalstatsError, option="smooth", value=("Edema", "rise"), hint="it has values for tasks 'Nodule'"
+    ):
         mask_rule(study, smooth={"Nodule": 3})
 
 

@@ -53,7 +53,7 @@ def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known(tmp_path):
             ("a", "Edema"),
             {"threshold": {"Nodule": 0.3}},
             SalstatsError,
-            {"option": "threshold", "value": "Edema"},
+            {"option": "threshold", "value": ("Edema", "gradcam")},
         ),
         (("a", "Edema"), {"threshold": 1.5}, ValueRangeError, {"option": "threshold", "value": 1.5}),
         (("a", "Edema"), {"width": 10}, ValueRangeError, {"option": "width", "value": 10}),
