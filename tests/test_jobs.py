@@ -17,7 +17,7 @@ from map_folders import write_map_folder
 from tests_support import raises
 
 from salstats.errors import SalstatsError
-from salstats.jobs import counting, in_batches, with_bar
+from salstats.jobs import _OneThread, counting, in_batches, with_bar
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -128,3 +128,20 @@ def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, co
     assert counted == []
     assert list(results) == ["bc"]
     assert counted == counts
+
+
+def test_the_first_of_several_blocks_limits_a_library_and_the_last_restores_it():
+    calls = []
+
+    def limit():
+        calls.append("one thread")
+        return lambda: calls.append("restored")
+
+    one_thread = _OneThread(limit)
+    with one_thread():
+        with pytest.raises(KeyError), one_thread():
+            raise KeyError
+        assert calls == ["one thread"]
+    assert calls == ["one thread", "restored"]
+    with one_thread():
+        assert calls[2:] == ["one thread"]

@@ -32,6 +32,7 @@ def test_the_example_of_the_help_gives_the_areas_of_python(maps, capsys, monkeyp
     run(["curves", "--help"])
     example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
     assert run([*shlex.split(example), "--points", "points.csv"]) == 0
+    assert "of 2 images written to scores.csv" in capsys.readouterr().out
     written = ss.read_scores("scores.csv")
     cases = {file.stem: file for file in (maps / "images").iterdir()}
     network = ss.explain.digits_network()

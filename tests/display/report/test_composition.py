@@ -233,3 +233,11 @@ def test_bad_usage_gives_one_line_and_writes_nothing(
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_without_a_reference_a_warning_says_what_methods_were_compared_with(small):
+    without = small[small["method"] != "human"]
+    assert "were compared only with the one that has the best mean" in sentences_of(without)
+    one = without[without["method"] == "gradcam"]
+    for scores in (one, small):
+        assert "No reference was named" not in sentences_of(scores)
