@@ -3,6 +3,7 @@
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests_support import raises
 
@@ -49,3 +50,24 @@ def test_the_current_folder_is_named_by_its_path_where_it_has_no_format(tmp_path
     monkeypatch.chdir(tmp_path)
     with raises(InputFileError, option="format", choices=tuple(FORMATS), path=tmp_path):
         ss.read_study(".")
+
+
+def test_a_study_needs_a_path_or_the_options_of_its_files(tmp_path):
+    with raises(SalstatsError, option="path"):
+        ss.read_study()
+    with raises(SalstatsError, option="path", match="'maps'"):
+        ss.read_study(format="maps", tasks=["Edema"])
+    (tmp_path / "truth").mkdir()
+    np.save(tmp_path / "truth" / "a.npy", np.eye(4, dtype=bool))
+    (tmp_path / "cam").mkdir()
+    np.save(tmp_path / "cam" / "a.npy", np.eye(4))
+    # without a path the options name the folders
+    study = ss.read_study(truth=tmp_path / "truth", maps={"cam": tmp_path / "cam"})
+    assert [case.case for case in study] == ["a"]
+    # an option that no format has belongs to none
+    with raises(SalstatsError, option="pixel_size", hint=""):
+        ss.read_study(truth=tmp_path / "truth", pixel_size=3)
+    # the hint names a folder of maps as it is called
+    with raises(InputFileError, option="format", path=tmp_path / "cam") as caught:
+        ss.read_study(tmp_path / "cam")
+    assert str(tmp_path / "cam") in str(caught.value.hint)
