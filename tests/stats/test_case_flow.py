@@ -210,3 +210,18 @@ def test_a_task_that_a_method_was_never_scored_on_is_lost_as_a_task_and_not_as_s
 def test_bad_arguments_are_named():
     with raises(SalstatsError, option="reference", value="gradcam", choices=()):
         ss.case_flow(FRAMES["one method"], reference="gradcam")
+
+
+def test_steps_are_numbered_from_1_in_the_order_of_stages():
+    frame = pd.DataFrame(
+        {
+            "case": ["a", "a", "b", "b", "c"],
+            "method": ["human", "cam"] * 2 + ["human"],
+            "metric": "iou",
+            "score": [0.5, 0.4, np.nan, 0.3, 0.2],
+        }
+    )
+    flow = ss.case_flow(frame, reference="human")
+    stages = flow.drop_duplicates("stage").set_index("stage")["step"]
+    assert stages.tolist() == list(range(1, len(stages) + 1))
+    assert len(stages) == 4

@@ -599,3 +599,14 @@ def test_values_and_adjustments_that_do_not_suit_are_errors(scores, ask, fields)
     fit = ss.fit(scores.drop(columns="patient"), "score ~ method + x", by=())
     with raises(ValueRangeError, **fields):
         ask(fit)
+
+
+def test_a_family_of_one_contrast_has_its_own_p_value_and_limits():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"score": rng.normal(size=20), "arm": list("ab") * 10})
+    fit = ss.fit(rows, "score ~ arm")
+    plain = fit.contrasts("arm")
+    joint = fit.contrasts("arm", adjust="mvt")
+    np.testing.assert_allclose(joint["p_adjusted"], plain["p_value"], rtol=1e-6)
+    np.testing.assert_allclose(joint[["conf_low", "conf_high"]], plain[["conf_low", "conf_high"]], rtol=1e-6)
+    assert joint["n_tests"].tolist() == [1]
