@@ -49,6 +49,8 @@ METRICS = _Registry()
 _NAMES_HERE = {
     "pointing_game": "hit",
     "pointing": "hit",
+    "pointinggame": "hit",
+    "pg": "hit",
     "hit_rate": "hit",
     "hr": "hit",
     "energy_pointing_game": "energy",
@@ -78,6 +80,8 @@ _NAMES_HERE = {
     "ig": "information_gain",
     "shuffled_auc": "sauc",
     "judd_auc": "auc_judd",
+    "auroc": "auc",
+    "roc_auc": "auc",
     "wasserstein": "emd",
 }
 #: Names of metrics in papers that are not computed here, and the reason.
@@ -89,6 +93,13 @@ _NOT_HERE = {
     "accuracy": "accuracy of pixels is near 1 wherever the finding is small",
     "auprc": "it changes with the size of the finding, so cases cannot be compared",
     "average_precision": "it changes with the size of the finding, so cases cannot be compared",
+}
+#: What metrics are computed from whose kernels need such an input.
+_SOURCE_OF_NEED = {
+    "ranked": "recorded gaze",
+    "laid": "recorded gaze",
+    "prob": "the outputs of a network",
+    "agreement": "several maps of one image",
 }
 
 
@@ -133,8 +144,15 @@ def _suggestion(name: str, choices: Sequence[str]) -> str:
     literature_name = name.replace("-", "_").replace(" ", "_")
     if literature_name in _NOT_HERE:
         return f"{_NOT_HERE[literature_name]}; "
-    if _NAMES_HERE.get(literature_name) in choices:
-        return f"here it is called {_NAMES_HERE[literature_name]!r}; "
+    registered_name = _NAMES_HERE.get(literature_name, literature_name)
+    if registered_name in choices:
+        return f"here it is called {registered_name!r}; "
+    if registered_name in METRICS:
+        sources = [
+            _SOURCE_OF_NEED[need] for need in METRICS[registered_name].needs if need in _SOURCE_OF_NEED
+        ]
+        # a name that is close would be another metric
+        return f"{registered_name!r} is computed from {sources[0]}; " if sources else ""
     close = get_close_matches(name, choices, n=1)
     return f"did you mean {close[0]!r}? " if close else ""
 

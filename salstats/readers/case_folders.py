@@ -12,7 +12,7 @@ from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.files.paths import check_folder
 from salstats.images.consensus import CONSENSUS_RULES
-from salstats.images.masks import empty
+from salstats.images.masks import area, empty
 from salstats.readers.case_json import CaseFile, check_name, image_sizes, read_points, warn_of_points
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.case_tables import read_point_table
@@ -24,8 +24,8 @@ from salstats.readers.map_files import (
     MASK_SUFFIXES,
     find_case_files,
     find_task_files,
-    warn_if_turned,
     warn_of_stretched_maps,
+    warn_of_turned_maps,
 )
 from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
 from salstats.readers.score_layouts import check_pattern, find_patients
@@ -147,9 +147,10 @@ def read_folders(
     Warns
     -----
     SalstatsWarning
-        Masks of the truth have no map or no mask of a method, or cases none in the truth: how many, and
-        which. Cases whose image nothing gives a size of are left out. A task is on no image of the truth.
-        Points lie outside their image. Maps do not have the proportions of their image.
+        Masks of the truth have no map or no mask of a method or a reader, maps no mask of their task, or
+        cases none in the truth: which. Cases whose image nothing gives a size of are left out. A task is on
+        no image of the truth. Points lie outside their image. Maps are turned, or do not have the
+        proportions of their image.
 
     Notes
     -----
@@ -196,8 +197,8 @@ def read_folders(
     sizes = _image_sizes(files, paths["images"])
     _warn_of_cases(files, sizes, study_tasks)
     for map_series, files_of_task in files.maps.items():
-        _warn_if_first_oblong_is_turned(files_of_task, sizes)
         maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
+        warn_of_turned_maps(maps_of_cases, sizes, files.map_folders[map_series])
         warn_of_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
     if files.points is not None:
         warn_of_points(files.points, sizes)
@@ -371,6 +372,70 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]], tasks: C
         _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
         missing_by_source[str(folder)] = _missing_files(files_of_task, truth, tasks)
     _warn_of_missing_files(missing_by_source, truth, tasks)
+    _warn_of_findings_taken_for_absent(files, tasks)
+    for masks in files.readers.values():
+        _warn_of_marks_taken_for_none(masks, files, tasks)
+
+
+def _warn_of_findings_taken_for_absent(files: _Files, tasks: Collection[str]) -> None:
+    """Warn of maps of a task that the truth lacks for a case of which it has other masks.
+
+    Nothing tells a finding that is absent from a mask that was forgotten.
+    """
+    true_masks = files.truth.values
+    absent = set()
+    for files_of_task in files.maps.values():
+        for task in files.truth.tasks().intersection(tasks, files_of_task):
+            for case in files_of_task[task]:
+                if case in true_masks and task not in true_masks[case]:
+                    absent.add(f"{task}/{case}")
+    if absent:
+        warn(
+            f"{files.truth.file}: maps have no mask of their task ({quoted(sorted(absent))}), and as these "
+            "cases have masks of other tasks, the finding is taken for absent",
+            hint="add the mask if one was forgotten; an empty mask says that the finding is absent",
+            column="task",
+            value=sorted(absent),
+            path=files.truth.file,
+        )
+
+
+def _warn_of_marks_taken_for_none(masks: CaseFile, files: _Files, tasks: Collection[str]) -> None:
+    """Warn of findings of which a reader drew no mask, and of cases without any, whose scores are undefined.
+
+    Findings that are marked by a point are left out.
+    """
+    missed = []
+    unseen = []
+    for case, true_mask_of_task in sorted(files.truth.values.items()):
+        is_pointed_at = set() if files.points is None else set(files.points.values.get(case, ()))
+        for task, true_mask in true_mask_of_task.items():
+            is_marked = task in is_pointed_at or task in masks.values.get(case, ())
+            if task not in tasks or is_marked or not area(true_mask):
+                continue
+            if case in masks.values:
+                missed.append(f"{task}/{case}")
+            elif not is_pointed_at:
+                unseen.append(case)
+    if missed:
+        warn(
+            f"{masks.file}: {len(missed)} masks of {files.truth.file} have no counterpart "
+            f"({quoted(missed)}), and as these cases have masks of other tasks, nothing counts as drawn",
+            hint="add the mask if one was forgotten; an empty mask says that nothing was drawn",
+            column="task",
+            value=missed,
+            path=masks.file,
+        )
+    if unseen:
+        unseen = list(dict.fromkeys(unseen))
+        warn(
+            f"{masks.file}: {len(unseen)} of {len(files.truth.values)} cases in {files.truth.file} have no "
+            f"mask ({quoted(unseen)}), so that their scores are undefined",
+            hint="an empty mask says that nothing was drawn",
+            column="case",
+            value=unseen,
+            path=masks.file,
+        )
 
 
 def _missing_files(
@@ -485,17 +550,6 @@ def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int,
                 path=str(images),
             )
     return {case: size.shape for case, size in image_sizes(case_files).items() if case in cases}
-
-
-def _warn_if_first_oblong_is_turned(
-    files_of_task: Mapping[str, Mapping[str, Path]], sizes: Mapping[str, tuple[int, int]]
-) -> None:
-    """Warn where the first map of an oblong image covers it only with rows and columns exchanged."""
-    for files_of_case in files_of_task.values():
-        for case, file in files_of_case.items():
-            if case in sizes and sizes[case][0] != sizes[case][1]:
-                warn_if_turned(file, sizes[case], str(file))
-                return
 
 
 def _readers(files: _Files) -> list[str | None]:

@@ -193,8 +193,8 @@ def warn_of_stretched_maps(
 ) -> None:
     """Warn of maps whose proportions are not those of their image, so that scoring stretches them.
 
-    `files` are the maps by case, and `shapes` the sizes of the images. Turned arrays, of which
-    `warn_if_turned` warns, are not counted.
+    `files` are the maps by case, and `shapes` the sizes of the images. Turned maps, of which
+    `warn_of_turned_maps` and `warn_if_turned` warn, are not counted.
     """
     cases: dict[str, None] = {}
     example = ""
@@ -218,6 +218,40 @@ def warn_of_stretched_maps(
             f"their image (height x width: {example}), and are stretched to it",
             hint="this is right where the network saw the whole image, stretched in the same way; where it "
             "saw a part or a margin, lay the map on the image first",
+            column="case",
+            value=list(cases),
+            path=str(source),
+        )
+
+
+def warn_of_turned_maps(
+    files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None], source: object
+) -> None:
+    """Warn of maps that cover their image only when rows and columns are exchanged.
+
+    `files` are the maps by case, and `shapes` the sizes of the images.
+    """
+    cases: dict[str, None] = {}
+    example = ""
+    for case, file in files:
+        image_shape = shapes.get(case)
+        if image_shape is None:
+            continue
+        shape = _header_shape_or_empty(file)
+        if (
+            len(shape) != 2
+            or may_cover_whole_image(shape, image_shape)
+            or not may_cover_whole_image(shape[::-1], image_shape)
+        ):
+            continue
+        if not cases:
+            example = f"{shape[0]} x {shape[1]} on {image_shape[0]} x {image_shape[1]}"
+        cases[case] = None
+    if cases:
+        warn(
+            f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) cover their image only with rows "
+            f"and columns exchanged (height x width: {example})",
+            hint="turn these maps, or the masks of these cases; the first axis of an array runs downwards",
             column="case",
             value=list(cases),
             path=str(source),

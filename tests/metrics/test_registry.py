@@ -117,3 +117,19 @@ def test_a_ratio_has_a_meaning_where_the_metric_has_a_true_zero():
 def test_a_threshold_has_the_label_of_its_record():
     assert threshold_label("otsu") == THRESHOLDS["otsu"].label
     assert threshold_label("mine") == "the mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "hinted", "not_hinted"),
+    [
+        ("nss", "gaze", "nsd"),
+        ("CC", "'ncc'", "mcc'?"),
+        ("auroc", "'auc'", "?"),
+        ("map_iou", "several maps", "?"),
+    ],
+)
+def test_a_metric_of_other_inputs_is_not_taken_for_one_with_a_similar_name(name, hinted, not_hinted):
+    with raises(ValueRangeError, option="metrics", value=name.lower()) as caught:
+        chosen_metrics(name, ["iou", "nsd", "mcc"], "is not computed here")
+    assert hinted in str(caught.value.hint)
+    assert not_hinted not in str(caught.value.hint)

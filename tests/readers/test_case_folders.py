@@ -205,19 +205,19 @@ class TestBadInput:
     def test_a_map_that_lies_across_its_image(self, folders):
         for case in CASES:
             np.save(folders / "cams" / f"{case}.npy", map_of(case).T)
-        with warns(path=folders / "cams" / f"{CASES[0]}.npy"):
+        with warns(column="case", value=list(CASES), path=str(folders / "cams")):
             read(folders, "cams")
 
 
 class TestTasks:
     @pytest.fixture
     def tasks(self, tmp_path):
-        """A folder for each of two tasks; the second case has one of them."""
+        """A folder for each of two tasks; the second case has one of them, and an empty mask of the other."""
         for case in CASES[:2]:
             for task in ("Edema", "Mass"):
                 save_mask(tmp_path / "cams" / task / f"{case}.png", mask_of(case, task))
-                if (case, task) != (CASES[1], "Mass"):
-                    save_mask(tmp_path / "masks" / task / f"{case}.png", mask_of(case, task))
+                is_there = (case, task) != (CASES[1], "Mass")
+                save_mask(tmp_path / "masks" / task / f"{case}.png", mask_of(case, task) & is_there)
         return tmp_path
 
     def test_a_folder_is_a_task(self, tasks):
@@ -228,6 +228,26 @@ class TestTasks:
         scores = ss.score(study, metrics="iou", threshold=0.5)
         assert scores["score"].fillna(-1).tolist() == [1, 1, 1, -1]
         assert scores["reason"].iloc[-1] == "finding absent"
+
+    def test_a_map_whose_mask_is_missing_counts_as_that_of_an_absent_finding_with_a_warning(self, tasks):
+        (tasks / "masks" / "Mass" / f"{CASES[1]}.png").unlink()
+        with warns(column="task", value=[f"Mass/{CASES[1]}"], path=str(tasks / "masks")):
+            study = read(tasks, "cams")
+        assert ss.score(study, metrics="iou")["reason"].iloc[-1] == "finding absent"
+
+    def test_masks_that_a_reader_lacks_are_named(self, tasks):
+        save_mask(tasks / "rad" / "Edema" / f"{CASES[0]}.png", mask_of(CASES[0], "Edema"))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read(tasks, human=tasks / "rad")
+        named = {record.message.column: record.message.value for record in caught}
+        assert named == {"task": [f"Mass/{CASES[0]}"], "case": [CASES[1]]}
+        points = pd.DataFrame({"case": CASES[:2], "task": ["Mass", "Edema"], "x": 3, "y": 3})
+        points = pd.concat([points, points.tail(1).assign(task="Mass")])
+        points.to_csv(tasks / "points.csv", index=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(tasks, human=tasks / "rad", points=tasks / "points.csv")
 
     def test_some_tasks_in_their_order(self, tasks):
         assert read(tasks, "cams", tasks=["Mass"]).tasks == ("Mass",)
