@@ -49,6 +49,8 @@ def load_checkpoint(
     InputFileError
         The file is missing, damaged, holds more than weights, or weights of another network; names and
         shapes that do not fit are said.
+    SalstatsError
+        `build` is a network or no function, or makes none.
 
     Examples
     --------
@@ -63,6 +65,12 @@ def load_checkpoint(
     ...     network.open()
     Linear(in_features=4, out_features=2, bias=True)
     """
+    if isinstance(build, nn.Module) or not callable(build):
+        raise SalstatsError(
+            f"build must be a class or a function that makes a network, not {type(build).__name__}",
+            hint="give the class itself, without (), or lambda: Net(...)",
+            option="build",
+        )
     file = Path(path)
     weights = _weights(_loaded_without_running_code(file), file)
     if prefix is None:

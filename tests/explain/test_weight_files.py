@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from tests_support import raises
 
-from salstats.errors import InputFileError, Setting
+from salstats.errors import InputFileError, SalstatsError, Setting
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -73,6 +73,12 @@ def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
     damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
     with raises(InputFileError, path=damaged, hint=""):
         load_checkpoint(linear, damaged)
+
+
+@pytest.mark.parametrize("build", [linear(), "linear"])
+def test_a_network_in_the_place_of_its_class_is_an_error(saved, build):
+    with raises(SalstatsError, option="build"):
+        load_checkpoint(build, saved(linear().state_dict()))
 
 
 class Runs:
