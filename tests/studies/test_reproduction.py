@@ -97,6 +97,7 @@ SLOW = {
     ("lanfredi2021", "recordings", "published"),
     ("mrxai2025", "simulations", "published"),
     ("saliency_bench", "release", "published"),
+    ("saporta2022", "maps and people", "package"),
 }
 MODES = {"package": [], "published": ["--as-published"]}
 RUNS = [

@@ -44,7 +44,7 @@ ODD_OPTIONS = {
 
 
 #: Studies whose kinds of calls the others have as well.
-MARKS = dict.fromkeys(("large", "named", "demo"), pytest.mark.slow)
+MARKS = dict.fromkeys(("large", "named", "demo", "extreme"), pytest.mark.slow)
 
 
 def reported(study):

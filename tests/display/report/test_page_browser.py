@@ -392,7 +392,10 @@ def test_nothing_is_wider_than_a_sheet_or_cut_by_its_end(opened, folder):
 # one that has everything
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(DESKTOP, id="desktop"), pytest.param(PHONE, id="phone", marks=pytest.mark.slow)],
+)
 def test_keyboard_reaches_everything(opened, sample_folder, size):
     """Tab comes to the skip link first, then to every control in turn, each with a frame one can see."""
     with opened(sample_folder, size) as page:

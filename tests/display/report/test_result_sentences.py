@@ -80,7 +80,7 @@ CORNERS = (
     "mixed signs", "undefined tasks", "all equal", "sixty tasks",
 )  # fmt: skip
 #: Corners of each run; a report on the others is composed by `pytest -m slow`.
-ODDEST = ("few patients", "unknown and negative", "undefined tasks", "all equal")
+ODDEST = ("few patients", "undefined tasks")
 
 
 def odd_scores(name):

@@ -446,6 +446,7 @@ def test_paired_differences_on_other_pairs_are_not_sent_to_paired_differences():
     assert "of other cases" not in shown
 
 
+@pytest.mark.filterwarnings("ignore:rows of one case and task that share")
 def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     fit = ss.fit(scores, "iou ~ method + area_ratio + (1|patient)", by=[])
@@ -492,6 +493,7 @@ def test_contrasts_of_a_model_in_another_table_are_an_error_that_names_this_one(
         ss.table_decrease(fit.tidy())
 
 
+@pytest.mark.filterwarnings("ignore:rows of one case and task that share")
 def test_tables_and_figures_of_means_at_numbers_name_the_variable_and_the_model():
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     fit = ss.fit(scores, "iou ~ method + prob + (1|patient)", by=[])

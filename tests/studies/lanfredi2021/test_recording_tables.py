@@ -322,6 +322,7 @@ def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):
     assert "sAUC: sampled, 50 pixels drawn on either side." in (mixed / "tables" / "table1.html").read_text()
 
 
+@pytest.mark.slow
 def test_sampled_areas_are_those_of_so_many_pixels(mixed):
     rows = pd.read_csv(mixed / "frames" / "scores.csv").query("metric == 'auc'")
     assert (rows["n_samples"] == 50).all()

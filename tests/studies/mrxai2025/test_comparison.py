@@ -116,7 +116,7 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
 
 @pytest.mark.filterwarnings("ignore:.*at the floor:salstats.errors.SalstatsWarning")
 @pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.errors.SalstatsWarning")
-@pytest.mark.parametrize("interval", ["t", "percentile"])
+@pytest.mark.parametrize("interval", ["t", pytest.param("percentile", marks=pytest.mark.slow)])
 def test_differences_are_those_of_the_public_function(scores, interval):
     want = ss.difference(
         scores, reference="gradcam", by="metric", unit="patient", adjust="holm", interval=interval,

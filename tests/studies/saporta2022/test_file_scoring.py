@@ -281,6 +281,7 @@ def test_the_true_positive_slice_of_full_scores_is_that_of_score(study, everywhe
     pd.testing.assert_frame_equal(true_positive_slice(everywhere, cases), want, check_exact=True)
 
 
+@pytest.mark.slow
 def test_cut_offs_on_full_scores_are_those_of_score(study, everywhere):
     method = next(s.method for s in study.series if s.method != "human")
     cutoffs = {(task, method): 0.2 + 0.05 * i for i, task in enumerate(study.tasks)}
