@@ -56,7 +56,7 @@ INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 class GazeStudyScores:
     """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `with_mixing_column` has it."""
 
-    #: Scores of all images, for Tables 1, 3 and 4.
+    #: Scores for Tables 1, 3 and 4: of the images without a majority label where there are such, else of all.
     images: pd.DataFrame
     #: Scores of the images that a majority of readers called normal or abnormal, for Table 2.
     labelled: pd.DataFrame
@@ -95,14 +95,15 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    images = with_mixing_column(scores).assign(sheet=_sheet_name_of_each_row(scores), subset="all")
-    labelled = images.head(0)
-    if "abnormal" in images:
-        subset = images["abnormal"].map({0: "normal", 1: "abnormal"})
-        labelled = images[subset.notna()].assign(subset=subset[subset.notna()])
-        unlabelled = images[images["abnormal"].isna()]
-        if len(unlabelled):
-            images = unlabelled
+    all_rows = with_mixing_column(scores).assign(sheet=_sheet_name_of_each_row(scores), subset="all")
+    images = all_rows
+    labelled = all_rows.head(0)
+    if "abnormal" in all_rows:
+        subset = all_rows["abnormal"].map({0: "normal", 1: "abnormal"})
+        labelled = all_rows[subset.notna()].assign(subset=subset[subset.notna()])
+        has_no_label = all_rows["abnormal"].isna()
+        if has_no_label.any():
+            images = all_rows[has_no_label]
     for rows in (images, labelled):
         _check_each_mixing_has_one_sheet(rows)
     return GazeStudyScores(
