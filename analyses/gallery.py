@@ -245,7 +245,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for frame, start in FRAMES.items():
             items = [item for item in ITEMS if frame in item.frames]
-            items = [item for item in items if re.search(options.only, f"{frame}: {item.title}\n{item.code}")]
+            texts = {item: f"{frame}: {item.title}\n{item.code}" for item in items}
+            # a pattern may end with the title
+            items = [item for item in items if re.search(options.only, texts[item], re.MULTILINE)]
             if not items:
                 continue
             names: dict[str, Any] = {"ss": ss, "folder": Path(folder)}

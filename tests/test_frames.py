@@ -6,6 +6,7 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import (
     ColumnCodes,
@@ -154,7 +155,7 @@ def test_distinct_codes_are_ascending_however_many_there_could_be(n_codes):
 def test_codes_are_of_sorted_values_and_missing_cells_come_last():
     frame = pd.DataFrame({"text": ["b", None, "a", "b"], "number": [2.0, 1.0, np.nan, 2.0]})
     frame["level"] = pd.Categorical(["late", "early", None, "late"], ["late", "early", "never"])
-    coded = ColumnCodes(frame.astype({"text": "str"}))
+    coded = ColumnCodes(frame.astype({"text": TEXT}))
     text = coded.column("text")
     assert text.codes.tolist() == [1, 2, 0, 1]
     assert (text.values.tolist(), text.n_codes, text.missing) == (["a", "b"], 3, True)

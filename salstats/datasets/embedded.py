@@ -233,9 +233,11 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
         [lanfredi2021.METRICS, lanfredi2021.METHODS.values()], names=["metric", "method"]
     )
     # all column levels are stacked, so that the result is a series
-    stacked = cast(pd.Series, wide.stack(["metric", "method"]))
+    stacked = cast(pd.Series, wide.stack(["metric", "method"], future_stack=True))
     scores = stacked.rename("score").reset_index()
-    return scores[["case", "reader", "seed", "method", "mixing", "metric", "score", *labels]]
+    identifiers = ["case", "reader", "seed", "method", "mixing", "metric"]
+    # pandas 2 reads text as objects
+    return scores[[*identifiers, "score", *labels]].astype(dict.fromkeys(identifiers, TEXT))
 
 
 def load_lanfredi2021_classification() -> pd.DataFrame:
@@ -256,7 +258,7 @@ def load_lanfredi2021_classification() -> pd.DataFrame:
     {'wag': 0.769, 'woag': 0.774}
     """
     file = data_folder() / "lanfredi2021" / "classification_auc.csv"
-    return pd.read_csv(file, dtype={"seed": TEXT})
+    return pd.read_csv(file, dtype={"model": TEXT, "seed": TEXT})
 
 
 def load_reflacx() -> pd.DataFrame:

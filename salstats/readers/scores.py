@@ -306,10 +306,12 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
+    # cell by cell, as pyarrow 22 cannot join coded columns into a row
+    cells = {key: scores[key].iloc[first] for key in keys}
     raise ColumnError(
         f"{second_row}: the same observation as {first_row} ({observation})",
         hint=hint,
-        value=scores[keys].iloc[first].dropna().to_dict(),
+        value={key: cell for key, cell in cells.items() if not pd.isna(cell)},
         rows=[first, second],
         path=str(second_origin["file"]),
     )

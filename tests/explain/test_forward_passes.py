@@ -309,7 +309,7 @@ def test_a_pass_on_a_processor_has_the_pixels_that_its_memory_holds_and_elsewher
 def test_the_fastest_device_that_exists_is_found(monkeypatch):
     exists = {"cuda": True, "mps": True}
     monkeypatch.setattr(torch.cuda, "is_available", lambda: exists["cuda"])
-    monkeypatch.setattr(torch.mps, "is_available", lambda: exists["mps"])
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: exists["mps"])
     for device in ("cuda", "mps", "cpu"):
         assert check_device("auto") == torch.device(device)
         exists[device] = False

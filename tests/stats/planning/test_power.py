@@ -260,6 +260,7 @@ def test_a_plan_of_a_pilot_with_readers_speaks_of_these():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:cases are the units, but 'study':salstats.errors.SalstatsWarning")
 def test_readers_and_cases_as_simulated_have_that_power():
     # effects of readers, cases and all they make with methods, from which the components follow: the
     # covariance of two means over n cases is what the two share, over n
