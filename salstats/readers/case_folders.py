@@ -24,8 +24,7 @@ from salstats.readers.map_files import (
     MASK_SUFFIXES,
     find_case_files,
     find_task_files,
-    warn_of_stretched_maps,
-    warn_of_turned_maps,
+    warn_of_turned_and_stretched_maps,
 )
 from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
 from salstats.readers.score_layouts import check_pattern, find_patients
@@ -198,8 +197,7 @@ def read_folders(
     _warn_of_cases(files, sizes, study_tasks)
     for map_series, files_of_task in files.maps.items():
         maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
-        warn_of_turned_maps(maps_of_cases, sizes, files.map_folders[map_series])
-        warn_of_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
+        warn_of_turned_and_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
     if files.points is not None:
         warn_of_points(files.points, sizes)
     cases = sorted(sizes)

@@ -4,7 +4,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -172,11 +172,7 @@ def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows
     `location` says in the message where the map stands, and `rows` are its rows of a table.
     """
     shape = _npy_shape_or_empty(file)
-    if (
-        len(shape) != 2
-        or may_cover_whole_image(shape, image_shape)
-        or not may_cover_whole_image(shape[::-1], image_shape)
-    ):
+    if not _does_not_cover(shape, image_shape) or not may_cover_whole_image(shape[::-1], image_shape):
         return
     warn(
         f"{location}: the map is {shape[0]} x {shape[1]} and its image {image_shape[0]} x {image_shape[1]} "
@@ -193,69 +189,87 @@ def warn_of_stretched_maps(
 ) -> None:
     """Warn of maps whose proportions are not those of their image, so that scoring stretches them.
 
-    `files` are the maps by case, and `shapes` the sizes of the images. Turned maps, of which
-    `warn_of_turned_maps` and `warn_if_turned` warn, are not counted.
+    `files` are the maps by case, and `shapes` the sizes of the images. Turned maps, of which `warn_if_turned`
+    warns, are not counted.
     """
-    cases: dict[str, None] = {}
-    example = ""
-    for case, file in files:
-        image_shape = shapes.get(case)
-        if image_shape is None:
-            continue
-        shape = _header_shape_or_empty(file)
-        if (
-            len(shape) != 2
-            or may_cover_whole_image(shape, image_shape)
-            or may_cover_whole_image(shape[::-1], image_shape)
-        ):
-            continue
-        if not cases:
-            example = f"{shape[0]} x {shape[1]} on {image_shape[0]} x {image_shape[1]}"
-        cases[case] = None
-    if cases:
-        warn(
-            f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) do not have the proportions of "
-            f"their image (height x width: {example}), and are stretched to it",
-            hint="this is right where the network saw the whole image, stretched in the same way; where it "
-            "saw a part or a margin, lay the map on the image first",
-            column="case",
-            value=list(cases),
-            path=str(source),
-        )
+    _warn_of_stretched([sizes for sizes in _sizes_of_misfits(files, shapes) if not sizes.is_turned], source)
 
 
-def warn_of_turned_maps(
+def warn_of_turned_and_stretched_maps(
     files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None], source: object
 ) -> None:
-    """Warn of maps that cover their image only when rows and columns are exchanged.
+    """Warn of maps that cover their image only when rows and columns are exchanged, and of stretched ones.
 
-    `files` are the maps by case, and `shapes` the sizes of the images.
+    The arguments are those of `warn_of_stretched_maps`.
     """
-    cases: dict[str, None] = {}
-    example = ""
+    misfits = _sizes_of_misfits(files, shapes)
+    _warn_of_misfits(
+        [sizes for sizes in misfits if sizes.is_turned],
+        source,
+        "cover their image only with rows and columns exchanged (height x width: {example})",
+        "turn these maps, or the masks of these cases; the first axis of an array runs downwards",
+    )
+    _warn_of_stretched([sizes for sizes in misfits if not sizes.is_turned], source)
+
+
+class _Sizes(NamedTuple):
+    """Height and width of a case's map and of its image."""
+
+    case: str
+    map_shape: tuple[int, ...]
+    image_shape: tuple[int, int]
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the map covers its image when rows and columns are exchanged."""
+        return may_cover_whole_image(self.map_shape[::-1], self.image_shape)
+
+
+def _sizes_of_misfits(
+    files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None]
+) -> list[_Sizes]:
+    """Return the sizes of the maps that do not cover their image; each header is read once."""
+    misfits = []
     for case, file in files:
         image_shape = shapes.get(case)
         if image_shape is None:
             continue
-        shape = _header_shape_or_empty(file)
-        if (
-            len(shape) != 2
-            or may_cover_whole_image(shape, image_shape)
-            or not may_cover_whole_image(shape[::-1], image_shape)
-        ):
-            continue
-        if not cases:
-            example = f"{shape[0]} x {shape[1]} on {image_shape[0]} x {image_shape[1]}"
-        cases[case] = None
-    if cases:
-        warn(
-            f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) cover their image only with rows "
-            f"and columns exchanged (height x width: {example})",
-            hint="turn these maps, or the masks of these cases; the first axis of an array runs downwards",
-            column="case",
-            value=list(cases),
-            path=str(source),
-        )
+        map_shape = _header_shape_or_empty(file)
+        if _does_not_cover(map_shape, image_shape):
+            misfits.append(_Sizes(case, map_shape, image_shape))
+    return misfits
+
+
+def _does_not_cover(shape: tuple[int, ...], image_shape: tuple[int, int]) -> bool:
+    """Return whether a map of two axes cannot be of the whole image; others are not judged."""
+    return len(shape) == 2 and not may_cover_whole_image(shape, image_shape)
+
+
+def _warn_of_stretched(misfits: Sequence[_Sizes], source: object) -> None:
+    """Warn of maps that scoring stretches to their image."""
+    _warn_of_misfits(
+        misfits,
+        source,
+        "do not have the proportions of their image (height x width: {example}), and are stretched to it",
+        "this is right where the network saw the whole image, stretched in the same way; where it saw a part "
+        "or a margin, lay the map on the image first",
+    )
+
+
+def _warn_of_misfits(misfits: Sequence[_Sizes], source: object, problem: str, hint: str) -> None:
+    """Warn of the cases of some maps, if there are any; the problem shows the sizes of the first."""
+    if not misfits:
+        return
+    cases = list(dict.fromkeys(sizes.case for sizes in misfits))
+    _, map_shape, image_shape = misfits[0]
+    example = f"{map_shape[0]} x {map_shape[1]} on {image_shape[0]} x {image_shape[1]}"
+    warn(
+        f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) {problem.format(example=example)}",
+        hint=hint,
+        column="case",
+        value=cases,
+        path=str(source),
+    )
 
 
 def _header_shape_or_empty(file: Path) -> tuple[int, ...]:
