@@ -242,12 +242,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     page = [HEAD]
     faulty = []
+    # it may end with the title, which is a line of its own
+    pattern = re.compile(options.only, re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
         for frame, start in FRAMES.items():
             items = [item for item in ITEMS if frame in item.frames]
-            texts = {item: f"{frame}: {item.title}\n{item.code}" for item in items}
-            # a pattern may end with the title
-            items = [item for item in items if re.search(options.only, texts[item], re.MULTILINE)]
+            items = [item for item in items if pattern.search(f"{frame}: {item.title}\n{item.code}")]
             if not items:
                 continue
             names: dict[str, Any] = {"ss": ss, "folder": Path(folder)}
