@@ -1,7 +1,7 @@
 """Command that measures insertion and deletion curves of maps; torch is imported only when it runs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ from salstats.cli.networks import (
     whole_number,
 )
 from salstats.cli.option_values import split
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The curves, all of which are measured by default.
 _METRICS = ("insertion", "deletion")
@@ -55,6 +58,12 @@ def curves(
         ),
     ] = None,
     steps: Annotated[str, typer.Option(metavar="<int>", help="Number of steps of a curve.")] = "100",
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of the command score: leave out images without the finding, as scores leave them out."
+        ),
+    ] = None,
     tasks: TaskNames = None,
     batch_size: BatchSize = None,
     device: Device = None,
@@ -74,6 +83,7 @@ def curves(
     import pandas as pd
 
     from salstats.checks import check_choice
+    from salstats.errors import SalstatsError
     from salstats.files.frame_files import check_output, write_frame
     from salstats.stats.engine.cautions import carry_cautions
 
@@ -83,6 +93,10 @@ def curves(
     for file in (output, points):
         if file is not None:
             check_output(file, overwrite=overwrite)
+    with_finding = None
+    if scores is not None:
+        # a wrong file is an error before hours of work
+        with_finding = _cases_and_tasks_with_finding(scores)
     explain = imported_explain()
     cases = image_cases(images)
     network_options = NetworkOptions(
@@ -96,9 +110,29 @@ def curves(
     model = network_options.network(network)
     frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
     all_curves = pd.concat(frames, ignore_index=True)
+    if with_finding is not None:
+        all_curves = all_curves.merge(with_finding)
+        if all_curves.empty:
+            raise SalstatsError(
+                f"no map in {maps} is of a case and task with the finding in {scores}", option="scores"
+            )
     areas = explain.curve_scores(all_curves)
     if points is not None:
         # a plot of the curves says what their areas are warned of
         write_frame(carry_cautions(all_curves, areas), points, overwrite=overwrite)
     write_frame(areas, output, overwrite=overwrite)
     print(f"Areas under the curves of {len(cases)} images written to {output}")
+
+
+def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
+    """Return the cases and tasks of a file of scores that have the finding."""
+    import salstats as ss
+    from salstats.frames import check_columns
+    from salstats.stats.engine.score_reasons import has_absent_finding
+
+    scores = ss.read_scores(file)
+    check_columns(scores, ("case", "task"), str(file))
+    # where the finding is absent some metrics may have a score and others the reason
+    is_absent = scores[["case", "task"]].assign(absent=has_absent_finding(scores))
+    lacks_finding = is_absent.groupby(["case", "task"])["absent"].transform("any")
+    return scores.loc[~lacks_finding, ["case", "task"]].drop_duplicates()

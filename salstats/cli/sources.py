@@ -107,10 +107,26 @@ def read_study(run: CommandRun) -> Any:
     import salstats as ss
 
     reading = dict(run.reading)
+    cases = reading.pop("cases", None)
     if run.input_path_or_none is None and "colormap" in run.options:
         # the colours of pictures in folders, and no way of smoothing
         reading["colormap"] = run.options.pop("colormap")
-    return ss.read_study(run.input_path_or_none, **reading)
+    study = ss.read_study(run.input_path_or_none, **reading)
+    if cases is None:
+        return study
+    return study.select(cases=_case_names(cases))
+
+
+def _case_names(texts: Sequence[str]) -> list[str]:
+    """Return the names of `--cases`, which are listed or are the column `case` of a table."""
+    from salstats.errors import ColumnError
+    from salstats.readers.tables import TABLE_SUFFIXES, read_known_format_table
+
+    if len(texts) == 1 and Path(texts[0]).suffix.lower() in TABLE_SUFFIXES:
+        table = read_known_format_table(Path(texts[0]), ColumnError)
+        table.check_columns(("case",))
+        return table.filled("case")
+    return split(texts) or []
 
 
 def _score_reading_options() -> list[Option]:
@@ -148,6 +164,8 @@ def _study_options() -> list[Option]:
     names = ", ".join(FORMATS)
     format_help = f"Format of the files: {names} (default: by the names of the files)."
     option_of_format = option("format", str | None, None, format_help, panel=panel)
+    cases_help = "Cases to read: a file with a column case, or their names (default: all)."
+    option_of_cases = option("cases", list[str] | None, None, cases_help, panel=panel)
     first_options: dict[str, Option] = {}
     formats: dict[str, list[str]] = {}
     for format_name, record in FORMATS.items():
@@ -166,7 +184,7 @@ def _study_options() -> list[Option]:
     for name, reader_option in first_options.items():
         if "chexlocalize" not in formats[name]:
             reader_option.typer_info.help = f"{', '.join(formats[name])}: {reader_option.typer_info.help}"
-    return [option_of_format, *first_options.values()]
+    return [option_of_format, option_of_cases, *first_options.values()]
 
 
 def _gaze_options() -> list[Option]:

@@ -65,6 +65,25 @@ def test_the_points_have_the_caution_of_their_areas(maps, capsys):
 
 
 @pytest.mark.torch
+def test_images_without_the_finding_are_left_out_by_the_scores(maps, capsys):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    assert run(shlex.split(f"curves images --maps maps {NETWORK} --steps 4 -o all.csv")) == 0
+    areas = ss.read_scores("all.csv")
+    first, second, *absent = areas[["case", "task"]].drop_duplicates().itertuples(index=False)
+    scores = pd.DataFrame([first, second, *absent]).assign(
+        method="gradcam", metric="iou", score=0.5, reason=""
+    )
+    # one of the others has the reason, and the rest are not scored at all
+    scores.loc[2, ["score", "reason"]] = [None, "finding absent"]
+    scores.head(3).to_csv("scores.csv", index=False)
+    options = f"{NETWORK} --steps 4 --scores scores.csv -o with_finding.csv --points points.csv"
+    assert run(shlex.split(f"curves images --maps maps {options}")) == 0
+    expected = areas[areas[["case", "task"]].apply(tuple, axis=1).isin([first, second])]
+    pd.testing.assert_frame_equal(ss.read_scores("with_finding.csv"), expected.reset_index(drop=True))
+    assert set(ss.read_data("points.csv")["task"]) == {first.task, second.task}
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("options", "text"),
     [

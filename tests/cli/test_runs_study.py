@@ -119,6 +119,18 @@ def test_what_tune_writes_score_reads(folder):
     assert (folder / "by_hand.csv").read_bytes() == (folder / "by_threshold.csv").read_bytes()
 
 
+def test_cases_that_are_named_or_in_a_table_are_read_alone(folder, capsys):
+    names = [CASES[0], CASES[3]]
+    pd.DataFrame({"case": names, "set": "validation"}).to_csv("validation.csv", index=False)
+    ss.write_frame(ss.tune(ss.read_study("study").select(cases=names)), "expected.csv")
+    for number, cases in enumerate(["validation.csv", ",".join(names)]):
+        assert run(["tune", "study", "--cases", cases, "-o", f"{number}.csv"]) == 0
+        assert (folder / f"{number}.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+    capsys.readouterr()
+    assert run(["score", "study", "--cases", "nobody", "-o", "scores.csv"]) == 2
+    assert "nobody" in error_line(capsys)
+
+
 @pytest.mark.parametrize("word", ["none", "None"])
 def test_none_is_said_where_a_parameter_may_be_none(folder, word):
     assert run(["score", "study", "--metric", "iou", "-o", "default.csv"]) == 0

@@ -94,7 +94,7 @@ def test_a_sheet_of_a_table_without_sheets_is_an_error_that_names_the_flag(capsy
 
 def test_help_names_the_formats_of_options_that_a_folder_of_the_default_format_does_not_have():
     parameters = {name: inspect.signature(record.read).parameters for name, record in FORMATS.items()}
-    for option in _study_options()[1:]:
+    for option in _study_options()[2:]:
         formats = [name for name, of_format in parameters.items() if option.name in of_format]
         prefix = f"{', '.join(formats)}: "
         assert option.typer_info.help.startswith(prefix) == ("chexlocalize" not in formats), option.name
