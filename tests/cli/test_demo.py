@@ -53,6 +53,7 @@ def page(demo) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 
 
+@pytest.mark.slow
 def test_the_demo_says_what_is_real_and_what_is_simulated(page):
     assert "the annotator is simulated" in page
     assert ANNOTATOR in page
@@ -71,6 +72,7 @@ def test_the_demo_prints_its_calls_and_that_the_annotator_is_simulated(tmp_path,
     assert not re.search(r"\bnan\b", said, re.IGNORECASE)
 
 
+@pytest.mark.slow
 def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
     folder, frames = demo
     calls = re.findall(r'-call"><code>(.*?)</code>', (folder / "index.html").read_text("utf-8"), re.DOTALL)
@@ -85,6 +87,7 @@ def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
     assert set(picks["case"]) <= there
 
 
+@pytest.mark.slow
 def test_the_printed_p_values_are_those_of_the_report(demo):
     every = ss.datasets.load_digits_scores()
     part = every["method"].isin(["gradcam", "rise", "human"]) & every["task"].isin(["digit 3", "digit 7"])

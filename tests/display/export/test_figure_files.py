@@ -301,7 +301,7 @@ def test_what_drawing_warns_of_is_returned_once(tmp_path, jobs):
     assert "\U0001f9e0" in text
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_figure_that_cannot_be_drawn_raises_and_leaves_nothing(tmp_path, jobs):
     with FigureJobs(jobs) as work:
         work.add(drawing(x="nothing"), [tmp_path / "0.png"])

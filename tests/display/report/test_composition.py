@@ -235,6 +235,7 @@ def test_bad_usage_gives_one_line_and_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_a_reference_a_warning_says_what_methods_were_compared_with(small):
     without = small[small["method"] != "human"]
     assert "were compared only with the one that has the best mean" in sentences_of(without)

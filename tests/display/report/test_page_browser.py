@@ -26,6 +26,8 @@ pytestmark = pytest.mark.browser
 DESKTOP, PHONE = (1280, 900), (360, 740)
 #: Screens on which the page is laid out as on narrower ones.
 WIDE_SCREENS = [pytest.param(size, marks=pytest.mark.slow) for size in [(740, 360), (1920, 1080)]]
+#: A page whose long table and high figure matter in print, which has a test of its own.
+ENDLESS = pytest.param("endless", marks=pytest.mark.slow)
 #: Width and height of sheets in inches, and their margins above and below in mm.
 A4, LETTER = (8.27, 11.69), (8.5, 11)
 SHEETS = [pytest.param(A4, id="A4"), pytest.param(LETTER, id="letter", marks=pytest.mark.slow)]
@@ -93,7 +95,7 @@ def endless_folder(sample_report, rows_from, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=[pytest.param("sample", marks=pytest.mark.slow), "simulated", "long", "endless"])
+@pytest.fixture(params=[pytest.param("sample", marks=pytest.mark.slow), "simulated", "long", ENDLESS])
 def folder(request):
     """A made-up report with every part, a whole one with real files, and one of endless words."""
     found = request.getfixturevalue(

@@ -248,6 +248,7 @@ def test_two_inputs_are_one_line_and_exit_2(run, tmp_path, given):
     assert "--raw" in error
 
 
+@pytest.mark.slow
 def test_without_an_option_the_tables_are_those_of_the_workbooks(run, made, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, said, error = run("lanfredi2021")
@@ -299,6 +300,7 @@ def test_methods_called_as_score_gaze_calls_them_give_the_same_means(embedded):
     pd.testing.assert_frame_equal(found["table1"].drop(columns="sheet"), same)
 
 
+@pytest.mark.slow
 def test_one_sheet_makes_what_it_allows_and_says_what_it_lacks(embedded):
     scores = ss.datasets.load_lanfredi2021(sheet="uniform")
     with pytest.warns(SalstatsWarning) as caught:

@@ -175,6 +175,7 @@ def map_folders(small_study, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(results, small_study, map_folders, tmp_path):
     (tmp_path / "cutoffs.csv").write_text("task,cutoff\nAtelectasis,0.5\nAirspace Opacity,0.1\n")
     items = results(
@@ -236,6 +237,7 @@ def test_every_option_that_reading_a_study_may_name_is_there():
     assert names <= set(vars(options_of("--data", "x")))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study, tmp_path):
     part, _ = small_study

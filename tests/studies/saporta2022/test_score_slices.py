@@ -96,6 +96,7 @@ def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores
     assert own["reason"].fillna("").tolist() == own["reason_got"].fillna("").tolist()
 
 
+@pytest.mark.slow
 def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full, reproduced):
     together = pd.concat([scores.assign(slice="true-positive"), full.assign(slice="full")])
     items = ("table_1", "table_3", "table_s1", "extended_data_2")
