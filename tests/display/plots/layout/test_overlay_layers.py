@@ -13,6 +13,7 @@ from salstats.display.plots.layout.overlay_layers import (
     points_with_line_numbers,
     scale_bar_layers,
     scale_bar_length,
+    sheet_text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, sheet_tables
@@ -136,3 +137,35 @@ def test_the_colour_scale_goes_from_zero_to_one_or_shows_the_limits_that_all_map
         assert scale.labels == texts
         assert list(scale.limits) == [0, 1]
         assert scale.breaks == [0, 0.5, 1]
+
+
+def test_names_of_rows_are_plain_titles_bold_and_tags_small_each_where_it_stands():
+    texts = pd.DataFrame(
+        {
+            "kind": ["tag", "name", "title"],
+            "x": [1.0, 0.0, 1.0],
+            "y": [-9.0, 0.0, 1.0],
+            "label": ["t", "n", "c"],
+        }
+    )
+    name, title, tag = sheet_text_layers(texts)
+    assert [layer.data["label"].tolist() for layer in (name, title, tag)] == [["n"], ["c"], ["t"]]
+    assert [layer.aes_params["va"] for layer in (name, title, tag)] == ["top", "bottom", "top"]
+    assert title.aes_params["fontweight"] == "bold"
+    assert tag.aes_params["size"] < name.aes_params["size"] == title.aes_params["size"]
+    assert len(sheet_text_layers(texts.head(1))) == 1
+
+
+def test_bars_of_equal_length_are_named_once_and_a_case_without_a_pixel_size_has_none():
+    _, one = placed_picture({})
+    two = pd.concat([one, one.assign(case="b")], ignore_index=True)
+    layers, note = scale_bar_layers(two, {"b": 0.1}, Labels())
+    assert note == "Bars: 2 mm."
+    assert layers[0].data["case"].tolist() == ["b"]
+    layers, note = scale_bar_layers(two, 0.1, Labels())
+    assert note == "Bars: 2 mm."
+    casing, bar = layers
+    assert casing.data["case"].tolist() == ["a", "b"]
+    assert casing.aes_params["size"] > bar.aes_params["size"]
+    # a label of a single picture in mm
+    assert scale_bar_layers(one, 0.1, Labels())[0][-1].data["label"].tolist() == ["2 mm"]

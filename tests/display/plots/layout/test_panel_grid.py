@@ -6,7 +6,9 @@ import plotnine as p9
 import pytest
 from tests_support import raises
 
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.panel_grid import PANEL_MM, group_titles, panel_grid
+from salstats.display.plots.layout.theme import LINE_MM
 from salstats.display.text.labels import Labels
 from salstats.errors import ValueRangeError
 
@@ -86,3 +88,57 @@ def test_a_panel_is_called_by_all_grouping_columns():
     titles = group_titles(frame, Labels(), ["metric", "task"])
     assert list(titles) == ["IoU, b", "Hit rate, a"]
     assert list(np.asarray(group_titles(frame, Labels(), []))) == ["", ""]
+
+
+@pytest.mark.parametrize("free_axes", [False, True])
+def test_panels_are_those_of_a_column_with_wrapped_titles_and_their_own_axes_where_they_are_free(free_axes):
+    grid = panel_grid(["Pulmonary oedema of both lungs", "b", "c"], 3, 89, free_axes=free_axes)
+    [facet, _] = grid.facets("task")
+    assert facet.vars == ["task"]
+    assert facet._ncol == grid.n_columns
+    assert facet.free == {"x": free_axes, "y": free_axes}
+    titles = {title: facet.labeller.cols_labeller.func(title) for title in grid.titles}
+    assert titles == grid.titles
+    assert "\n" in titles["Pulmonary oedema of both lungs"]
+    assert panel_grid(["a"]).facets("panel") == []
+
+
+def test_legends_stand_over_the_middle_of_the_panels():
+    grid = panel_grid(names(2), 2, 102, left_mm=10.0)
+    # 90 mm of panels between 10 and 2 mm: a legend of 30 mm begins 30 mm from their left
+    assert grid.legend_justification(30.0) == 0.5
+    texts = ["Grad-CAM", "LIME"]
+    figure = p9.ggplot() + grid.elements(30, legend=texts)
+    assert figure.theme.getp("legend_justification_top") == grid.legend_justification(
+        grid.needed_legend_width(texts)
+    )
+    assert grid.needed_legend_width(texts) > grid.needed_legend_width(texts[:1]) > 0
+
+
+def test_panels_that_belong_together_fill_rows_of_their_own():
+    # five panels side by side would divide the groups of three
+    assert panel_grid(names(12), width=183, n_together=3).n_columns == 3
+    assert panel_grid(names(12), width=183).n_columns == 4
+    assert panel_grid(names(12), width=183, n_together=12).n_columns == 4
+
+
+def test_panels_beyond_a_page_are_divided_into_pages():
+    titles = names(60)
+    frame = pd.DataFrame({"panel": pd.Categorical(titles, titles, ordered=True), "x": 1.0, "y": 1.0})
+    grid = panel_grid(titles, 5, 183)
+    figure = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + grid.elements(30.0)
+    pages = grid.pages(figure, 30.0).pages
+    assert len(pages) > 1
+    assert [title for page in pages for title in page.data["panel"]] == titles
+    assert all(len(page.data) % 5 == 0 for page in pages)
+
+
+def test_titles_of_axes_are_wrapped_and_make_the_figure_higher():
+    grid = panel_grid(["a"], 1, 60)
+    title = "Overlap of the saliency map with the region that the radiologists have marked"
+    figure = p9.ggplot() + grid.elements(30, x=title, y=title)
+    lines = figure.labels.x.split("\n")
+    assert len(lines) == figure.labels.y.count("\n") + 1 == 2
+    short = p9.ggplot() + grid.elements(30, x="x", y=title)
+    heights = [25.4 * one.theme.getp("figure_size")[1] for one in (figure, short)]
+    assert heights[0] - heights[1] == pytest.approx(LINE_MM)

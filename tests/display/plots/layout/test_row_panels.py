@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import plotnine as p9
 import pytest
+from display.plots.estimate_figures import layers, scale
 from tests_support import raises
 
 import salstats as ss
@@ -14,9 +15,11 @@ from salstats.display.plots.layout.row_panels import (
     fitting_rows,
     panel_fits,
     panel_titles,
+    row_figure,
     row_panels,
 )
 from salstats.display.plots.layout.text_fit import text_width_mm
+from salstats.display.plots.layout.theme import PALETTE
 from salstats.errors import SalstatsError
 
 ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
@@ -141,3 +144,101 @@ def test_a_figure_without_room_for_its_marks_names_the_width_that_would_do():
     sufficient = next(setting.value for setting in caught.value.hint.settings() if setting.option == "width")
     assert 45 < sufficient < 120
     ss.plot_forest(means, width=sufficient)
+
+
+#: Marks of two panels: Edema in both, Nodule in the first only, whose estimate is a summary.
+MARKS = pd.DataFrame(
+    {
+        "panel": pd.Categorical(["t0", "t0", "t1"], ["t0", "t1"], ordered=True),
+        "y": [ROWS.centres[0], ROWS.centres[1], ROWS.centres[0]],
+        "estimate": [0.2, 0.4, 5.0],
+        "conf_low": [0.1, 0.3, None],
+        "conf_high": [0.3, 0.5, None],
+        "method_label": "Grad-CAM",
+        "fill": ["#FFFFFF", "#004488", "#FFFFFF"],
+        "last": [False, True, False],
+    }
+)
+GUIDES = pd.DataFrame({"panel": ["t0", "t1"], "guide": [0.0, 2.0]})
+
+
+def figure_of_marks(frame=MARKS, rows=ROWS, guides=GUIDES, **options):
+    return row_figure(frame, rows, x_title="Mean", notes=[], guides=guides, **options)
+
+
+def estimates_of(layers):
+    return [layer.geom.data["estimate"].tolist() for layer in layers]
+
+
+def test_marks_have_bars_where_they_have_limits_and_summaries_are_diamonds():
+    figure = figure_of_marks(methods={"gradcam": "Grad-CAM"})
+    [bar] = [layer for layer in layers(figure, "geom_segment") if "conf_low" in layer.mapping.values()]
+    assert (bar.mapping["x"], bar.mapping["xend"], bar.mapping["yend"]) == ("conf_low", "conf_high", "y")
+    assert bar.geom.data["estimate"].tolist() == [0.2, 0.4]
+    mark, diamond = layers(figure, "geom_point")
+    assert estimates_of([mark, diamond]) == [[0.2, 5.0], [0.4]]
+    assert {mark.mapping[name] for name in ("color", "shape")} == {"method_label"}
+    assert diamond.geom.aes_params["shape"] == "D"
+    assert mark.mapping["fill"] == diamond.mapping["fill"] == "fill"
+    assert isinstance(scale(figure, "fill"), p9.scale_fill_identity)
+
+
+def test_marks_without_methods_are_squares_of_one_colour_and_none_stands_beyond_the_axis():
+    limits = pd.DataFrame({"panel": ["t1"], "low": [0.0], "high": [1.0]})
+    plain = MARKS.drop(columns=["fill", "last"])
+    plain.loc[0, "estimate"] = float("nan")
+    figure = figure_of_marks(plain, limits=limits)
+    mark, arrow = layers(figure, "geom_point")
+    assert mark.geom.data["estimate"].tolist() == [0.4]
+    assert (mark.geom.aes_params["shape"], mark.geom.aes_params["color"]) == ("s", PALETTE[0])
+    assert "color" not in mark.mapping
+    assert (arrow.geom.data["estimate"].tolist(), arrow.geom.aes_params["color"]) == ([5.0], PALETTE[0])
+    # the guide of the second panel lies beyond its axis, too
+    [guide] = layers(figure, "geom_vline")
+    assert guide.geom.data["panel"].tolist() == ["t0"]
+
+
+def test_bounds_of_margins_within_the_axis_are_dotted_lines():
+    margins = pd.DataFrame({"panel": ["t0", "t1"], "bound": [0.1, 3.0]})
+    limits = pd.DataFrame({"panel": ["t1"], "low": [0.0], "high": [1.0]})
+    guide, margin = layers(figure_of_marks(margins=margins, limits=limits), "geom_vline")
+    assert guide.mapping["xintercept"] == "guide"
+    assert (margin.mapping["xintercept"], margin.geom.data["bound"].tolist()) == ("bound", [0.1])
+    assert margin.geom.aes_params["linetype"] == "dotted"
+    assert len(layers(figure_of_marks(margins=margins.head(0)), "geom_vline")) == 1
+
+
+def test_titles_of_panels_end_on_one_line_and_axes_are_shared_where_they_have_to_be():
+    grid = replace(row_panels(ROWS, ["t0", "t1"], 2, 183), titles={"t0": "a", "t1": "b\nb"}, heading_lines=3)
+    for common_axis in (False, True):
+        elements = grid.elements("", (), (), common_axis=common_axis)
+        [facet] = [element for element in elements if isinstance(element, p9.facet_wrap)]
+        title = facet.labeller.cols_labeller.func
+        assert (title("t0"), title("t1")) == ("\n\na", "\nb\nb")
+        assert facet.free == {"x": not common_axis, "y": False}
+    alone = row_panels(ROWS, [""], 1, 89).elements("", (), ())
+    assert not any(isinstance(element, p9.facet_wrap) for element in alone)
+
+
+def test_a_logarithmic_axis_has_its_own_numbers_and_a_high_figure_lines_to_its_axis():
+    grid = row_panels(ROWS, [""], 1, 89)
+    linear, log = (grid.elements("", (), (), log=is_log)[0] for is_log in (False, True))
+    assert linear.labels([0.01, 1.0]) == ["0.01", "1.00"]
+    assert log.labels([0.01, 1.0]) == ["0.01", "1"]
+    many = row_layout([*range(30)], [str(number) for number in range(30)])
+    high = p9.ggplot() + row_panels(many, [""], 1, 89).elements("Mean", (), ())
+    assert not high.theme.themeables.is_blank("panel_grid_major_x")
+    assert (p9.ggplot() + grid.elements("Mean", (), ())).theme.themeables.is_blank("panel_grid_major_x")
+
+
+def test_a_panel_higher_than_a_page_is_divided_below_groups_of_rows():
+    values = [*range(90)]
+    rows = row_layout(
+        values, [str(value) for value in values], starts_group=[value % 10 == 0 for value in values]
+    )
+    frame = pd.DataFrame({"panel": pd.Categorical([""] * 90), "y": rows.centres, "estimate": 0.5})
+    guides = pd.DataFrame({"panel": [""], "guide": [0.0]})
+    figure = figure_of_marks(frame.assign(conf_low=0.4, conf_high=0.6), rows, guides)
+    firsts = [page.data["y"].max() for page in figure.pages]
+    assert len(firsts) > 1
+    assert all(value % 10 == 0 for value, y in zip(values, rows.centres, strict=True) if y in firsts)
