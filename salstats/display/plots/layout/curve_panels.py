@@ -121,8 +121,6 @@ def read_curves(
     points = read_estimates(curves, "curves", required, Message(call, " makes the frame"))
     columns = [column for column in points.keys if column not in positions]
     check_rows_are_distinct(points, [*columns, positions[0]])
-    if not len(points):
-        raise SalstatsError("curves has no rows", option="curves")
     return Curves(points, columns, _line_and_panel_groups(points, columns, Labels(labels, curves)))
 
 

@@ -129,3 +129,24 @@ def test_lines_of_margins_are_named_and_the_mark_of_estimates_inside_them_where_
     assert first == "Dotted lines: margins."
     assert mark
     assert margin_notes(read_estimates(estimates(**options)), Labels(), "nature", has_marks=True) == []
+
+
+def test_differences_and_means_of_models_name_their_scale_and_mixed_families_share_a_name():
+    contrast = ratios(average="observed", reference_level="a", family="binomial")
+    assert effect_text(contrast, exponentiated=False).startswith("Difference")
+    assert effect_text(ratios(family="binomial"), exponentiated=False) == "Log odds ratio"
+    mixed = ratios(family=["binomial", "gaussian"])
+    assert effect_text(mixed, exponentiated=False) == "Coefficient"
+
+
+def test_limits_far_above_the_largest_ratio_are_cut_and_without_ratios_none_is():
+    cut, note = intervals_cut_to_log_axis(ratios(conf_high=[1.0, 1e9]))
+    assert cut.frame["conf_high"].tolist() == [1.0, 2000.0]
+    assert note
+    empty, note = intervals_cut_to_log_axis(ratios(estimate=np.nan))
+    assert note == ""
+    assert empty.frame["conf_high"].tolist() == [1.0, 4.0]
+    # a missing limit is not a cut one
+    missing, note = intervals_cut_to_log_axis(ratios(conf_high=[np.nan, 4.0]))
+    assert note == ""
+    assert np.isnan(missing.frame["conf_high"][0])

@@ -15,6 +15,7 @@ from salstats.display.plots.layout.curve_panels import (
     rate_axes,
     read_curves,
 )
+from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, ColumnError, SalstatsError
 
@@ -56,6 +57,8 @@ def test_models_are_lines_where_methods_do_not_vary_and_a_single_line_needs_no_c
     # of two columns that may be lines the method is the one
     both = pd.concat([curves(tasks=["Edema"], model=model) for model in "ab"])
     assert (read(both).groups.line_column, read(both).groups.panel_column) == ("method", "model")
+    of_one_method = read(curves(["lime"])).groups
+    assert (of_one_method.texts, of_one_method.panel_column) == ({"lime": "LIME"}, "task")
     alone = curves(["lime"], ["Edema"]).drop(columns=["method", "task"])
     points, columns, groups = read(alone)
     assert (columns, groups.panel_column) == ([], None)
@@ -112,7 +115,9 @@ def test_axes_of_rates_have_their_margins_in_mm_and_a_number_at_each_fifth_if_th
 
 
 def test_the_diagonal_goes_from_corner_to_corner():
-    ends = diagonal_layer().to_layer().geom.data.iloc[0]
+    line = diagonal_layer().to_layer().geom
+    ends = line.data.iloc[0]
+    assert line.aes_params["color"] == GUIDE
     assert ends[["x", "y", "xend", "yend"]].tolist() == [0, 0, 1, 1]
 
 

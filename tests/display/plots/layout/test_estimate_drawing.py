@@ -8,12 +8,16 @@ from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
+    are_in_drawn_panels,
     barred_rows,
+    check_drawable,
     chosen_or_recorded_references,
     guide_lines,
     margin_lines,
+    metric_title_texts,
     no_effect_value,
     only_varying_column,
+    panel_texts,
     prepared_drawing,
     quantity_label,
     require_single_term,
@@ -131,3 +135,69 @@ def test_a_further_column_is_in_the_titles_of_panels_and_each_has_its_line():
     }
     one_metric = prepared_drawing(read_estimates(frame[frame["metric"] == "iou"]), None)
     assert one_metric.n_panels == 2
+
+
+def test_a_frame_without_any_estimate_is_an_error_and_two_terms_share_no_axis():
+    with raises(SalstatsError, column="estimate"):
+        check_drawable(read_estimates(estimates(estimate=np.nan)))
+    check_drawable(read_estimates(estimates()))
+    both = pd.concat([estimates(), estimates(term="median")])
+    with raises(SalstatsError, column="term", choices=("mean", "median")):
+        require_single_term(read_estimates(both))
+
+
+def test_panels_with_one_estimate_are_drawn_and_without_columns_there_is_one_panel():
+    frame = estimates(methods=["lime"])
+    frame.loc[frame["metric"] == "hit", "estimate"] = np.nan
+    frame.loc[0, "estimate"] = np.nan
+    is_drawn = are_in_drawn_panels(read_estimates(frame), ["metric"])
+    assert is_drawn.tolist() == (frame["metric"] == "iou").tolist()
+    assert are_in_drawn_panels(read_estimates(frame), []).tolist() == [True] * 4
+
+
+def test_a_single_metric_is_in_the_titles_of_contrasts_and_of_panels_of_another_column_only():
+    one = read_estimates(estimates(metrics=["iou"]))
+    assert panel_texts(one, Labels(), None, "mean") == {}
+    assert panel_texts(one, Labels(), None, "difference") == {"metric": {"iou": "IoU"}}
+    assert list(panel_texts(one, Labels(), "task", "mean")) == ["task", "metric"]
+    assert list(panel_texts(one, Labels(), None, "mean", "method", "reader")) == ["method"]
+    two = panel_texts(read_estimates(estimates()), Labels(), None, "mean")
+    assert two == {"metric": {"iou": "Mean IoU", "hit": "Hit rate"}}
+
+
+def test_undefined_estimates_stay_in_drawn_panels_and_panels_without_any_are_left_out():
+    frame = estimates(metrics=["iou", "hit", "dice"])
+    frame.loc[[0, 4, 5, 6, 7], "estimate"] = np.nan
+    drawing = prepared_drawing(read_estimates(frame), None, reference="gradcam")
+    assert drawing.frame["metric"].unique().tolist() == ["iou", "dice"]
+    assert (len(drawing.frame), len(drawing.defined_estimates), len(drawing.panel_estimates)) == (8, 7, 8)
+    assert drawing.n_panels == 2
+    assert "1 of 8" in drawing.missing_note
+    assert drawing.references == ["gradcam"]
+    # the reference stands first
+    assert list(drawing.methods) == ["gradcam", "human"]
+    assert list(drawing.frame["method_label"].cat.categories) == list(drawing.methods.values())
+    assert list(prepared_drawing(read_estimates(frame), None).methods) == ["human", "gradcam"]
+
+
+def test_other_grouping_columns_are_rows_where_there_are_no_tasks_and_two_rows_of_a_mark_are_an_error():
+    by_view = estimates().rename(columns={"task": "view"})
+    assert prepared_drawing(read_estimates(by_view), None).row_column == "view"
+    only_metrics = estimates(methods=["lime"], tasks=["Edema"]).drop(columns=["method", "task"])
+    drawing = prepared_drawing(read_estimates(only_metrics), None)
+    assert (drawing.row_column, drawing.methods, drawing.dodges) == (None, {}, False)
+    guides = guide_lines(drawing, "median")
+    assert guides.empty
+    without_metric = prepared_drawing(read_estimates(only_metrics.drop(columns="metric").head(1)), None)
+    assert guide_lines(without_metric, "difference")["guide"].tolist() == [0.0]
+    with raises(SalstatsError, rows=(8,)):
+        prepared_drawing(read_estimates(pd.concat([estimates(), estimates().head(1)])), None)
+
+
+def test_titles_of_metrics_say_where_less_is_better():
+    frame = pd.DataFrame({"metric": ["iou", "kl", "iou"]})
+    assert metric_title_texts(frame, Labels()) == {
+        "metric": {"iou": "IoU", "kl": "KL divergence (smaller is better)"}
+    }
+    assert metric_title_texts(frame.drop(columns="metric"), Labels()) == {}
+    assert quantity_label("iou", "mean", Labels({"iou": "Overlap"})) == "Overlap"

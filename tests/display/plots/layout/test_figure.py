@@ -4,9 +4,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import plotnine as p9
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
-from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
+from salstats.display.plots.layout import figure as figure_module
+from salstats.display.plots.layout.figure import (
+    Figure,
+    first_page_with_further_pages,
+    page_sentence,
+    plot_function,
+)
 from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.errors import ValueRangeError
 
@@ -144,3 +150,56 @@ def test_a_figure_that_was_drawn_takes_additions_and_is_drawn_again():
     assert len(first.axes) == len(second.axes) == 2
     assert figure.draw() is not first
     plt.close("all")
+
+
+@plot_function
+def plot_labelled(frame, *, width=89.0, height=50.0):
+    """Draw points with texts of 5 points, and texts of the theme's size."""
+    texts = [p9.geom_text(p9.aes(label="x"), size=5), p9.geom_text(p9.aes(label="y"))]
+    return page(1, width, frame) + texts + figure_size(width, height)
+
+
+def test_larger_text_is_that_of_all_texts_on_a_page_of_the_same_width():
+    figure = plot_labelled(FRAME)
+    larger = figure + p9.theme(text=p9.element_text(size=14))
+    assert 25.4 * larger.theme.getp("figure_size")[0] == pytest.approx(89)
+    # twice as high, and the line of the caption grows from twice 6 points to 14
+    assert height_mm(larger) == pytest.approx(2 * height_mm(figure) + 1.25 * 2 / 72 * 25.4)
+    for element in ("axis_text", "axis_title", "legend_text", "plot_caption"):
+        assert larger.theme.getp((element, "size")) == pytest.approx(14)
+    texts = [layer.geom.aes_params["size"] for layer in larger.layers if isinstance(layer.geom, p9.geom_text)]
+    assert texts == [10, 14]
+
+
+def test_text_that_leaves_no_room_is_an_error_and_a_page_that_becomes_too_high_warns():
+    with raises(ValueRangeError, option="width", value=pytest.approx(89)):
+        plot_points(FRAME) + p9.theme(text=p9.element_text(size=35))
+    # 200 mm become 250 mm
+    with warns(option="width"):
+        plot_labelled(FRAME, height=200.0) + p9.theme(text=p9.element_text(size=7 * 1.25))
+    plot_labelled(FRAME, height=150.0) + p9.theme(text=p9.element_text(size=7 * 1.25))
+
+
+def test_a_list_of_additions_is_added_one_by_one():
+    title, tag = p9.labs(title="Mine " * 40), p9.labs(subtitle="A")
+    figure = plot_points(FRAME)
+    both = figure + [title, tag]
+    assert height_mm(both) == pytest.approx(height_mm(figure + title + tag))
+    assert height_mm(both) > height_mm(figure + title)
+    # a long title is wrapped to the width
+    assert both.labels.title.count("\n") >= 2
+    assert both.at(183).labels.title.count("\n") == 1
+
+
+def test_pages_are_numbered_where_there_are_several():
+    assert page_sentence(1, 1) == ""
+    assert page_sentence(2, 3) == "Page 2 of 3."
+
+
+def test_characters_without_a_face_are_drawn_in_the_fallback_fonts_and_others_are_not(monkeypatch):
+    monkeypatch.setattr(figure_module, "fallback_fonts", lambda: ("Noto Sans CJK SC",))
+    drawn = (plot_points(FRAME) + p9.labs(x="肺", y="Lung")).draw()
+    families = {text.get_text(): text.get_fontfamily() for text in drawn.findobj(plt.Text)}
+    plt.close(drawn)
+    assert families["肺"][-1] == "Noto Sans CJK SC"
+    assert "Noto Sans CJK SC" not in families["Lung"]

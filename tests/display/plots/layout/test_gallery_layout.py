@@ -4,7 +4,15 @@ import pytest
 
 from salstats.display.plots.layout.gallery_layout import LEAST_MM, gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture, sheet_tables
+from salstats.display.plots.layout.overlay_sheet import (
+    EDGE_MM,
+    GAP_MM,
+    TEXT_GAP_MM,
+    PlacedPicture,
+    lines_height_mm,
+    sheet_tables,
+)
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 
 SQUARE = (100, 100)
@@ -87,3 +95,38 @@ def test_a_row_that_is_higher_than_a_page_is_divided():
     assert [[band.columns for band in stack] for page in pages for stack in page] == [
         [columns] for columns in layout.column_lines
     ]
+
+
+def layout_of_names(names, shapes=None, width=183.0):
+    rows = {f"r{number}": name for number, name in enumerate(names)}
+    return gallery_layout(rows, shapes or [SQUARE] * len(rows), {"c0": "", "c1": ""}, width)
+
+
+def test_names_of_rows_have_the_room_of_their_longest_word_within_limits():
+    assert layout_of_names([("a",), ("b",)]).names_mm == 16.0
+    word = "Pneumonoultramicroscopic"
+    room = layout_of_names([(word,), ("b",)]).names_mm
+    assert room == pytest.approx(text_width_mm(word) + 2)
+    assert layout_of_names([(4 * word,), ("b",)]).names_mm == pytest.approx(0.3 * 183)
+    # the parts of a name stand on lines of their own
+    assert layout_of_names([("a", "Edema"), ("b", "Edema")]).rows == {"r0": "a\nEdema", "r1": "b\nEdema"}
+
+
+def test_flat_pictures_are_larger_than_high_ones_on_as_many_pages_and_unknown_shapes_are_squares():
+    names = [(f"case {number}",) for number in range(30)]
+    flat, square, unknown = (layout_of_names(names, [shape] * 30) for shape in ((40, 100), SQUARE, None))
+    assert flat.box[0] > square.box[0]
+    assert unknown == square
+
+
+def test_a_page_has_room_for_titles_of_columns_and_texts_below_pictures():
+    layout = layout_of(2, 2)
+    title_mm = lines_height_mm(layout.columns["c0"]) + TEXT_GAP_MM
+    assert layout.title_mm == pytest.approx(title_mm)
+    sheet = layout.sheet([layout.bands_of_row("r0")])
+    assert (sheet.width, sheet.box, sheet.column, sheet.names_mm) == (
+        183.0,
+        layout.box,
+        layout.column,
+        layout.names_mm,
+    )

@@ -8,13 +8,26 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.layout.legends import (
+    centred_justification,
     group_scales,
+    legend_chars,
     legend_height_mm,
+    legend_width,
     method_labels_references_first,
     method_styles,
     n_legend_columns,
+    stepped_colour_bar,
 )
-from salstats.display.plots.layout.theme import PALETTE, REFERENCE, REFERENCE_SHAPE
+from salstats.display.plots.layout.text_fit import chars_in, text_width_mm
+from salstats.display.plots.layout.theme import (
+    LINE_MM,
+    LINETYPES,
+    PALETTE,
+    REFERENCE,
+    REFERENCE_SHAPE,
+    SHAPES,
+    light_fill,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 
@@ -102,3 +115,66 @@ def test_a_figure_of_a_page_has_as_many_keys_side_by_side_as_fit_it():
     scores = scores[scores["metric"].isin(["iou", "hit"]) & scores["task"].isin(["digit 0", "digit 1"])]
     keys = ss.plot_box(scores, width=183).guides.fill
     assert keys.ncol >= 5
+
+
+def test_a_legend_is_as_wide_as_its_columns_and_as_high_as_its_rows():
+    # three texts in two columns: the first and the third stand below each other
+    texts = ["LIME", "Occlusion", "Integrated gradients"]
+    widths = [text_width_mm(text) + 8.5 for text in texts]
+    assert legend_width(texts, 2) == pytest.approx(widths[2] + widths[1])
+    assert legend_width(texts, 3) == pytest.approx(sum(widths))
+    wide = n_legend_columns(texts, sum(widths) + 8.01)
+    assert (wide, n_legend_columns(texts, sum(widths) + 7.9)) == (3, 2)
+    assert legend_height_mm(["a\nb", "c"], 89.0) == pytest.approx(2 + 2 * LINE_MM + 1.6)
+    assert legend_height_mm(texts, sum(widths)) == pytest.approx(2 + 2 * (LINE_MM + 1.6))
+    # a key and its text fill the width that a legend may take
+    chars = legend_chars(89.0)
+    assert chars == pytest.approx(chars_in(89.0 - 8.0 - 8.5))
+
+
+@pytest.mark.parametrize(
+    ("content", "left", "panels", "figure", "justification"),
+    [
+        (40, 10, 80, 100, 0.5),
+        (79.5, 10, 80, 100, 0.5),
+        # 70 mm over panels of 50 mm would end at 90 mm; they begin at 17.5 mm, 12.5 of 20 mm further left
+        (70, 30, 50, 89, 0.625),
+        # and none begins left of the figure
+        (88, 10, 50, 89, 8.5 / 38),
+    ],
+)
+def test_a_title_is_centred_above_the_panels_and_stays_within_the_figure(
+    content, left, panels, figure, justification
+):
+    assert centred_justification(content, left, panels, figure) == pytest.approx(justification)
+
+
+def test_keys_are_opaque_with_marks_of_a_fixed_size_unless_they_are_lines():
+    texts = {"lime": "LIME", "ours": "Ours"}
+    colour, fill, guides = group_scales(texts, aesthetics=("color", "fill"), has_light_fills=True)
+    assert fill.palette(2) == [light_fill(colour) for colour in colour.palette(2)] != colour.palette(2)
+    assert guides.color.override_aes == {}
+    *_, of_marks = group_scales(texts, aesthetics=("color", "shape"), has_opaque_keys=True)
+    *_, of_lines = group_scales(texts, aesthetics=("color", "linetype"), has_opaque_keys=True)
+    assert of_marks.color.override_aes.keys() == {"alpha", "size"}
+    assert of_lines.color.override_aes == {"alpha": 1}
+    assert of_marks.shape.override_aes == {}
+    assert of_marks.color.ncol == of_marks.shape.ncol == 2
+
+
+def test_people_have_a_colour_where_another_method_is_the_reference():
+    styles = method_styles(["lime", "human"], references=["lime"])
+    assert styles["lime"].colour == REFERENCE
+    assert styles["human"].colour in PALETTE
+
+
+def test_beyond_the_palette_colours_repeat_with_the_next_mark_and_line():
+    styles = list(method_styles([f"m{number}" for number in range(10)]).values())
+    assert [style.colour for style in styles] == [*PALETTE, *PALETTE[:2]]
+    assert [style.shape for style in styles] == [*SHAPES, *SHAPES[1:3]]
+    assert [style.line for style in styles] == [*LINETYPES, *LINETYPES[1:3]]
+
+
+def test_a_colour_bar_has_rectangles_and_the_options_of_its_guide():
+    bar = stepped_colour_bar(title="Saliency", order=3)
+    assert (bar.display, bar.nbin, bar.title, bar.order) == ("rectangles", 100, "Saliency", 3)

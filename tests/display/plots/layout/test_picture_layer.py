@@ -11,6 +11,7 @@ from salstats.display.plots.layout.picture_layer import (
     DEFAULT_STYLE,
     GROUND,
     MapStyle,
+    colour_bar,
     geom_picture,
     map_style,
 )
@@ -89,3 +90,10 @@ def test_pictures_are_drawn_at_their_places_and_none_is_left_out_in_silence():
     with raises(SalstatsError, value="b"):
         narrow.draw(show=False)
     plt.close("all")
+
+
+def test_the_scale_of_maps_lies_below_the_pictures_with_its_title_at_the_left():
+    bar = colour_bar("Saliency", 80)
+    assert (bar.title, bar.position, bar.direction, bar.order) == ("Saliency", "bottom", "horizontal", 3)
+    assert bar.theme.getp("legend_title_position") == "left"
+    assert bar.theme.getp("legend_key_width") == 80

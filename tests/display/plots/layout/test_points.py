@@ -57,3 +57,24 @@ def test_cells_count_every_point_once():
     assert cells["x_end"].max() == pytest.approx(1.0)
     alike = point_density_cell_layers(points.assign(x=0.5, y=0.5), "#666666")[0].data
     assert alike["count"].tolist() == [3]
+
+
+def test_a_panel_has_forty_cells_to_a_side_and_fuller_ones_are_darker():
+    places = np.arange(41.0)
+    points = pd.DataFrame({"panel": "a", "x": places, "y": 2 * places})
+    layer, scale = point_density_cell_layers(points, "#666666")
+    cells = layer.data
+    assert (cells["x_end"] - cells["x"]).tolist() == pytest.approx([1.0] * 40)
+    assert (cells["y_end"] - cells["y"]).tolist() == pytest.approx([2.0] * 40)
+    # the last cell also has the point at its end
+    assert cells["count"].tolist() == [1] * 39 + [2]
+    assert layer.mapping["alpha"] == "powered"
+    assert cells["powered"].iloc[-1] == pytest.approx(2**0.25)
+    assert scale.breaks == pytest.approx([count**0.25 for count in (1, 10, 100, 1000, 10_000)])
+    assert layer.aes_params["fill"] == "#666666"
+
+
+def test_a_single_integer_has_lanes_within_its_unit():
+    lanes = integers_spread_into_lanes(np.zeros(2), np.array([0, 1]), 2, np.array([0.5, 0.5]))
+    # the middle of a lane of 0.35 to either side
+    assert lanes.tolist() == pytest.approx([-0.175, 0.175])

@@ -4,8 +4,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import plotnine as p9
 import pytest
+from matplotlib.colors import to_hex
 
 from salstats.display.plots.layout.text_columns import (
+    STRIPE,
+    geom_stripe,
     text_column_layers,
     text_column_width_mm,
     text_columns_width_mm,
@@ -46,3 +49,13 @@ def test_texts_end_at_the_right_edge_of_their_column_beside_their_rows_below_the
         assert texts[heading].xyann[0] == pytest.approx(right_edge_pt)
         assert texts[heading].xy == (1, 1)
         assert texts[heading].get_weight() == "bold"
+
+
+def test_a_stripe_fills_its_rows_over_the_whole_width_of_the_panel():
+    frame = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 8.0], "low": [1.0, 5.0], "high": [2.0, 7.0]})
+    stripes = geom_stripe(p9.aes(ymin="low", ymax="high"), frame)
+    drawn = (p9.ggplot(frame, p9.aes("x", "y")) + stripes + p9.geom_point()).draw(show=False)
+    fills = [patch for patch in drawn.axes[0].patches if to_hex(patch.get_facecolor()).upper() == STRIPE]
+    plt.close(drawn)
+    assert [(fill.get_y(), fill.get_y() + fill.get_height()) for fill in fills] == [(1, 2), (5, 7)]
+    assert {(fill.get_x(), fill.get_width()) for fill in fills} == {(0, 1)}

@@ -140,3 +140,44 @@ def test_every_place_of_the_palette_has_a_mark_a_line_and_well_known_methods_of_
 
 def test_font_is_one_that_is_installed():
     assert font() in {entry.name for entry in theme.font_manager.fontManager.ttflist}
+
+
+def test_texts_of_the_theme_follow_its_size_and_face():
+    larger = theme.theme_salstats(base_size=10, font_family="DejaVu Serif")
+    sizes = {
+        element: larger.getp((element, "size"))
+        for element in ("text", "axis_text", "axis_title", "strip_text", "legend_text")
+    }
+    assert set(sizes.values()) == {10}
+    assert larger.getp(("plot_title", "size")) == 11
+    assert larger.getp(("plot_caption", "size")) == 9
+    assert larger.getp(("text", "family")) == "DejaVu Serif"
+    assert theme.theme_salstats().getp(("text", "family")) == font()
+    assert theme.theme_salstats().getp("legend_position") == "top"
+
+
+def test_sizes_in_mm_are_inches_and_shares_of_the_width():
+    size = theme.figure_size(127.0, 50.8)
+    assert size.getp("figure_size") == (5.0, 2.0)
+    assert theme.top_margin(2.0, 80.0) == {"t": 0.025, "unit": "fig"}
+    pictures = theme.picture_theme(100.0, gap_mm=2.0, edge_mm=5.0)
+    assert (pictures.getp("panel_spacing"), pictures.getp("plot_margin")) == (0.02, 0.05)
+    for element in ("axis_title", "axis_text", "axis_ticks", "axis_line"):
+        assert pictures.themeables.is_blank(element)
+
+
+def test_axes_of_tiles_have_names_and_no_lines():
+    axes = theme.tile_axes({"rotation": 45, "ha": "right"})
+    assert axes.getp(("axis_text_x", "rotation")) == 45
+    for element in ("axis_title", "axis_line", "axis_ticks"):
+        assert axes.themeables.is_blank(element)
+    assert not axes.themeables.is_blank("axis_text_x")
+
+
+def test_fallback_fonts_are_installed_ones_other_than_the_font(monkeypatch):
+    installed = frozenset({"DejaVu Sans", "Yu Gothic", "Noto Sans CJK JP", "Comic Sans"})
+    monkeypatch.setattr(theme, "_installed_faces", lambda: installed)
+    theme.fallback_fonts.cache_clear()
+    assert font() == "DejaVu Sans"
+    assert theme.fallback_fonts() == ("Noto Sans CJK JP", "Yu Gothic")
+    theme.fallback_fonts.cache_clear()
