@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,7 +51,6 @@ Outputs = Annotated[
 Probability = Annotated[
     str | None,
     typer.Option(
-        rich_help_panel=_NETWORK,
         help="Function that turns outputs into probabilities: sigmoid, softmax or none (default: none where "
         "they sum to 1, else sigmoid).",
     ),
@@ -97,7 +96,7 @@ Std = Annotated[
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Options of networks of torchvision, as they were typed; a Python function has its own."""
+    """Options of networks of torchvision, as they were typed; of a Python function `probability` alone."""
 
     tasks: list[str] | dict[str, int] | None
     weights: Path | None
@@ -113,14 +112,21 @@ class NetworkOptions:
         """Return the network of a name of torchvision, or of a path MODULE:NAME or FILE.py:NAME."""
         if ":" in name:
             self._check_no_options(name)
-            return network_of_function(name)
+            network = network_of_function(name)
+            if self.probability is None:
+                return network
+            # hints about the outputs name this option, and a network of any kind may need it
+            return replace(network, probability=self.probability)
         missing = []
         if self.weights is None:
             missing.append("--weights FILE")
         if self.tasks is None:
             missing.append("--tasks A,B")
         if missing:
-            raise typer.BadParameter(f"--network {name} needs {' and '.join(missing)}")
+            raise typer.BadParameter(
+                f"--network {name} needs {' and '.join(missing)}; a Python function is --network "
+                "MODULE:FUNCTION or FILE.py:FUNCTION"
+            )
         options: dict[str, Any] = {"probability": self.probability, "layer": self.layer}
         if self.outputs is not None:
             options["n_outputs"] = whole_number(self.outputs, "--outputs")
@@ -132,9 +138,8 @@ class NetworkOptions:
     def _check_no_options(self, network: str) -> None:
         """Raise an error where options of torchvision's networks are given with a Python function."""
         options_by_flag = {
-            "--weights": self.weights, "--outputs": self.outputs, "--probability": self.probability,
-            "--layer": self.layer, "--size": self.size, "--fit": self.fit, "--mean": self.mean,
-            "--std": self.std,
+            "--weights": self.weights, "--outputs": self.outputs, "--layer": self.layer, "--size": self.size,
+            "--fit": self.fit, "--mean": self.mean, "--std": self.std,
         }  # fmt: skip
         for flag, value in options_by_flag.items():
             if value:
@@ -228,9 +233,11 @@ def network_of_function(path: str) -> Any:
     # the user's own code may raise any error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
+        hint = f"`python -c 'import {module_name}; {module_name}.{name}()'` shows the line"
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             reason = f"no file {module_name}.py in {folder}, and no installed module {module_name}"
-        raise SalstatsError(f"--network {path}: {reason}", option="network", value=path) from error
+            hint = "go to the folder of the file"
+        raise SalstatsError(f"--network {path}: {reason}", hint=hint, option="network", value=path) from error
     finally:
         sys.path.remove(folder)
     if not isinstance(network, imported_explain().Network):

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_count
-from salstats.errors import Message, SalstatsError, Setting, warn
+from salstats.errors import Advice, Message, SalstatsError, Setting, warn
 from salstats.explain.input_checks import check_images, check_outputs
 
 #: Functions that turn outputs into probabilities: one class per image, or several that are independent.
@@ -185,7 +185,7 @@ def warn_of_final_sigmoid_or_softmax(model: nn.Module, outputs: torch.Tensor) ->
                 "gradients are nearly 0, and maps made of gradients are weak or constant",
                 hint=Message(
                     "explain the network without this layer; if it has to stay, ",
-                    Setting("probability", "none"),
+                    Advice("Network(probability='none')", "--probability none"),
                     " takes its outputs as they are",
                 ),
                 option="probability",

@@ -115,11 +115,22 @@ class Network:
         Raises
         ------
         SalstatsError
-            `load` returns no torch.nn.Module.
+            `load` returns no torch.nn.Module, or raises an error, which is the cause of this one.
         """
-        module = self.load
-        if not isinstance(module, nn.Module):
-            module = module()
+        if isinstance(self.load, nn.Module):
+            return self.load
+        try:
+            module = self.load()
+        except (SalstatsError, MemoryError):
+            raise
+        # the user's own code may raise any error
+        except Exception as error:
+            function = _name_of_function(self.load)
+            raise SalstatsError(
+                f"network {str(self)!r}: {function} raised {type(error).__name__}: {error}",
+                hint="called by itself in Python it shows the line",
+                option="load",
+            ) from error
         if not isinstance(module, nn.Module):
             raise SalstatsError(
                 f"network {str(self)!r}: load() must return a torch.nn.Module, not {type(module).__name__}",
@@ -176,6 +187,14 @@ class Network:
             else:
                 total.update(repr(value).encode())
         return total.hexdigest()[:16]
+
+
+def _name_of_function(function: Callable[[], Any]) -> str:
+    """Return the module and name of a function, or `load()` for an object without a name."""
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return "load()"
+    return f"{function.__module__}.{name}()"
 
 
 def network_outputs(

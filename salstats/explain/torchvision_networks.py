@@ -8,7 +8,7 @@ from typing import Any
 from torchvision import models
 
 from salstats.checks import did_you_mean
-from salstats.errors import SalstatsError, Setting
+from salstats.errors import Advice, SalstatsError, Setting
 from salstats.explain.networks import Network
 from salstats.explain.weight_files import load_checkpoint
 from salstats.images.preparation import IMAGENET, Preparation
@@ -61,9 +61,13 @@ def torchvision_network(
     names = models.list_models()
     if name not in names:
         similar = did_you_mean(name, names, 3)
+        names_of_others = Advice(
+            "torchvision.models.list_models() has its names",
+            "a Python function is --network MODULE:FUNCTION or FILE.py:FUNCTION",
+        )
         raise SalstatsError(
             f"torchvision has no network {name!r}{similar}",
-            hint="" if similar else "torchvision.models.list_models() has its names",
+            hint="" if similar else names_of_others,
             option="name",
             value=name,
         )

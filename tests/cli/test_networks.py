@@ -1,6 +1,7 @@
 """Networks and images that commands of the torch side take."""
 
 import sys
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -25,8 +26,11 @@ def options(**typed):
     return NetworkOptions(**dict.fromkeys(names) | typed)
 
 
+@dataclass
 class Network:
     """Stand for a network of salstats.explain."""
+
+    probability: str | None = None
 
 
 @pytest.fixture
@@ -77,12 +81,11 @@ def test_images_are_prepared_as_typed(calls):
 def test_a_network_by_name_needs_weights_and_tasks(typed, missing):
     with pytest.raises(typer.BadParameter) as caught:
         options(**typed).network("densenet121")
-    assert caught.value.message == f"--network densenet121 needs {missing}"
+    assert caught.value.message.startswith(f"--network densenet121 needs {missing};")
+    assert "FILE.py:FUNCTION" in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "option", ["weights", "outputs", "probability", "layer", "size", "fit", "mean", "std"]
-)
+@pytest.mark.parametrize("option", ["weights", "outputs", "layer", "size", "fit", "mean", "std"])
 def test_a_python_function_has_its_own_options(option):
     with pytest.raises(typer.BadParameter) as caught:
         options(**{option: "1"}).network("module:function")
@@ -149,6 +152,10 @@ def test_networks_of_a_module_are_made_or_taken(module, path):
     assert isinstance(network_of_function(path), Network)
     assert isinstance(options().network(path), Network)
     assert sys.path == before
+
+
+def test_probabilities_are_made_as_typed_also_of_the_outputs_of_a_python_function(module):
+    assert options(probability="none").network("own_networks:make").probability == "none"
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,15 @@ def test_bad_networks_are_named():
         Network("a", dict, seed=1).open()
 
 
+def test_an_error_of_the_users_own_code_names_the_network_its_function_and_the_cause():
+    def load():
+        raise KeyError("lost")
+
+    with raises(SalstatsError, option="load", match=r"'a'.*load\(\).*KeyError: 'lost'") as caught:
+        Network("a", load).open()
+    assert type(caught.value.__cause__) is KeyError
+
+
 def test_options_are_said_the_same_in_every_run_and_differ_where_they_do():
     options = [
         None,
