@@ -12,14 +12,28 @@ from hypothesis import strategies as st
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import (
+    IMPOSSIBLE_LIMITS,
+    NO_LIMITS,
+    adjustment_text,
+    bars_sentence,
     clustering_or_independence_sentence,
     count_sentence,
+    heading_with_interval,
+    heading_with_quantile_level,
     interval_caption,
     interval_name,
     limits_and_caution_note,
+    limits_of,
+    limits_sentences,
+    metrics_without_scores_sentence,
+    not_drawn_sentence,
     p_value_sentence,
     p_value_source_text,
+    procedure_name,
+    score_weights_sentence,
     tasks_taken_together_sentence,
+    texts_with_their_rows,
+    undefined_replicates_sentence,
 )
 from salstats.display.plots.decrease import significance_rule_text
 from salstats.display.tables import notes
@@ -28,6 +42,7 @@ from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.vocabulary import INFERENCE
 from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
+from salstats.stats.engine.weighting import MEMBERS, UNIT
 
 
 def read(frame):
@@ -40,11 +55,23 @@ def test_one_score_of_one_case_is_singular():
     assert count_sentence(read(frame)) == "1 case; none undefined."
     assert count_sentence(read(frame.assign(n=2))) == "2 scores of 1 case; none undefined."
     assert count_sentence(read(frame), "case") == "1 case; none undefined."
+    assert count_sentence(read(frame.drop(columns=["n_missing", "n_units"]))) == "1 score."
+    assert count_sentence(read(frame[["unit"]])) == ""
+    by_readers = frame.assign(n_readers=3, n_positive=1)
+    assert count_sentence(read(by_readers), missing="lost") == "1 case by 3 readers (1 positive); none lost."
 
 
 def test_averages_are_counted_apart():
     frame = pd.DataFrame({"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]})
     assert count_sentence(read(frame)) == "10 to 12 scores per estimate (Average, 22); 0 to 3 undefined."
+    only_averages = read(frame.tail(1))
+    assert count_sentence(only_averages) == "22 scores; 3 undefined."
+    pairs = frame.assign(n_units=[10, 12, 20], unit="case")
+    assert count_sentence(read(pairs), "pair").startswith(
+        "10 to 12 cases per estimate (Average, 22 pairs of 20 cases)"
+    )
+    undefined_average = frame.assign(n=[10, 12, None])
+    assert count_sentence(read(undefined_average)) == "10 to 12 scores per estimate; 0 to 3 undefined."
 
 
 def test_a_mean_of_no_score_does_not_count_in_the_range_of_n():
@@ -87,6 +114,101 @@ def interval(kind, **columns):
 )
 def test_each_kind_of_interval_has_a_name(kind, columns, said):
     assert limits_and_caution_note(read(interval(kind, **columns))) == f"95% CI: {said}."
+
+
+NONE = {"conf_low": None, "conf_high": None}
+ADJUSTED = {"p_value": 0.01, "p_adjusted": 0.02, "procedure": "holm"}
+
+
+def test_a_heading_names_the_interval_that_follows_the_estimate():
+    assert heading_with_interval("Mean", read(interval("t"))) == "Mean (95% CI)"
+    assert heading_with_interval("Mean", read(interval("t", **NONE))) == "Mean"
+    assert interval_name(read(interval("t", **NONE))) == ""
+    adjusted = read(interval("t", **ADJUSTED))
+    assert heading_with_interval("Mean", adjusted) == "Mean (95% CI)"
+    assert heading_with_interval("Mean", adjusted, beside_p_values=True) == "Mean (95% CI, unadjusted)"
+    family = read(interval("t", **ADJUSTED, family_level=0.95))
+    assert heading_with_interval("Mean", family, beside_p_values=True) == "Mean (95% CI)"
+    quartile = read(interval("t", quantile=0.25))
+    assert heading_with_quantile_level("Quantile", quartile) == "25% quantile"
+    assert heading_with_interval("IoU, quantile", quartile) == "IoU, 25% quantile (95% CI)"
+    assert heading_with_quantile_level("Quantile", read(interval("t", quantile=[0.25, 0.5]))) == "Quantile"
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (interval("wilson", unit="patient_id"), "95% Wilson score intervals, unit: patient"),
+        # its name is short already
+        (interval("delong"), "95% DeLong intervals"),
+        (interval("my own", **ADJUSTED), "unadjusted 95% my own intervals"),
+        (interval(None), "95% intervals"),
+        (interval("my own", conf_level=None), "my own intervals"),
+        (interval("my own").assign(conf_level=[0.9, 0.95]), "90% or 95% my own intervals"),
+        (
+            interval("wild", conf_level=0.99, family_level=0.9),
+            "simultaneous 90% wild cluster bootstrap intervals",
+        ),
+    ],
+)
+def test_bars_have_a_level_a_kind_and_a_unit(frame, text):
+    assert bars_sentence(read(frame)) == f"Bars: {text}."
+    assert bars_sentence(read(frame), mark="Lines") == f"Lines: {text}."
+    assert bars_sentence(read(frame.assign(**NONE))) == NO_LIMITS
+
+
+@pytest.mark.parametrize(
+    ("columns", "in_caption", "in_note"),
+    [
+        ({"conf_low": [0.4, None], "conf_high": [0.6, None]}, "without bar", "stands alone"),
+        ({"conf_high": [0.6, np.inf]}, "no limit", "Infinite"),
+        ({"metric": "iou", "term": "mean", "conf_high": [0.6, 1.2]}, "impossible", IMPOSSIBLE_LIMITS),
+        ({"term": "rank"}, "no confidence interval", "no confidence interval"),
+    ],
+)
+def test_exceptional_limits_are_named_in_captions_and_notes_and_nowhere_else(columns, in_caption, in_note):
+    plain = read(interval("t"))
+    exceptional = read(interval("t").assign(**columns))
+    assert in_caption not in bars_sentence(plain)
+    assert in_caption in bars_sentence(exceptional)
+    assert in_note not in limits_sentences(plain)
+    assert in_note in limits_sentences(exceptional)
+
+
+def test_limits_of_several_families_hold_together_in_each():
+    frame = interval("wild", family_level=0.9).assign(conf_level=[0.98, 0.99], n_tests=[5, 9])
+    assert limits_sentences(read(frame)) == (
+        "Simultaneous 90% CI: wild cluster bootstrap. Those of a family hold together at 90%, "
+        "singly at 98% and 99%."
+    )
+    limits = limits_of(read(frame))
+    assert (limits.levels, limits.family_level, limits.n_without) == ((0.98, 0.99), 0.9, 0)
+
+
+def test_the_name_of_an_interval_has_covariances_and_clusters():
+    clustered = {"unit": "patient", "n": 5, "n_units": 3}
+    jackknife = limits_sentences(read(interval("wilson", covariance="jackknife", **clustered)))
+    assert jackknife == "95% CI: Wilson score, jackknife covariances, clustered by patient."
+    # a regression names the clusters with its standard errors
+    assert limits_sentences(read(interval("wilson", errors="cr2", **clustered))) == "95% CI: Wilson score."
+    replicates = limits_sentences(read(interval("percentile", unit="patient", n_replicates=4000)))
+    assert replicates == "95% CI: percentile bootstrap of patients, 4,000 replicates."
+
+
+def test_texts_are_told_apart_by_the_first_column_that_has_one_of_each():
+    frame = pd.DataFrame({"task": ["a", "b", "a", "b"], "metric": ["iou", "iou", "hit", "hit"]})
+    by_task = read(frame.assign(term="mean"))
+    assert texts_with_their_rows(by_task, ["x", "y", "x", "y"]) == ["x (a)", "y (b)"]
+    assert texts_with_their_rows(by_task, ["x", "x", "y", "y"]) == ["x (IoU)", "y (Hit rate)"]
+    assert texts_with_their_rows(by_task, ["x"] * 4) == ["x"]
+    missing = read(frame.assign(task=["a", None, "a", None], term="mean"))
+    assert texts_with_their_rows(missing, ["x", "y", "x", "y"])[0] == "x (2 of 4 estimates)"
+    terms = read(pd.DataFrame({"term": ["calibration_slope", "own"]}))
+    assert texts_with_their_rows(terms, ["x", "y"]) == ["x (calibration slope)", "y (Own)"]
+    # six values can be named, seven are counted
+    for n, text in ((6, "x (a)"), (7, "x (1 of 7 estimates)")):
+        tasks = read(pd.DataFrame({"task": list("abcdefg")[:n], "term": "mean"}))
+        assert texts_with_their_rows(tasks, ["x", *"y" * (n - 1)])[0] == text
 
 
 def test_several_kinds_of_intervals_are_all_named():
@@ -150,6 +272,75 @@ def test_every_test_of_the_rows_is_named():
     said = p_value_source_text(read(frame.assign(n_replicates=4000)))
     assert said.count("McNemar's score test") == 1
     assert said.endswith("and wild cluster bootstrap test, mid-P, 4,000 replicates (2 of 3 estimates)")
+
+
+def test_p_values_name_their_test_and_whether_they_are_adjusted():
+    frame = pd.DataFrame({"p_value": [0.2, 0.1], "test": "wild", "n_replicates": 4000})
+    source = p_value_source_text(read(frame))
+    assert source.endswith("test, mid-P, 4,000 replicates")
+    assert p_value_sentence(read(frame)) == f"{source}; not adjusted for multiple tests."
+    adjusted = frame.assign(p_adjusted=0.3, procedure="holm", n_tests=2)
+    assert p_value_sentence(read(adjusted)) == f"{source}; adjusted (Holm, 2 tests)."
+    assert p_value_sentence(read(frame.assign(p_value=np.nan))) == ""
+    assert p_value_source_text(read(frame.assign(test="own"))).endswith("two-sided own")
+    assert p_value_source_text(read(frame.assign(test=None))).endswith("two-sided")
+
+
+@pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        ({"n_tests": [5, 9, 9]}, "families of 5 and 9 tests"),
+        ({"n_tests": [5, 7, 9]}, "families of 5 to 9 tests"),
+        ({"procedure": "BH"}, "Benjamini-Hochberg"),
+        ({"procedure": "own", "n_tests": 1}, "own, 1 test"),
+        ({}, "for multiplicity"),
+    ],
+)
+def test_an_adjustment_has_a_procedure_and_sizes_of_families(columns, text):
+    assert adjustment_text(read(pd.DataFrame({"p_value": [0.1] * 3}).assign(**columns))) == text
+    assert procedure_name("own") == "own"
+
+
+def test_undefined_replicates_are_counted_where_there_are_any():
+    frame = pd.DataFrame({"n_undefined": [0, 1200, np.nan]})
+    counted = undefined_replicates_sentence(read(frame.assign(n_replicates=2000)))
+    assert counted.startswith("Up to 1,200 of 2,000 replicates of")
+    assert undefined_replicates_sentence(read(frame)).startswith("Up to 1,200 replicates of")
+    assert undefined_replicates_sentence(read(frame.assign(n_undefined=0))) == ""
+    assert undefined_replicates_sentence(read(frame[["n_undefined"]].tail(1))) == ""
+
+
+def test_what_has_no_score_or_no_estimate_is_named():
+    frame = pd.DataFrame(
+        {
+            "metric": ["iou", "dice", "hit", "energy"],
+            "estimate": [0.5, np.nan, np.nan, np.nan],
+            "n": [9, 0, 0, 0],
+        }
+    )
+    labels = Labels({"dice": "Overlap", "energy": "Energy"})
+    pairs = metrics_without_scores_sentence(read(frame.assign(n_pairs=3)), labels)
+    scores = metrics_without_scores_sentence(read(frame), labels)
+    assert pairs != scores
+    for text in (pairs, scores):
+        assert text.endswith(" for Overlap, Hit rate or Energy.")
+    assert metrics_without_scores_sentence(read(frame.head(1)), labels) == ""
+    assert not_drawn_sentence(read(frame.head(1)), labels, ["metric"]) == ""
+    assert not_drawn_sentence(read(frame), labels, ["metric"]).endswith(": Overlap, Hit rate and Energy.")
+    two_more = pd.concat([frame, frame.tail(2).assign(metric=["nss", "kl"])])
+    assert not_drawn_sentence(read(two_more), labels, ["metric"]).endswith(
+        ": Overlap, Hit rate, Energy and 2 more."
+    )
+    by_task = read(frame.head(2).assign(task=["a", "b"]))
+    assert not_drawn_sentence(by_task, labels, ["metric", "task"]).endswith(": Overlap/b.")
+
+
+def test_weights_of_the_members_of_averages_are_none_of_scores():
+    weights = read(pd.DataFrame({"weights": ["area", "area"], "unit": "patient_id"}))
+    assert score_weights_sentence(weights) == "Scores are weighted by area."
+    members = f"task{MEMBERS}a 0.2, b 0.8"
+    assert score_weights_sentence(weights.with_columns(weights=members)) == ""
+    assert score_weights_sentence(weights.with_columns(weights=UNIT)).startswith("Each patient ")
 
 
 def test_tests_of_calibration_name_the_values_of_perfect_predictions():
