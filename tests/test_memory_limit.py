@@ -8,7 +8,7 @@ import pytest
 from tests_support import raises
 
 from salstats import memory_limit
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, SalstatsError
 
 
 def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):
@@ -23,6 +23,22 @@ def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_fr
     assert memory_limit.limit(file_bytes=gigabyte) == gigabyte / 2
     monkeypatch.setenv(memory_limit.LIMIT, "3")
     assert memory_limit.limit() == memory_limit.limit(file_bytes=gigabyte) == 3 * gigabyte
+
+
+@pytest.mark.parametrize("text", ["much", "0", "-1", "nan", ""])
+def test_a_limit_is_a_positive_number_of_gigabytes(monkeypatch, text):
+    monkeypatch.setenv(memory_limit.LIMIT, text)
+    with raises(SalstatsError, option=memory_limit.LIMIT, value=text):
+        memory_limit.limit()
+
+
+def test_what_takes_the_limit_is_allowed_and_a_byte_more_is_not(monkeypatch):
+    monkeypatch.delenv(memory_limit.LIMIT, raising=False)
+    monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: 2.0**40)
+    memory_limit.check_size(2**30, "it")
+    memory_limit.check_size(2 * 10**9, "it", file_bytes=2_000_000)
+    with raises(InputFileError, option=memory_limit.LIMIT, value=2**30 + 1):
+        memory_limit.check_size(2**30 + 1, "it")
 
 
 def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
@@ -59,3 +75,26 @@ def test_a_container_has_what_its_limit_leaves(tmp_path, names, inactive):
     (tmp_path / names[0]).write_text("max")
     assert memory_limit._free_bytes_in_group(tmp_path) == np.inf
     assert memory_limit._free_bytes_in_group(tmp_path / "nowhere") == np.inf
+
+
+def test_the_least_of_what_the_machine_and_its_control_groups_leave_is_free(tmp_path, monkeypatch):
+    groups = tmp_path / "cgroup"
+    monkeypatch.setattr(memory_limit, "_GROUPS", groups)
+    monkeypatch.setattr(memory_limit, "Path", lambda name: tmp_path / name.lstrip("/"))
+    # a system that does not say what is free
+    assert memory_limit._memory_groups() == []
+    assert memory_limit._read_free_memory_bytes() == 2 * 2**30
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    (tmp_path / "proc" / "self" / "cgroup").write_text("5:memory:/a/b:c\n3:cpu,cpuacct:/x\n0::/d\n")
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   2000 kB\nCached: 1 kB\n")
+    of_memory = groups / "memory"
+    assert sorted(memory_limit._memory_groups()) == sorted(
+        [of_memory / "a" / "b:c", of_memory / "a", of_memory, groups / "d", groups]
+    )
+    assert memory_limit._read_free_memory_bytes() == 2000 * 1024
+    (of_memory / "a").mkdir(parents=True)
+    for name, text in (("limit_in_bytes", "1000"), ("usage_in_bytes", "400"), ("stat", "inactive_file 1")):
+        (of_memory / "a" / f"memory.{name}").write_text(text)
+    assert memory_limit._read_free_memory_bytes() == 601
+    (of_memory / "a" / "memory.usage_in_bytes").write_text("2000")
+    assert memory_limit._read_free_memory_bytes() == 0
