@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import pandas as pd
 import pytest
 
 from salstats.errors import (
@@ -22,6 +23,7 @@ from salstats.errors import (
     needed_for,
     warn,
 )
+from salstats.frames import check_scores
 
 
 class Upper(Spelling):
@@ -76,6 +78,10 @@ def test_of_several_warnings_about_one_subject_the_first_is_shown():
 def test_a_warning_is_raised_at_the_line_that_called_the_package():
     with pytest.warns(SalstatsWarning) as caught:
         warn("here")
+    assert caught[0].filename == __file__
+    scores = pd.DataFrame({"case": ["a", "b"], "method": "cam", "metric": "iou", "score": [0.5, 7.0]})
+    with pytest.warns(SalstatsWarning) as caught:
+        check_scores(scores)
     assert caught[0].filename == __file__
 
 

@@ -19,10 +19,12 @@ from salstats.frames import (
     earlier_row_and_first_repeat,
     estimates_frame,
     first_rows,
+    flags_of,
     insert_column,
     integer_column,
     named_row,
     repeat_hint,
+    seed_without_decimal_zero,
     text_column,
     undotted_names_by_column,
 )
@@ -160,6 +162,7 @@ def test_codes_are_of_sorted_values_and_missing_cells_come_last():
     assert text.codes.tolist() == [1, 2, 0, 1]
     assert (text.values.tolist(), text.n_codes, text.missing) == (["a", "b"], 3, True)
     assert coded.column("number").codes.tolist() == [1, 0, 2, 1]
+    assert coded.column("text") is text
     level = coded.column("level")
     assert level.codes.tolist() == [0, 1, 3, 0]
     assert (level.values.tolist(), level.n_codes) == (["late", "early", "never"], 4)
@@ -206,6 +209,8 @@ def test_combined_codes_number_the_combinations_that_there_are_in_sorted_order()
     assert combined_codes(frame, ["y", "z", "x"]).tolist() == [1, 3, 2, 0, 1]
     assert combined_codes(frame, ["z"]).tolist() == [0] * 5
     assert combined_codes(frame, []).tolist() == [0] * 5
+    level = pd.Categorical(["c40", "c3"], [f"c{i}" for i in range(50)])
+    assert combined_codes(pd.DataFrame({"x": level, "y": level[::-1]}), ["y", "x"]).tolist() == [0, 1]
     # many possible combinations, of which few exist
     many = pd.DataFrame({f"c{i}": np.arange(50) * (i + 1) % 47 for i in range(6)})
     expected = many.groupby(list(many)).ngroup()
@@ -290,6 +295,13 @@ def test_columns_of_text_and_of_whole_numbers_may_have_missing_ones():
     assert pd.isna(numbers[1])
 
 
+def test_seeds_and_flags_are_read_as_files_hold_them():
+    seeds = [seed_without_decimal_zero(text) for text in ("3.0", "3.00", "03", "3.5", "a3.0", "3.0a")]
+    assert seeds == ["3", "3", "03", "3.5", "a3.0", "3.0a"]
+    flags = pd.Series([True, False, "TRUE", "1", 1, 1.0, "0", 0, "yes", None], dtype=object)
+    assert flags_of(flags).tolist() == [True, False, True, True, True, True, False, False, False, False]
+
+
 def test_tables_that_are_not_scores_are_checked_for_their_metrics():
     table = pd.DataFrame({"case": ["a", "b"], "iou": [0.5, 50.0]})
     with warns(column="iou"):
@@ -300,6 +312,8 @@ def test_tables_that_are_not_scores_are_checked_for_their_metrics():
     assert checked_table_codes(augmented, ["iou"]).frame is augmented
     with raises(ColumnError, column="score"):
         checked_table_codes(table.assign(metric="iou", score="high"), ["iou"])
+    with warns(column="score", rows=(1,)):
+        checked_table_codes(table.assign(metric="iou", score=[0.5, 50.0]), ["iou"])
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")

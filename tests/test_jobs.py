@@ -1,9 +1,11 @@
 """Work on several cores: processes that end with the one they work for."""
 
+import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -13,11 +15,23 @@ import joblib
 import numpy as np
 import pytest
 import rich.progress
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from map_folders import write_map_folder
 from tests_support import raises
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from salstats.errors import SalstatsError
-from salstats.jobs import _OneThread, counting, in_batches, with_bar
+from salstats.errors import SalstatsError, ValueRangeError
+from salstats.jobs import (
+    _OneThread,
+    counting,
+    end_with,
+    in_batches,
+    not_counting,
+    one_blas_thread,
+    one_opencv_thread,
+    options_that_end_workers,
+    with_bar,
+)
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -80,6 +94,54 @@ def test_backends_of_others_are_asked_for_nothing(backend):
         assert in_batches(len, range(4), jobs=None, progress=False, label="") == [1] * 4
 
 
+def test_a_worker_ends_once_it_has_another_parent(monkeypatch):
+    parents = iter([7, 7, 1])
+    ended = threading.Event()
+    codes = []
+
+    def end(code):
+        codes.append((code, next(parents, None)))
+        ended.set()
+
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "_exit", end)
+    monkeypatch.setattr("salstats.jobs.time", SimpleNamespace(sleep=lambda seconds: None))
+    end_with(7)
+    assert ended.wait(timeout=SOON)
+    assert codes == [(1, None)]
+
+
+def test_only_processes_of_joblib_itself_are_told_to_end():
+    assert options_that_end_workers() == {"initializer": end_with, "initargs": (os.getpid(),)}
+    with joblib.parallel_config(backend="threading"):
+        assert options_that_end_workers() == {}
+
+
+@pytest.mark.parametrize("jobs", [0, -2, True, 1.5, "2"])
+def test_a_number_of_jobs_that_cannot_be_is_an_error(jobs):
+    with raises(ValueRangeError, option="jobs", value=jobs):
+        in_batches(len, [1], jobs=jobs, progress=False, label="")
+
+
+@pytest.mark.parametrize(
+    ("n_items", "sizes"), [(0, []), (5, [1] * 5), (100, [13] * 7 + [9]), (400, [20] * 20)]
+)
+def test_items_are_worked_on_in_batches_of_at_most_twenty(n_items, sizes):
+    batches = in_batches(tuple, range(n_items), jobs=1, progress=False, label="")
+    assert [len(batch) for batch in batches] == sizes
+    assert [item for batch in batches for item in batch] == list(range(n_items))
+
+
+def test_a_process_that_was_killed_is_an_error_that_names_the_jobs(monkeypatch):
+    def killed(calls):
+        raise TerminatedWorkerError("killed")
+
+    monkeypatch.setattr(joblib, "Parallel", lambda **options: killed)
+    with raises(SalstatsError, option="jobs", value=2) as caught:
+        in_batches(len, range(4), jobs=2, progress=False, label="")
+    assert [setting.option for setting in caught.value.hint.settings()] == ["jobs"]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
     def work(piece):
@@ -128,6 +190,31 @@ def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, co
     assert counted == []
     assert list(results) == ["bc"]
     assert counted == counts
+
+
+def test_nothing_is_counted_where_no_bar_is_asked_for_or_none_can_be_shown(monkeypatch):
+    for progress, is_terminal in ((False, True), (True, False)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
+        with counting(3, "Scoring", progress=progress) as count:
+            assert count is not_counting
+
+
+def test_libraries_use_one_thread_in_a_block_and_as_many_as_before_after_it():
+    def n_blas_threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        with one_blas_thread():
+            assert n_blas_threads() == {1}
+        assert n_blas_threads() == {2}
+    before = cv2.getNumThreads()
+    try:
+        cv2.setNumThreads(2)
+        with one_opencv_thread():
+            assert cv2.getNumThreads() == 1
+        assert cv2.getNumThreads() == 2
+    finally:
+        cv2.setNumThreads(before)
 
 
 def test_the_first_of_several_blocks_limits_a_library_and_the_last_restores_it():

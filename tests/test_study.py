@@ -1,6 +1,7 @@
 """Records of a study: selection, truth by consensus, and what a study of gaze is."""
 
 import pickle
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, ShapeError
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images.center_bias import Box
 from salstats.images.masks import decode, encode
 from salstats.study import (
@@ -59,6 +60,45 @@ def test_a_selection_keeps_order_truth_and_predictions_of_its_names(study):
     assert study.select() == study
 
 
+def test_a_study_counts_and_names_its_content(study):
+    assert len(study) == 2
+    assert repr(study) == "<Study arrays: 2 cases, 2 tasks, methods: gradcam, lime>"
+    assert repr(Study((Case("1", None),))) == "<Study study: 1 cases, 0 tasks, methods: none>"
+
+
+def test_predictions_of_a_case_are_found_by_task_and_series():
+    predictions = [Prediction(task, Series("cam"), dict, "here") for task in ("Edema", "Nodule")]
+    case = Case("a", None, predictions=tuple(predictions))
+    assert case.answers == {
+        ("Edema", Series("cam")): predictions[0],
+        ("Nodule", Series("cam")): predictions[1],
+    }
+
+
+def test_a_mask_in_memory_is_a_truth():
+    mask = encode(np.eye(2) > 0)
+    truth = Truth.of(mask, 3)
+    assert truth.read() is mask
+    assert (truth.n_instances, Truth.of(mask).n_instances) == (3, None)
+
+
+def test_predictions_of_gaze_are_of_every_task():
+    prediction = Prediction("", Series("cam"), dict, "here")
+    study = Study((Case("1", None, predictions=(prediction,)),), ("Edema", "Nodule"), (Series("cam"),))
+    assert study.select(tasks="Edema").cases[0].predictions == (prediction,)
+
+
+def test_a_method_with_its_mixing_selects_the_series_of_that_mixing():
+    series = (Series("cam", mixing="max"), Series("cam", mixing="mean"), Series("lime", reader="R1"))
+    study = Study((), (), series, source="folder", truth="staple")
+    assert study.select(methods="cam_mean").series == series[1:2]
+    assert study.select(methods=["cam", "cam_max"]).series == series[:2]
+    selected = study.select()
+    assert (selected.source, selected.truth) == ("folder", "staple")
+    with raises(SalstatsError, option="methods", value="cam_min"):
+        study.select(methods="cam_min")
+
+
 def test_a_method_selects_all_its_series_and_a_full_name_one():
     series = (Series("cam", "a"), Series("cam", "b"), Series("lime"))
     predictions = tuple(Prediction("t", s, dict, "here", has_saliency=s.method == "cam") for s in series)
@@ -95,6 +135,7 @@ def test_the_majority_of_readers_becomes_the_truth_and_they_are_scored_no_more()
 def test_readers_who_make_no_truth_stay_as_the_benchmark():
     study = study_of_readers().with_truth("majority", readers=["R1", "R3"])
     assert study.readers() == ("R2",)
+    assert {series.reader for series in study.series} == {"R2", None}
     # of two readers only pixels that both mark are the truth
     [case] = study.cases
     assert decode(case.truths["Edema"].read()).tolist() == [[True, False, False, False]]
@@ -103,6 +144,10 @@ def test_readers_who_make_no_truth_stay_as_the_benchmark():
 def test_a_consensus_needs_two_readers_with_one_series_each():
     with raises(SalstatsError, option="readers"):
         study_of_readers().with_truth("majority", readers=["R1"])
+    with raises(SalstatsError, option="readers", value="R4", choices=("R1", "R2", "R3")):
+        study_of_readers().with_truth("majority", readers=["R1", "R4"])
+    with raises(ValueRangeError, option="truth", value="mean", choices=("majority", "staple")):
+        study_of_readers().with_truth("mean")
     double = Study(
         (), (), (Series("human", reader="R1"), Series("box", reader="R1"), Series("c", reader="R2"))
     )
@@ -118,6 +163,12 @@ def test_cases_of_one_reader_are_counted_in_a_warning():
         study.with_truth("majority")
 
 
+def test_a_case_that_no_reader_has_read_is_not_annotated():
+    study = study_of_readers()
+    longer = replace(study, cases=(*study.cases, Case("b", (1, 4)))).with_truth("majority")
+    assert [case.annotated for case in longer] == [True, False]
+
+
 def test_masks_of_several_sizes_are_an_error_that_names_the_case():
     predictions = []
     for reader, width in (("R1", 2), ("R2", 3)):
@@ -128,6 +179,11 @@ def test_masks_of_several_sizes_are_an_error_that_names_the_case():
     study = Study((Case("a", None, predictions=tuple(predictions)),), ("t",), series)
     truth = study.with_truth("majority").cases[0].truths["t"]
     with raises(ShapeError, option="readers", value=("a", "t")):
+        truth.read()
+    points = replace(predictions[0], read=partial(returned_unchanged, Content()))
+    without_mask = Study((Case("a", None, predictions=(points, predictions[1])),), ("t",), series)
+    truth = without_mask.with_truth("majority").cases[0].truths["t"]
+    with raises(SalstatsError, match="'a'.*'t'.*R1"):
         truth.read()
 
 

@@ -79,12 +79,9 @@ def execute_raising_errors(arguments: list[str], flags: dict[str, str] | None = 
     `flags` is filled with the flag of each parameter of the command.
     """
     app = make_app(_first_non_option(arguments), flags)
-    try:
-        code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
-        # a reader that went away is met here, not after the exit code is decided
-        sys.stdout.flush()
-    except typer.Exit as stop:
-        code = stop.exit_code
+    code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
+    # a reader that went away is met here, not after the exit code is decided
+    sys.stdout.flush()
     return int(code)
 
 

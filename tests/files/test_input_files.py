@@ -18,9 +18,9 @@ from tests_support import quick, raises
 import salstats as ss
 from salstats import memory_limit
 from salstats.cli.app import run
-from salstats.errors import ColumnError, InputFileError, SalstatsError
+from salstats.errors import ColumnError, InputFileError
 from salstats.files import input_files
-from salstats.files.input_files import is_one_unnamed_value, read_json
+from salstats.files.input_files import is_one_unnamed_value, opened, read_json
 from salstats.readers.map_files import read_map
 
 
@@ -28,18 +28,48 @@ def set_limit(monkeypatch, n_bytes):
     monkeypatch.setenv(memory_limit.LIMIT, repr(n_bytes / 2**30))
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "nan", "many", ""])
-def test_a_limit_that_is_none_is_an_error(monkeypatch, text):
-    monkeypatch.setenv(memory_limit.LIMIT, text)
-    with raises(SalstatsError, option=memory_limit.LIMIT, value=text):
-        memory_limit.limit()
-
-
 def test_a_file_larger_than_the_limit_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text(json.dumps({"a": 1}))
     assert read_json(tmp_path / "a.json") == {"a": 1}
     set_limit(monkeypatch, 7)
     with raises(InputFileError, option=memory_limit.LIMIT, path=tmp_path / "a.json"):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_file_that_is_empty_or_not_there_is_no_input(tmp_path):
+    (tmp_path / "a.json").touch()
+    for name in ("a.json", "b.json"):
+        with raises(InputFileError, path=tmp_path / name):
+            read_json(tmp_path / name)
+
+
+def test_only_what_is_read_in_parts_may_be_of_any_size(tmp_path, monkeypatch):
+    (tmp_path / "a.bin").write_bytes(b"12345678")
+    set_limit(monkeypatch, 8)
+    with opened(tmp_path / "a.bin") as stream:
+        assert stream.read() == b"12345678"
+    set_limit(monkeypatch, 7)
+    with opened(tmp_path / "a.bin", any_size=True) as stream:
+        assert stream.read(2) == b"12"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ('{"a": 1,\n"b": }', {"rows": (1,)}),
+        ('{"a": 1, "a": 2}', {"value": "a", "rows": ()}),
+        ("[" * 100_000, {}),
+    ],
+)
+def test_what_is_no_json_is_named_with_its_line(tmp_path, text, fields):
+    (tmp_path / "a.json").write_text(text)
+    with raises(InputFileError, path=tmp_path / "a.json", **fields):
+        read_json(tmp_path / "a.json")
+
+
+def test_json_that_is_no_text_names_its_file(tmp_path):
+    (tmp_path / "a.json").write_bytes(b'{"a": "\xff\xfe\xfa"}')
+    with raises(InputFileError, path=tmp_path / "a.json"):
         read_json(tmp_path / "a.json")
 
 

@@ -93,6 +93,42 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
         check(tmp_path / "out")
 
 
+def test_a_folder_with_files_of_others_is_not_replaced(tmp_path, monkeypatch):
+    folder = tmp_path / "out"
+    write(folder)
+    files = {"written_files": lambda _: {"page"}, "subfolders": ("maps",)}
+    with raises(InputFileError, path=folder, option="overwrite"):
+        check_output_folder(folder, **files, overwrite=False)
+    # the folders that a run makes may stand there, links in their place may not
+    (folder / "maps").mkdir()
+    assert check_output_folder(folder, **files, overwrite=True) == folder.resolve()
+    with raises(InputFileError, path=folder, value="maps", option=None):
+        check(folder)
+    (folder / "maps" / "mine.txt").write_text("mine")
+    for overwrite in (True, False):
+        with raises(InputFileError, path=folder, value="maps/mine.txt", option=None):
+            check_output_folder(folder, **files, overwrite=overwrite)
+    (folder / "maps" / "mine.txt").unlink()
+    (folder / "maps").rmdir()
+    (folder / "maps").symlink_to(tmp_path)
+    with raises(InputFileError, path=folder, value="maps"):
+        check_output_folder(folder, **files, overwrite=True)
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "/"):
+        with raises(InputFileError, path=Path(path).resolve(), hint="name a new one in it"):
+            check(Path(path))
+    # an empty folder is nobody's
+    (tmp_path / "empty").mkdir()
+    assert check_output_folder(Path("empty"), **files, overwrite=False) == (tmp_path / "empty").resolve()
+
+
+def test_a_link_in_the_place_of_a_temporary_folder_is_left_alone(tmp_path):
+    (tmp_path / "elsewhere" / "former").mkdir(parents=True)
+    (tmp_path / ".out-abcdefgh").symlink_to(tmp_path / "elsewhere")
+    check(tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"elsewhere", ".out-abcdefgh"}
+
+
 @pytest.mark.parametrize("name", ["x" * 251, "é" * 127, "x" * 255])
 def test_a_folder_of_the_longest_name_is_made_and_recovered(tmp_path, name):
     folder = tmp_path / name

@@ -14,7 +14,16 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import InputFileError
 from salstats.files.outputs import _LOCK as LOCK
-from salstats.files.outputs import check_target, lock_folder, replacing, unlock_folder, write_files
+from salstats.files.outputs import (
+    check_target,
+    lock_folder,
+    naming_write_errors,
+    page_stems,
+    permissions_of,
+    replacing,
+    unlock_folder,
+    write_files,
+)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o664])
@@ -143,7 +152,47 @@ def test_a_link_in_its_place_is_not_followed(tmp_path):
         lock_folder(tmp_path)
 
 
+def test_pages_after_the_first_have_a_number():
+    assert page_stems("means", 1) == ["means"]
+    assert page_stems("means", 3) == ["means", "means-2", "means-3"]
+
+
+def test_a_new_file_has_the_permissions_that_the_process_gives(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        assert permissions_of(tmp_path / "new") == 0o640
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(mask)
+
+
+def test_what_the_system_cannot_write_is_named(tmp_path):
+    with (
+        raises(InputFileError, path=tmp_path / "a", match="No space left"),
+        naming_write_errors(tmp_path / "a"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
 # names and places that cannot be written
+
+
+def test_a_target_has_one_of_the_endings_in_a_folder_that_can_be_written(tmp_path, monkeypatch):
+    assert check_target(str(tmp_path / "a.CSV"), (".csv", ".xlsx")) == tmp_path / "a.CSV"
+    with raises(InputFileError, path=tmp_path / "a.txt", choices=(".csv", ".xlsx")):
+        check_target(tmp_path / "a.txt", (".csv", ".xlsx"))
+    with raises(InputFileError, path=tmp_path / "no" / "a.csv", value=tmp_path / "no"):
+        check_target(tmp_path / "no" / "a.csv", (".csv",))
+    (tmp_path / "b.csv").mkdir()
+    with raises(InputFileError, path=tmp_path / "b.csv", option=None):
+        check_target(tmp_path / "b.csv", (".csv",), overwrite=True)
+    (tmp_path / "a.csv").write_text("mine")
+    with raises(InputFileError, path=tmp_path / "a.csv", option="overwrite"):
+        check_target(tmp_path / "a.csv", (".csv",))
+    assert check_target(tmp_path / "a.csv", (".csv",), overwrite=True) == tmp_path / "a.csv"
+    monkeypatch.setattr(os, "access", lambda folder, mode: (folder, mode) != (tmp_path, os.W_OK))
+    with raises(InputFileError, path=tmp_path / "c.csv"):
+        check_target(tmp_path / "c.csv", (".csv",))
 
 
 @pytest.mark.parametrize("stem", ["x" * 300, "a\0b"])

@@ -41,8 +41,12 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
     with forbidding_outputs_as_inputs():
         check_plain(file)
         record_output_to_replace(file)
+        # a file that does not exist yet is nobody's input
+        record_output_to_replace(tmp_path / "new.csv")
         with raises(InputFileError, path=file, hint="choose another file"):
             check_plain(tmp_path / "other.csv")
+        (tmp_path / "input.csv").write_text("a")
+        check_plain(tmp_path / "input.csv")
     check_plain(file)
 
 
@@ -52,6 +56,13 @@ def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
         check_path_unless_missing(tmp_path / ("x" * 300), "write")
     with raises(InputFileError, path=tmp_path / "a\0b", match="read"):
         check_path_unless_missing(tmp_path / "a\0b")
+
+
+def test_a_link_is_followed_where_it_is_read_and_replaced_where_it_is_written(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with raises(InputFileError, path=tmp_path / "loop"):
+        check_path_unless_missing(tmp_path / "loop")
+    check_path_unless_missing(tmp_path / "loop", "write")
 
 
 def test_a_folder_must_be_one(tmp_path):

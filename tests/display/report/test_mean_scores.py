@@ -43,6 +43,28 @@ def test_means_without_any_defined_score_say_so():
     assert "for Grad-CAM, and undefined for the human benchmark." in text
 
 
+def test_bounds_are_the_largest_changes_that_undefined_scores_could_make():
+    # of 50 scores 10 are undefined: the mean 0.5 of 40 becomes 0.4 where these are 0 and 0.6 where they are
+    # 1, and 0.25 becomes 0.2 or 0.4
+    missing = {"n": 40, "n_missing": 10}
+    rows = [mean_row("human", 0.25, **missing), mean_row("gradcam", 0.5, **missing), mean_row("lime", 0.9)]
+    changes = "at most 0.100 lower or 0.150 higher on IoU"
+    text = said("means", frame(*rows))
+    assert f"means would have been {changes}." in text
+    # the mean of a distance may have risen without bound, of which nothing is said
+    distance = mean_row("gradcam", 12.0, metric="hd95", **missing)
+    hits = mean_row("gradcam", 0.25, metric="hit", n=10, n_missing=40)
+    text = said("means", frame(*rows, distance, hits))
+    assert f"{changes} and at most 0.200 lower or 0.600 higher on hit rate." in text
+    assert "Had every undefined score" not in said("means", frame(*rows[2:]))
+    assert "Had every undefined score" not in said("means", frame(*rows).assign(weights="unit"))
+
+
+def test_caveats_of_means_stand_last():
+    text = said("means", frame(mean_row("gradcam", 0.3, 0.2, 0.4, n_units=5)))
+    assert "Intervals of 1 estimate rest on only 5 patients" in text
+
+
 def test_means_of_many_methods_are_a_range():
     rows = [mean_row(f"m{i}", 0.1 * i, 0.1 * i - 0.05, 0.1 * i + 0.05) for i in range(1, 9)]
     text = said("means", frame(*rows))
