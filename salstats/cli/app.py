@@ -92,7 +92,7 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
             # one of ours, which names its option itself
             return _fail(message)
         case typer.TyperException():
-            message = error.format_message() or "no command; see salstats --help"
+            message = error.format_message()
             if "unexpected extra argument" in message and "also" in flags:
                 message += f"; further files of scores follow {flags['also']}"
             return _fail(message)
@@ -215,7 +215,7 @@ def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Ty
 
     app = typer.Typer(
         cls=_ShellGroup,
-        help=_SUMMARY, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
+        help=_SUMMARY, pretty_exceptions_enable=False, rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
     app.callback(invoke_without_command=True)(_show_version_or_help)

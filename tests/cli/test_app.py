@@ -4,16 +4,20 @@ import contextlib
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from command_line import LONG, ROW, contents, salstats, study
 from tests_support import error_line, quick, raises
 
 import salstats as ss
-from salstats.cli.app import execute_raising_errors, run
+from salstats.cli import app
+from salstats.cli.app import execute_raising_errors, main, run
 from salstats.errors import ColumnError, FormulaError, InputFileError, SalstatsError, ValueRangeError
 
 # help
@@ -230,6 +234,115 @@ def test_warnings_do_not_add_lines_to_an_error(capsys, folder):
     study().assign(size=["unknown", *map(str, range(47))]).to_csv("odd.csv", index=False)
     assert run(["describe", "odd.csv", "--by", "x"]) == 2
     assert "no column 'x'" in error_line(capsys)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--"]])
+def test_without_a_command_the_help_and_an_error_are_shown(capsys, arguments):
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert "Usage: salstats" in out
+    assert err == "salstats: error: no command; see salstats --help\n"
+
+
+def failing_run(monkeypatch, error):
+    """Run a command in which an error is raised."""
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(app, "execute_raising_errors", fail)
+    return run(["describe", "scores.csv"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (typer.Abort(), 130, "interrupted"),
+        (app._Terminated(), 143, "terminated"),
+        (typer.BadParameter("--by takes names"), 2, "--by takes names"),
+        (MemoryError(), 2, "not enough memory"),
+        (ModuleNotFoundError("no module", name="cv2"), 2, "pip install opencv-python-headless"),
+        (OSError("disk is gone"), 2, "disk is gone"),
+        (ValueError("of a package"), 2, "of a package"),
+        (SalstatsError("x" * 2001), 2, f"{'x' * 1000} ... {'x' * 1000}"),
+        (SalstatsError("x" * 2000), 2, "x" * 2000),
+    ],
+)
+def test_an_error_is_one_line_with_the_exit_code_of_its_kind(capsys, monkeypatch, error, code, text):
+    monkeypatch.delenv("SALSTATS_TRACEBACK", raising=False)
+    assert failing_run(monkeypatch, error) == code
+    assert text in error_line(capsys)
+
+
+def test_a_developer_gets_the_traceback_of_what_is_no_bad_input(capsys, monkeypatch):
+    monkeypatch.setenv("SALSTATS_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="of a package"):
+        failing_run(monkeypatch, ValueError("of a package"))
+    # parts of the package itself are not missing packages
+    with pytest.raises(ModuleNotFoundError):
+        failing_run(monkeypatch, ModuleNotFoundError("no module", name="salstats.metrics"))
+    for error in (SalstatsError("bad"), OSError("gone")):
+        assert failing_run(monkeypatch, error) == 2
+        error_line(capsys)
+
+
+def test_the_process_exits_with_the_code_and_ends_in_order_at_the_first_signal(capsys, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        for arguments, code in ((["--version"], 0), (["describe", "nothing.csv"], 2)):
+            with pytest.raises(SystemExit) as stop:
+                main(arguments)
+            assert stop.value.code == code
+        monkeypatch.setattr(sys, "argv", ["salstats", "--version"])
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main()
+        assert ss.__version__ in capsys.readouterr().out
+        assert sys.stdout.errors == sys.stderr.errors == "backslashreplace"
+        end = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(app._Terminated):
+            end(signal.SIGTERM, None)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_command_is_the_first_word_also_of_a_line_that_a_shell_completes(monkeypatch):
+    monkeypatch.delenv("_SALSTATS_COMPLETE", raising=False)
+    assert app._first_non_option(["--version", "describe", "read"]) == "describe"
+    assert app._first_non_option(["--version"]) == ""
+    monkeypatch.setenv("_SALSTATS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "salstats decrease --by")
+    assert app._first_non_option([]) == "decrease"
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "salstats ranks")
+    assert app._first_non_option([]) == "ranks"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("demo", {"output": "--output", "overwrite": "--overwrite"}),
+        ("make-maps", {"batch_size": "--batch-size", "seed": "--seed"}),
+        (
+            "summarize",
+            {"n_replicates": "--replicates", "rng": "--seed", "bounds": "--bounds", "sep": "--sep"},
+        ),
+    ],
+)
+def test_messages_get_the_flags_of_the_command_that_runs(capsys, command, expected):
+    flags = {}
+    assert execute_raising_errors([command, "--help"], flags) == 0
+    assert expected.items() <= flags.items()
+    assert "" not in flags.values()
+
+
+def test_the_demo_gets_its_folder(monkeypatch):
+    folders = []
+    monkeypatch.setattr(
+        "salstats.cli.demo.run_demo", lambda *given, **options: folders.append((given, options))
+    )
+    assert run(["demo", "-o", "out", "--overwrite"]) == run(["demo"]) == 0
+    assert folders == [((Path("out"),), {"overwrite": True}), ((None,), {"overwrite": False})]
 
 
 @pytest.mark.parametrize("bug", [KeyError("x"), TypeError("x")])

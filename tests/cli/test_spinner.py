@@ -12,15 +12,16 @@ from salstats.cli.spinner import spinner
 @pytest.mark.parametrize(
     ("terminal", "seconds", "completing", "said"),
     [
-        (True, 1.5, False, True),
+        (True, 0.5, False, True),
         (True, 0, False, False),
-        pytest.param(False, 1.5, False, False, marks=pytest.mark.slow),
-        pytest.param(True, 1.5, True, False, marks=pytest.mark.slow),
+        (False, 0.5, False, False),
+        (True, 0.5, True, False),
     ],
 )
 def test_long_work_is_said_on_a_terminal_only_and_not_to_a_shell_that_completes(
     monkeypatch, terminal, seconds, completing, said
 ):
+    monkeypatch.setattr("salstats.cli.spinner._DELAY", 0.2)
     if completing:
         monkeypatch.setenv("_SALSTATS_COMPLETE", "complete_zsh")
     stream = io.StringIO()
