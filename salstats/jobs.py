@@ -184,7 +184,9 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
     The function takes the number of items and optionally a new label for the bar. `total` is None where the
     number of items is unknown.
     """
-    if not (progress and sys.stderr.isatty()):
+    # what a bar puts in the place of stderr says with rich before 15 that it is no terminal
+    is_terminal = bool(_OPEN_BARS) or sys.stderr.isatty()
+    if not (progress and is_terminal):
         yield not_counting
         return
     from rich.console import Console

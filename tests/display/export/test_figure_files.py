@@ -188,7 +188,10 @@ def test_a_colour_bar_is_as_large_behind_a_pdf_as_alone(tmp_path):
     figure = p9.ggplot(frame, p9.aes("x", "y", color="z")) + p9.geom_point() + theme_salstats()
     save_figure_as(figure, [tmp_path / "alone.png"], (3, 2))
     save_figure_as(figure, [tmp_path / "a.pdf", tmp_path / "behind.png"], (3, 2))
-    assert (tmp_path / "behind.png").read_bytes() == (tmp_path / "alone.png").read_bytes()
+    with Image.open(tmp_path / "alone.png") as alone, Image.open(tmp_path / "behind.png") as behind:
+        differ = np.asarray(alone) != np.asarray(behind)
+    # a bar of another size changes 5 % of the pixels; Matplotlib 3.10 rounds one of them in another way
+    assert differ.mean() < 1e-4
 
 
 def test_an_existing_file_is_replaced_only_when_asked(figure, tmp_path):
