@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
