@@ -21,6 +21,11 @@ ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates"
 def test_the_variable_that_was_adjusted_is_named(covariates_of, note):
     estimates = read_estimates(pd.DataFrame([ROW | {"covariates_of": covariates_of}] * 2))
     assert covariates_note(estimates, Labels()) == note
+    both = read_estimates(
+        pd.DataFrame([ROW | {"covariates_of": covariates_of}, ROW | {"covariates_of": "x"}])
+    )
+    notes = dict.fromkeys([note, "Semi-partial correlation: Age and Elongation taken out of IoU."])
+    assert covariates_note(both, Labels()) == " ".join(notes)
 
 
 def test_correlations_without_covariates_have_no_note():
@@ -33,6 +38,8 @@ def test_correlations_without_covariates_have_no_note():
     [
         (["prob", "prob"], "Correlation of IoU and Model confidence."),
         (["prob", "area_ratio"], "Correlation with IoU."),
+        # without a value everywhere they are no pairs
+        ([None, None], ""),
     ],
 )
 def test_variables_that_are_the_same_everywhere_are_named(y, note):
@@ -41,6 +48,14 @@ def test_variables_that_are_the_same_everywhere_are_named(y, note):
     assert correlated_variables_note(read_estimates(rows.drop(columns="y")), Labels()) == ""
 
 
+def test_only_the_second_variable_may_be_the_same_everywhere():
+    rows = pd.DataFrame({"estimate": 0.3, "x": ["dice", "hit"], "y": ["prob", "prob"]})
+    assert correlated_variables_note(read_estimates(rows), Labels()) == "Correlation with Model confidence."
+    neither = read_estimates(rows.assign(y=["prob", "age"]))
+    assert correlated_variables_note(neither, Labels()) == ""
+
+
 def test_the_column_within_whose_values_correlations_are_is_named():
     rows = pd.DataFrame([{"estimate": 0.3, "stratum": "task"}])
     assert stratum_note(read_estimates(rows), Labels()).startswith("Within values of Task")
+    assert stratum_note(read_estimates(rows.drop(columns="stratum")), Labels()) == ""

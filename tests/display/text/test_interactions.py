@@ -6,7 +6,7 @@ import pytest
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.text.interactions import interaction_note
+from salstats.display.text.interactions import interaction_note, reference_levels_by_slope_term
 from salstats.display.text.labels import Labels
 
 LABELS = Labels()
@@ -55,6 +55,24 @@ def test_models_without_interaction_and_terms_outside_it_have_no_note():
 def test_a_factor_without_a_term_of_its_own_has_no_known_reference_level():
     terms = coefficients("modality * log_area").query("term != 'modalityMRI'")
     assert "(that of Modality)" in interaction_note(read_estimates(terms), LABELS)
+
+
+def test_a_slope_in_an_interaction_with_factors_is_that_at_their_reference_levels():
+    terms = coefficients("modality * log_area + site:log_area + age + site")
+    assert reference_levels_by_slope_term(read_estimates(terms), LABELS) == {"log_area": "CT, East"}
+    # in an interaction with a number it is at 0, and models that differ have no level in common
+    of_numbers = read_estimates(coefficients("log_area * age"))
+    assert reference_levels_by_slope_term(of_numbers, LABELS) == {}
+    two_models = pd.concat([coefficients("modality * log_area"), coefficients("modality + log_area")])
+    assert reference_levels_by_slope_term(read_estimates(two_models), LABELS) == {}
+
+
+def test_models_with_different_reference_levels_have_them_all():
+    terms = coefficients("modality * log_area")
+    other = terms.replace({"reference_level": {"CT": "PET"}})
+    both = read_estimates(pd.concat([terms, other]))
+    assert reference_levels_by_slope_term(both, LABELS) == {"log_area": "CT or PET"}
+    assert "(CT or PET)" in interaction_note(both, LABELS)
 
 
 def test_tables_and_figures_of_coefficients_have_the_note():

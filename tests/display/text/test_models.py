@@ -8,6 +8,7 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
+    count_of_models,
     has_marginal_estimates,
     marginal_estimates_heading,
     model_and_averaging_note,
@@ -123,6 +124,11 @@ def test_notes_name_sides_averages_and_errors_of_models():
         assert note.endswith(end)
         assert phrase in note
     assert model_note(read(), LABELS) == ""
+    # an average of another package keeps its name, and values at which a number is held are said behind it
+    for_women = read(**columns, average="cells", at="sex = female")
+    assert model_and_averaging_note(for_women, LABELS) == f"{start}cells, except sex = female{end}"
+    only_intercept = model_note(read(**columns | {"formula": ""}), LABELS)
+    assert only_intercept == "Linear regression; classical standard errors."
 
 
 @pytest.mark.parametrize(
@@ -156,6 +162,21 @@ def test_columns_with_a_single_number_are_named_unless_the_figure_does():
     assert single_number_columns(read(*rows, **columns), ["size"]) == ["age"]
     assert single_number_columns(read(rows[0], rows[1] | {"age": 9.0}, **columns), []) == ["size"]
     assert single_number_columns(read(*rows), []) == []
+
+
+def test_models_are_counted_by_formula_reference_and_grouping_columns():
+    rows = [{"task": task, "method": method} for task in "ab" for method in ("lime", "ig")]
+    marginal_means = {"formula": "iou ~ method + age", "average": "rows"}
+    # methods are levels of one model, tasks have one each
+    assert count_of_models(read(*rows, **marginal_means)) == 2
+    assert count_of_models(read(*rows[:2], **marginal_means)) == 1
+    assert count_of_models(read(*rows[:2], formula="iou ~ age")) == 2
+    gaps = read(rows[0] | {"reference": "human"}, rows[0] | {"reference": "ig"}, **marginal_means)
+    assert count_of_models(gaps) == 2
+    two_formulas = read({"formula": "iou ~ age"}, {"formula": "iou ~ size"}, {"formula": "iou ~ age"})
+    assert count_of_models(two_formulas) == 2
+    contrasts = read({"reference_level": "a"}, {"reference_level": "b"}, **marginal_means)
+    assert count_of_models(contrasts) == 1
 
 
 def test_variance_components_become_standard_deviations_of_their_groups():
