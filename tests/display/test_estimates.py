@@ -55,6 +55,10 @@ def test_a_column_that_is_not_there_has_no_values(estimates):
     assert not read_estimates(FRAME.drop(columns="task")).is_over_tasks.any()
     without_limits = read_estimates(FRAME.drop(columns=["conf_low", "conf_high"]))
     assert without_limits.frame[["conf_low", "conf_high"]].isna().all(axis=None)
+    assert "p_adjusted" not in without_limits.frame
+    # counts that may be missing are no floats
+    counts = estimates.with_columns(n_units=pd.array([3, None, 4, 5], dtype="Int64"))
+    assert counts.non_missing_numbers("n_units").tolist() == [3, 4, 5]
 
 
 def test_only_values_are_those_of_columns_with_one(estimates):
@@ -74,6 +78,9 @@ def test_rows_are_described_one_by_one(estimates):
     one_sided = read_estimates(FRAME.assign(conf_high=np.nan))
     assert one_sided.has_limits.tolist() == [True, True, False, False]
     assert not one_sided.has_estimate_and_both_limits.any()
+    without_low = read_estimates(FRAME.assign(conf_low=np.nan))
+    assert without_low.has_limits.tolist() == [True, True, False, False]
+    assert not without_low.has_estimate_and_both_limits.any()
     untested = read_estimates(FRAME.assign(p_value=[np.nan, np.nan, 0.03, 0.04]))
     assert untested.has_estimate_and_limit_or_p_value.tolist() == [True, True, False, True]
     assert one_sided.with_columns(p_value=np.nan).has_estimate_and_limit_or_p_value.tolist() == [
@@ -103,12 +110,19 @@ def test_adjusted_p_values_are_reported_unless_nothing_was_adjusted(estimates):
     assert read_estimates(adjusted.assign(procedure="none")).p_values_adjusted_if_any[0] == 0.01
     assert not estimates.has_adjusted_p_values
     assert estimates.has_p_values
+    assert estimates.subset([True, False, False, False]).has_p_values
+    assert not estimates.subset([False, False, True, False]).has_p_values
 
 
 def test_rows_are_taken_in_the_order_of_their_positions(estimates):
     taken = estimates.take([3, 0])
     assert taken.frame["estimate"].tolist() == [0.4, 0.1]
     assert taken.frame.index.tolist() == [0, 1]
+    assert taken.frame.columns.tolist() == FRAME.columns.tolist()
+    # flags of a frame may be objects
+    last = estimates.subset(pd.Series([False, False, False, True], dtype="object"))
+    assert last.frame.index.tolist() == [0]
+    assert last.frame.columns.tolist() == FRAME.columns.tolist()
     assert taken.with_columns(unit="case").only_value("unit") == "case"
 
 
@@ -116,7 +130,7 @@ def test_metrics_without_a_score_are_those_whose_rows_have_none():
     estimates = read_estimates(FRAME.assign(metric=["iou", "iou", "hit", "hit"], n=[3, 0, 0, 0]))
     assert estimates.metrics_without_scores == ("hit",)
     assert estimates.without_metrics(["hit"]).frame["estimate"].tolist() == [0.1, 0.2]
-    assert len(estimates.without_metrics([])) == 4
+    assert estimates.without_metrics([]) is estimates
     # neither one metric alone nor a frame without estimates has others to compare with
     assert estimates.subset([False, False, True, True]).metrics_without_scores == ()
     assert estimates.with_columns(estimate=np.nan).metrics_without_scores == ()
@@ -200,6 +214,8 @@ def test_two_estimates_of_one_group_are_refused(estimates):
     check_rows_are_distinct(estimates, ["task", "method"])
     with raises(SalstatsError, option="estimates", rows=(1, 2, 3)):
         check_rows_are_distinct(estimates, ["metric"])
+    with raises(SalstatsError, option="estimates", rows=(1, 2, 3)):
+        check_rows_are_distinct(estimates, [])
 
 
 def test_columns_with_the_dots_of_r_are_named_and_read_under_our_names(tmp_path):

@@ -1,5 +1,6 @@
 """Values of a frame in the cells of a table, with the decimals that they need."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests_support import raises
@@ -10,13 +11,14 @@ from salstats.display.tables.grid import (
     decimals_of_rows,
     interval_texts,
     missing_bounds_value_if_any,
+    p_and_margin_p_values_if_any,
     read_estimates_to_show,
     value_table,
 )
 from salstats.display.tables.placement import ColumnPlacement, frame_row_grid
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
-from salstats.errors import ValueRangeError
+from salstats.errors import Call, ColumnError, SalstatsError, ValueRangeError
 
 FRAME = pd.DataFrame({"task": ["a", "a", "b"], "method": ["x", "y", "x"], "estimate": [0.1, 0.2, 0.3]})
 METHODS_IN_COLUMNS = ColumnPlacement(rows=("task",), columns=("method",), groups=())
@@ -27,6 +29,18 @@ def test_options_of_numbers_are_checked():
         read_estimates_to_show(FRAME, -1, "nature", "estimates")
     with raises(ValueRangeError, option="style", value="bmj"):
         read_estimates_to_show(FRAME, 2, "bmj", "estimates")
+
+
+@pytest.mark.parametrize(
+    ("column", "function"), [("average", "table_estimates"), ("term", "table_regression")]
+)
+def test_estimates_of_models_are_an_error_that_names_their_table(column, function):
+    of_model = FRAME.assign(formula="iou ~ method", **{column: "rows"})
+    with raises(SalstatsError, option="contrasts", column="formula", hint=Call(function)):
+        read_estimates_to_show(of_model, None, "nature", "contrasts", ["reference"])
+    assert len(read_estimates_to_show(of_model, None, "nature", "contrasts")) == 3
+    with raises(ColumnError, column="reference"):
+        read_estimates_to_show(FRAME, None, "nature", "contrasts", ["reference"])
 
 
 def test_estimates_have_their_interval_and_stars():
@@ -55,6 +69,34 @@ def test_a_limit_that_is_tiny_beside_its_interval_needs_no_decimals_of_its_own()
         {"formula": "y ~ a", "term": ["a"], "estimate": 0.5, "conf_low": 1e-9, "conf_high": 1.0}
     )
     assert interval_texts(read_estimates(frame), 2, "nature") == ["0.50 (0.00, 1.00)"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "columns", "text"),
+    [
+        # a width of 0.0002 around a ratio of 1
+        ((0.9999, 1.0001), {"estimate": 1.0, "exponentiated": True}, "1.00000 (0.99990, 1.00010)"),
+        # a limit of 0.004 is above 0
+        ((0.004, 0.5), {}, "0.300 (0.004, 0.500)"),
+        ((0.006, 0.5), {}, "0.30 (0.01, 0.50)"),
+        ((-np.inf, 0.5), {}, "0.30 (−∞, 0.50)"),
+        ((0.3, 0.3), {}, "0.30 (0.30, 0.30)"),
+    ],
+)
+def test_decimals_of_a_coefficient_show_its_width_and_the_side_of_its_limits(limits, columns, text):
+    row = {"formula": "y ~ a", "term": "a", "estimate": 0.3, "conf_low": limits[0], "conf_high": limits[1]}
+    assert interval_texts(read_estimates(pd.DataFrame([row | columns])), 2, "nature") == [text]
+
+
+def test_a_covariance_of_0_has_the_decimals_of_its_limit():
+    frame = pd.DataFrame(
+        {"parameter": ["covariance"], "estimate": 0.0, "conf_low": -0.00034, "conf_high": 0.5}
+    )
+    assert interval_texts(read_estimates(frame), 2, "nature") == ["0.00000 (−0.00034, 0.50000)"]
+    of_rounding = read_estimates(frame.assign(conf_low=-1e-9))
+    assert interval_texts(of_rounding, None, "nature") == ["0.000 (0.000, 0.500)"]
+    large = read_estimates(frame.assign(estimate=12.0, conf_low=1.0))
+    assert interval_texts(large, 2, "nature") == ["12.00 (1.00, 0.50)"]
 
 
 def test_small_variances_have_significant_digits():
@@ -86,6 +128,47 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
     placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
     table = value_table(frame_row_grid(frame, placement, Labels()), [Value("Mean", ["1"] * 3)], Labels())
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
+
+
+def test_p_values_are_followed_by_those_of_margins():
+    assert p_and_margin_p_values_if_any(read_estimates(FRAME), "nature") == []
+    tested = FRAME.assign(p_value=[0.2, 0.03, np.nan])
+    (p_value,) = p_and_margin_p_values_if_any(read_estimates(tested), "nature")
+    assert (p_value.heading, p_value.texts) == ("P", ["0.200", "0.030", MISSING])
+    margin = {"p_margin": [0.01, 0.02, 0.04], "margin_low": -0.1, "margin_high": 0.1, "conf_level": 0.9}
+    _, of_margin = p_and_margin_p_values_if_any(read_estimates(tested.assign(**margin)), "ama")
+    assert (of_margin.heading, of_margin.texts) == ("P, equivalence", [".01", ".02", ".04"])
+    adjusted = read_estimates(FRAME.assign(**margin, p_margin_adjusted=[0.2, 0.3, 0.4]))
+    (of_margin,) = p_and_margin_p_values_if_any(adjusted, "nature")
+    assert of_margin.texts == ["0.200", "0.300", "0.400"]
+
+
+def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
+    frame = pd.DataFrame(
+        {"metric": "iou", "task": ["a", "b"] * 2, "x": ["prob", "prob", "age", "age"], "estimate": 1.0}
+    )
+    placement = ColumnPlacement(rows=("x",), columns=("task",), groups=("metric", "task"))
+    labels = Labels({"task": "Finding"})
+    table = value_table(
+        frame_row_grid(frame, placement, labels), [Value("Mean", ["1"] * 4)], labels, absent_text=""
+    )
+    assert table.stubhead == ("Variable",)
+    assert table.axis_headings == ("Metric, Finding", "Finding")
+    assert table.groups == ["IoU, a"] * 2 + ["IoU, b"] * 2
+    assert table.cells[0] == ["1", ""]
+    assert table.may_rearrange
+
+
+def test_a_table_without_grouping_columns_has_one_row():
+    placement = ColumnPlacement(rows=(), columns=("method",), groups=())
+    values = [
+        Value("Mean", ["0.1", "0.2"], heading_by_column={"y": "Average"}),
+        Value("n", ["5", "6"], "right"),
+    ]
+    table = value_table(frame_row_grid(FRAME.head(2), placement, Labels()), values, Labels())
+    assert (table.stubhead, table.stub, table.groups) == (("",), [("All",)], [])
+    assert [column.heading for column in table.columns] == ["Mean", "n", "Average", "n"]
+    assert [column.align for column in table.columns] == ["point", "right"] * 2
 
 
 def test_bounds_have_a_column_where_the_frame_has_them():

@@ -199,3 +199,22 @@ def test_metrics_of_a_frame_and_of_its_formulas_have_their_notes():
     in_formula = notes.metric_notes(pd.DataFrame({"formula": ["pdc ~ size"], "estimate": [0.1]}))
     assert in_column == in_formula != ""
     assert notes.metric_notes(pd.DataFrame({"metric": ["own"], "estimate": [0.1]})) == ""
+
+
+def test_notes_on_estimates_are_of_their_subject_and_of_their_statistics():
+    frame = estimates({
+        "metric": "pdc", "task": ["Edema", "Overall"], "term": "mean", "estimate": 0.1, "conf_low": 0.0,
+        "conf_high": 0.2, "conf_level": 0.9, "interval": "t", "n": 9, "n_missing": 2, "n_undefined": 3,
+        "weights": "area", "floor": 0.25,
+    })  # fmt: skip
+    nouns = notes.CountedAndMissingNouns("pair", "incomplete")
+    subject, statistics = notes.estimates_notes(frame, Labels(), ["metric"], nouns, "Further.")
+    metric_note = notes.metric_notes(frame.frame)
+    scoring_note = notes.scoring_note(frame, Labels())
+    assert metric_note
+    assert scoring_note
+    label = Labels().value("metric", "pdc")
+    assert subject == f"Metric: {label}. Further. Overall: all tasks pooled. {scoring_note} {metric_note}"
+    assert statistics.startswith("90% CI: Student's t. 9 pairs ")
+    assert "; 2 incomplete. Up to 3 replicates " in statistics
+    assert statistics.endswith(" Scores are weighted by area.")
