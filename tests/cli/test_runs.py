@@ -3,15 +3,21 @@
 import shlex
 import sys
 import warnings
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from command_line import MINIMAL, contents, only_warnings, study
-from tests_support import error_line
+from tests_support import error_line, raises
 
 import salstats as ss
+from salstats.cli import runs
 from salstats.cli.app import run
-from salstats.errors import SalstatsWarning
+from salstats.cli.sources import CommandRun, Source
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
+from salstats.scoring.gaze_cases import RULED_OUT
+from salstats.study import Case, Series, Study
 
 CALLS = {
     "summarize": (
@@ -223,3 +229,267 @@ def test_a_frame_of_a_report_is_no_input_of_the_report_in_its_place(capsys, fold
     assert run(shlex.split("report out/frames/scores.csv -o out --overwrite")) == 2
     assert "this command reads it" in error_line(capsys)
     assert contents(folder) == before
+
+
+# runs of commands whose functions take long, which stand-ins take the place of here; `test_runs_*.py` has
+# them with the functions themselves
+
+
+class Function:
+    """A public function that keeps what it is called with and returns one thing."""
+
+    def __init__(self, result):
+        self.result = result
+        self.calls = []
+
+    def __call__(self, *data, **options):
+        self.calls.append((data, options))
+        return self.result
+
+
+@pytest.fixture
+def run_with(tmp_path, monkeypatch):
+    """A function that runs a command on data in the working folder, by a stand-in for its function."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_command(command, function, data, *, output="out.csv", arguments=(), reading=None, **options):
+        call = CommandRun(
+            input_path_or_none=Path("scores.csv"), reading=reading or {}, options=options,
+            arguments=list(arguments), output=None if output is None else Path(output), overwrite=False,
+            print_all=False, function=function,
+        )  # fmt: skip
+        command(call, Source("DATA", "Data.", list, lambda _: data))
+
+    return run_command
+
+
+FRAME = pd.DataFrame({"method": ["cam"], "estimate": [0.5]})
+OTHER = pd.DataFrame({"term": ["error"], "estimate": [0.25]})
+
+
+def test_read_prints_the_first_twenty_rows_and_how_many_there_are(capsys, folder):
+    for n_rows, is_cut in ((20, False), (21, True)):
+        study().head(n_rows).to_csv("part.csv", index=False)
+        assert run(["read", "part.csv"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 1 + 20 + is_cut
+        assert (lines[-1].startswith(f"... {n_rows} ")) == is_cut
+    assert run(["read", "part.csv", "--all"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 22
+
+
+def test_options_of_another_option_need_it(run_with):
+    with pytest.raises(typer.BadParameter, match="--limits"):
+        run_with(runs.run_estimate_with_optional_bounds, None, None, bounds=False, limits=["0:1"])
+    with pytest.raises(typer.BadParameter, match="--within"):
+        run_with(runs.run_regress, None, None, within="task")
+
+
+def test_a_regression_writes_variances_and_joint_tests_with_the_options_of_the_fit(run_with, monkeypatch):
+    class Model:
+        def variance_components(self, *, level=0.95):
+            return OTHER.assign(level=level)
+
+        def joint(self, *, each):
+            return FRAME.assign(each=each)
+
+    fits = []
+
+    def fit(data, formula, *, family="gaussian"):
+        fits.append((data, formula, family))
+        return Model()
+
+    monkeypatch.setattr(ss, "fit", fit, raising=False)
+    regress = Function(FRAME)
+    options = {"family": "binomial", "level": 0.9, "adjust": "holm"}
+    run_with(runs.run_regress, regress, "data", arguments=[["y ~ x"]], components=Path("a.csv"), **options)
+    assert regress.calls == [(("data", "y ~ x"), options)]
+    assert fits == [("data", "y ~ x", "binomial")]
+    assert pd.read_csv("a.csv")["level"].tolist() == [0.9]
+    formulas = ["y ~ x", "z ~ x"]
+    run_with(runs.run_regress, regress, "data", arguments=[formulas], joint=Path("b.csv"), output="out2.csv")
+    assert regress.calls[1] == (("data", formulas), {})
+    assert pd.read_csv("b.csv")["each"].tolist() == [True]
+    # without a further file there is nothing to fit
+    run_with(runs.run_regress, regress, "data", arguments=[["y ~ x"]], output="out3.csv")
+    assert len(fits) == 2
+
+
+def test_readers_are_compared_with_components_and_figures_of_readers_in_files(run_with, monkeypatch):
+    for name, result in (("mrmc_components", OTHER), ("mrmc_readers", FRAME)):
+
+        def further(scores, *, figure="mean", result=result):
+            return result.assign(figure=figure)
+
+        monkeypatch.setattr(ss, name, further, raising=False)
+    mrmc = Function(FRAME)
+    run_with(
+        runs.run_mrmc, mrmc, "scores", figure="auc", readers="fixed", components=Path("a.csv"),
+        each_reader=Path("b.csv"),
+    )  # fmt: skip
+    assert mrmc.calls == [(("scores",), {"figure": "auc", "readers": "fixed"})]
+    pd.testing.assert_frame_equal(pd.read_csv("a.csv"), OTHER.assign(figure="auc"), check_dtype=False)
+    pd.testing.assert_frame_equal(pd.read_csv("b.csv"), FRAME.assign(figure="auc"), check_dtype=False)
+    assert Path("out.csv").exists()
+
+
+def test_two_outputs_of_one_name_are_an_error_before_the_work(run_with):
+    with raises(SalstatsError, hint="give them two files", match="--components and --each-reader"):
+        run_with(runs.run_mrmc, None, None, components=Path("a.csv"), each_reader=Path("./a.csv"))
+    with raises(SalstatsError, match="--output and --components"):
+        run_with(runs.run_mrmc, None, None, components=Path("out.csv"))
+    Path("a.csv").write_text("mine")
+    with raises(InputFileError, option="overwrite", path="a.csv"):
+        run_with(runs.run_mrmc, None, None, components=Path("a.csv"))
+
+
+def test_scoring_takes_the_penalties_that_are_given_and_counts_what_is_undefined(run_with, capsys):
+    rows = [("a", "iou", 0.5, ""), ("a", "hit", None, "no map"), ("b", "iou", 0.1, ""), ("b", "hit", 1.0, "")]
+    scores = pd.DataFrame(rows, columns=["case", "metric", "score", "reason"]).assign(method="cam")
+    scores["reason"] = scores["reason"].where(scores["score"].isna())
+    score = Function(scores)
+    images = Study((Case("a", None), Case("b", None), Case("c", None)))
+    run_with(runs.run_score, score, images, pdc_form="mean", pdc_alpha=0.0, metrics="pdc")
+    assert score.calls == [((images,), {"metrics": "pdc", "pdc": {"form": "mean", "alpha": 0.0}})]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("1 of 3 images ")
+    assert [line.partition(" images x tasks")[0] for line in lines[1:]] == [
+        "hit, cam: 1 of 2",
+        "iou, cam: 2 of 2",
+    ][::-1]
+    assert [line.endswith("defined, 1 no map") for line in lines[1:]] == [False, True]
+    run_with(runs.run_score, score, Study(images.cases[:2]), output="out2.csv", pdc_beta=2.0)
+    assert score.calls[1][1] == {"pdc": {"beta": 2.0}}
+    run_with(runs.run_score, score, Study(images.cases[:2]), output="out3.csv")
+    assert score.calls[2][1] == {"pdc": None}
+    assert "of 2 images are not" not in capsys.readouterr().err
+
+
+def test_tuning_says_what_was_chosen_and_where_it_is_an_end_of_the_grid(run_with, capsys):
+    rows = [("Edema", 0.2, False), ("Edema", 0.3, True), ("Mass", 0.2, True), ("Mass", 0.3, False)]
+    rows += [("Edema", 0.4, False), ("Nodule", 0.2, False)]
+    sweep = pd.DataFrame(rows, columns=["task", "cutoff", "chosen"]).assign(
+        method="cam", model=["a", None] * 3
+    )
+    run_with(runs.run_tune, Function(sweep.drop(columns="model")), "study", what="cutoff")
+    assert capsys.readouterr().err.splitlines() == [
+        "cutoff, cam: Edema 0.3, Mass 0.2 (end of the grid), Nodule: no cutoff, nothing to tune on"
+    ]
+    run_with(
+        runs.run_tune, Function(sweep.rename(columns={"cutoff": "threshold"})), "study", output="out2.csv"
+    )
+    starts = [line.partition(": ")[0] for line in capsys.readouterr().err.splitlines()]
+    assert starts == ["threshold, cam:a", "threshold, cam"]
+
+
+def test_a_plan_is_followed_by_its_sentence(run_with, capsys):
+    terms = {"error": 8e-4, "cov1": 3.5e-4, "cov2": 3.4e-4, "cov3": 2.4e-4, "method:reader": 2e-4}
+    parts = pd.DataFrame({"term": list(terms), "estimate": list(terms.values()), "n_units": 114})
+    options = {"term": "mrmc", "n_readers": [4, 6], "n_cases": [100], "effect": 0.05}
+    run_with(runs.run_power, ss.power, parts, **options)
+    assert capsys.readouterr().err.strip() == ss.power_sentence(ss.power(parts, **options))
+
+
+def test_masks_are_written_to_a_json_file(run_with, monkeypatch):
+    write_masks = Function(None)
+    monkeypatch.setattr(ss, "write_masks", write_masks, raising=False)
+    run_with(runs.run_segment, Function("masks"), "study", output="masks.json", method="cam")
+    assert write_masks.calls == [(("masks", Path("masks.json")), {"overwrite": False})]
+    with raises(InputFileError, path="masks.csv", choices=(".json",)):
+        run_with(runs.run_segment, None, None, output="masks.csv")
+
+
+def test_recordings_are_counted_and_written_beside_the_scores_of_gaze(run_with, monkeypatch, capsys):
+    recordings = pd.DataFrame(
+        {
+            "used": [True, True, False],
+            "n_fixations": [10, 20, 40],
+            "n_outside": [1, 2, 4],
+            "n_zero": [3, 0, 9],
+            "n_overlapping": [0, 5, 7],
+        }
+    )
+    monkeypatch.setattr(ss, "recordings", lambda study: recordings, raising=False)
+    scores = pd.DataFrame({"metric": "information_gain", "method": "cam", "score": [0.5, None]})
+    scores["reason"] = [None, "too few readers"]
+    run_with(runs.run_gaze, Function(scores), "study", recordings=Path("looks.csv"))
+    pd.testing.assert_frame_equal(pd.read_csv("looks.csv"), recordings)
+    first, second = capsys.readouterr().err.splitlines()[-2:]
+    assert "2 of 3 recordings" in first
+    assert "30 fixations: 3 outside" in first
+    assert first.endswith("3 of no duration, 5 that begin before another has ended")
+    assert second.endswith("1 of 2 images defined, 1 too few readers")
+    ruled_out = scores.assign(reason=[None, RULED_OUT], reader="R1")
+    recordings.loc[1, "n_overlapping"] = 0
+    run_with(runs.run_gaze, Function(ruled_out), "study", output="out2.csv")
+    first, second, third = capsys.readouterr().err.splitlines()[-3:]
+    assert first.endswith("3 of no duration")
+    assert "1 of 2 images x readers defined" in second
+    assert "--floor" in third
+
+
+def test_a_gallery_is_of_the_cases_that_are_named_or_that_stand_out(run_with, monkeypatch):
+    saved = Function(None)
+    picks = Function("picks")
+    monkeypatch.setattr(ss, "save_figure", saved, raising=False)
+    monkeypatch.setattr(ss, "pick_cases", picks, raising=False)
+    draw = Function("figure")
+    images = Study(
+        (Case("1", None), Case("2", None)), ("Edema",), (Series("cam", "densenet"), Series("lime"))
+    )
+    scores = pd.DataFrame(
+        {"case": ["1", "1", "2"], "task": ["Edema", "Edema", "Mass"], "method": ["cam", "ig", "cam"]}
+    )
+    scores.assign(metric="iou", score=[0.25, 0.5, 0.75]).to_csv("s.csv", index=False)
+    run_with(runs.run_gallery, draw, images, output="a.pdf", cases=["2,1"], with_human=True)
+    (data, options) = draw.calls[0]
+    assert data[0] is images
+    assert data[1].to_dict("list") == {"case": ["2", "1"], "task": ["Edema"] * 2}
+    assert options == {"human": True}
+    assert saved.calls == [(("figure", Path("a.pdf")), {"overwrite": False})]
+    # of the scores those of the study's tasks, and to pick from those of its methods
+    run_with(
+        runs.run_gallery, draw, images, output="b.pdf", scores=Path("s.csv"), with_human=False, metric="iou"
+    )
+    assert draw.calls[1][0] == (images, "picks")
+    assert draw.calls[1][1]["scores"]["score"].tolist() == [0.25, 0.5]
+    assert picks.calls[0][0][0]["score"].tolist() == [0.25]
+    assert picks.calls[0][1] == {"at": ["worst", "median", "best"], "metric": "iou", "method": None}
+    run_with(
+        runs.run_gallery, draw, images, output="c.pdf", scores=Path("s.csv"), with_human=False,
+        methods=["ig:densenet"], at=["best"],
+    )  # fmt: skip
+    assert picks.calls[1][0][0]["method"].tolist() == ["ig"]
+    assert picks.calls[1][1]["at"] == ["best"]
+    run_with(
+        runs.run_gallery, draw, images, output="d.pdf", scores=Path("s.csv"), with_human=False, picked_by="ig"
+    )
+    assert picks.calls[2][0][0]["method"].tolist() == ["cam", "ig"]
+    assert picks.calls[2][1]["method"] == "ig"
+    with pytest.raises(typer.BadParameter, match="--scores or --cases"):
+        run_with(runs.run_gallery, None, images, output="e.pdf", with_human=False)
+    with raises(InputFileError, path="e.csv"):
+        run_with(runs.run_gallery, None, images, output="e.csv", with_human=False)
+
+
+def test_a_report_is_told_its_files_and_a_missing_reference(run_with, capsys):
+    report = Function(None)
+    scores = pd.DataFrame({"method": ["cam", "lime", "cam"]})
+    reading = {"also": ["b/more.csv"], "join": ["size.csv", {"age": "age.csv"}], "sep": ";"}
+    run_with(runs.run_report, report, scores, output="out", reading=reading, level=0.9)
+    data, options = report.calls[0]
+    assert (data[0] is scores, data[1]) == (True, Path("out"))
+    assert options == {
+        "inputs": [Path("scores.csv"), Path("b/more.csv"), Path("size.csv"), Path("age.csv")],
+        "code": (
+            "ss.read_scores(['scores.csv', 'more.csv'], join=['size.csv', {'age': 'age.csv'}], sep=';')"
+        ),
+        "progress": True, "overwrite": False, "level": 0.9,
+    }  # fmt: skip
+    out, err = capsys.readouterr()
+    assert str(Path("out") / "index.html") in out
+    assert "--reference" in err
+    assert err.strip().endswith("cam, lime")
+    run_with(runs.run_report, report, scores, output="out", reference="lime")
+    run_with(runs.run_report, report, scores.replace("lime", "human"), output="out")
+    assert capsys.readouterr().err == ""
