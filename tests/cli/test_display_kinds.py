@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from PIL import Image
 from tests_support import error_line, raises
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.display_kinds import FIGURES
-from salstats.errors import SalstatsError
+from salstats.cli.display_kinds import FIGURES, TABLES
+from salstats.cli.signatures import RARE
+from salstats.cli.sources import TEXT_OPTIONS, CommandRun, Source
+from salstats.errors import SalstatsError, ValueRangeError
 
 #: A command, and what its frame is shown as in a table and in a figure ("" where that has to be said).
 FRAMES = {
@@ -87,6 +90,73 @@ def test_a_frame_with_two_sides_asks_which_and_is_told(folder, capsys):
     for kind in ("intervals", "decrease"):
         assert run(["plot", "mrmc.csv", "--as", kind, "-o", f"{kind}.svg"]) == 0
     assert (folder / "intervals.svg").read_text() != (folder / "decrease.svg").read_text()
+
+
+def frame_of(columns):
+    """A frame with the columns and terms of a kind."""
+    names = columns.split()
+    terms = [name.removeprefix("term:") for name in names if name.startswith("term:")]
+    frame = pd.DataFrame({name: [0.5] * max(1, len(terms)) for name in names if ":" not in name})
+    return frame.assign(term=terms) if terms else frame
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kind", "columns"),
+    [(kinds, kind, columns) for kinds in (TABLES, FIGURES) for kind, columns in kinds.columns],
+)
+def test_the_columns_of_a_kind_choose_it(kinds, kind, columns):
+    assert kinds.kind_of(frame_of(columns), Path("x.csv")) == kind
+
+
+def test_columns_of_no_kind_are_an_error_that_lists_all():
+    choices = tuple(sorted(TABLES.functions()))
+    with raises(SalstatsError, option="kind", choices=choices, path=Path("x.csv")):
+        TABLES.kind_of(pd.DataFrame({"mean": [0.5]}), Path("x.csv"))
+    # functions of several frames are no kinds
+    assert "gallery" not in FIGURES.functions()
+    assert {"intervals", "box", "scatter"} & set(FIGURES.functions()) == {"intervals", "box"}
+
+
+def test_help_of_options_that_few_kinds_have_names_these():
+    tables = {option.name: option for option in TABLES.options()}
+    assert tables["kind"].flag == "--as"
+    assert tables["matrix"].typer_info.help.startswith("correlation: ")
+    assert tables["matrix"].typer_info.rich_help_panel == RARE
+    assert tables["labels"].flag == "--label"
+    assert tables["labels"].typer_info.rich_help_panel == "The table"
+    assert not re.match(r"[a-z_, ]+: ", tables["labels"].typer_info.help)
+    assert set(TEXT_OPTIONS) <= set(tables)
+    assert "rename" not in tables
+    # the width of a figure is that of its file
+    assert "width" not in {option.name for option in FIGURES.options()}
+
+
+def made_by(kinds, frame, output=None, **reading):
+    """The table or figure of a frame."""
+    call = CommandRun(Path("x.csv"), reading, {}, [], output, False, False, None)
+    return kinds.make(call, Source("FRAME", "Frame.", list, lambda _: frame))
+
+
+def test_the_kind_of_a_figure_is_said_where_columns_chose_it(capsys):
+    means = ss.summarize(ss.datasets.load_simulated(), by=["metric", "method"], interval="t")
+    made_by(FIGURES, means, output=Path("fig.pdf"), sep=",")
+    assert capsys.readouterr().err.startswith("fig.pdf: drawn as intervals")
+    made_by(FIGURES, means, kind="intervals")
+    made_by(TABLES, means)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_kind_takes_its_own_options_and_frames_in_files(tmp_path):
+    scores = ss.datasets.load_simulated()
+    means = ss.summarize(scores, by=["metric", "method"], interval="t")
+    differences = ss.difference(scores, reference="human", by="metric", interval="t")
+    ss.write_frame(differences, tmp_path / "d.csv")
+    made = made_by(TABLES, means, differences=tmp_path / "d.csv", digits=2)
+    assert str(made) == str(ss.table_estimates(means, differences=differences, digits=2))
+    with pytest.raises(typer.BadParameter, match="--matrix"):
+        made_by(TABLES, means, matrix=True)
+    with raises(ValueRangeError, option="kind", value="nothing", choices=tuple(sorted(TABLES.functions()))):
+        made_by(TABLES, means, kind="nothing")
 
 
 def test_options_are_those_of_the_kind(folder, capsys):

@@ -4,6 +4,7 @@ import re
 import shutil
 from importlib import metadata
 
+import joblib
 import pytest
 
 import salstats as ss
@@ -50,6 +51,22 @@ def test_the_doctor_names_data_that_are_not_as_they_were_made(capsys, monkeypatc
     }
     assert lines["changed"] == ["simulated_scores.csv"]
     assert lines["missing"] == ["digits/auroc.csv"]
+
+
+def test_a_checkout_that_pip_did_not_install_has_no_known_requirements(capsys, monkeypatch):
+    def requires(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name == "xelatex" else None)
+    assert run(["doctor"]) == 0
+    lines = {
+        line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line.strip()
+    }
+    assert lines["requirements"][0].startswith("unknown")
+    assert lines["explain"] == ["unknown"]
+    assert lines["LaTeX"] == ["/bin/xelatex"]
+    assert lines["cores"][0].rstrip(",") == str(joblib.cpu_count())
 
 
 def test_the_doctor_names_the_commands_that_lack_something(capsys, monkeypatch):

@@ -27,6 +27,8 @@ FLAGS = {
         (Setting("n_replicates", 1000), "--replicates 1000"),
         (Setting("columns", {"a b": ("gradcam", "iou")}), "--score 'a b=gradcam:iou'"),
         (Setting("columns", {"iou": (None, "iou")}), "--score iou=:iou"),
+        (Setting("columns", {"iou": "gradcam", "hit": "human"}), "--score iou=gradcam --score hit=human"),
+        (Setting("padded", True), "--padded"),
         (Setting("by", ["method", "task"]), "--by method,task"),
         (Setting("by", ()), "--by none"),
         (Setting("draws", 3), "draws=3"),
