@@ -7,6 +7,7 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.models import (
     ModelCell,
+    columns_identifying_models,
     estimate_kind,
     first_rows_of_models,
     foot_texts,
@@ -29,8 +30,12 @@ def test_frames_by_name_are_joined_with_their_names_in_front():
     joined = read_and_join({"A": terms(), "B": terms()}, ("term",), "terms").frame
     assert joined.columns[0] == "_name"
     assert joined["_name"].tolist() == ["A"] * 3 + ["B"] * 3
-    with raises(SalstatsError, option="terms"):
-        read_and_join([], ("term",), "terms")
+    by_method = read_and_join([terms(), terms(method="lime", reference="human")], ("term",), "terms")
+    assert by_method.frame.columns[0] == "method"
+    assert columns_identifying_models(by_method) == ["method", "reference", "formula"]
+    for nothing in ([], {}, "terms"):
+        with raises(SalstatsError, option="terms"):
+            read_and_join(nothing, ("term",), "terms")
     with raises(ColumnError, column="term"):
         read_and_join([terms(), terms().drop(columns="term")], ("term",), "terms")
 
@@ -38,7 +43,8 @@ def test_frames_by_name_are_joined_with_their_names_in_front():
 def test_terms_are_all_without_the_intercept_or_those_to_keep():
     assert terms_shown(terms(), None, intercept=False) == ["age", "size"]
     assert terms_shown(terms(), None, intercept=True) == ["(Intercept)", "age", "size"]
-    assert terms_shown(terms(), ["size"], intercept=False) == ["size"]
+    assert terms_shown(terms(), ["size", "age"], intercept=False) == ["size", "age"]
+    assert terms_shown(terms(), "size", intercept=False) == ["size"]
     with raises(ColumnError, option="keep", value="sex", choices=("(Intercept)", "age", "size")):
         terms_shown(terms(), ["sex"], intercept=False)
 
@@ -57,6 +63,39 @@ def test_models_with_a_term_in_common_are_numbered():
     assert columns.column_of_row == [0, 1, 1]
     assert [heading[-1] for heading in columns.headings] == ["Model 1", "Model 2"]
     assert len(columns.formulas) == 2
+
+
+def test_columns_have_the_names_of_frames_and_outcomes_where_these_tell_them_apart():
+    frames = {"A": terms("iou ~ age", ["age"]), "B": terms("dice ~ age", ["age"])}
+    by_name = models_to_columns(read_and_join(frames, ("term",), "terms"), [], [], Labels())
+    assert by_name.headings == [("Coefficient", "A"), ("Coefficient", "B")]
+    of_others = {name: frame.drop(columns="formula") for name, frame in frames.items()}
+    of_others = read_and_join(of_others, ("term",), "terms")
+    assert models_to_columns(of_others, [], [], Labels()).headings == by_name.headings
+    assert variables_without_row_by_formula(of_others) == {}
+    both = read_and_join({"A": pd.concat(list(frames.values()))}, ("term",), "terms")
+    assert models_to_columns(both, [], [], Labels()).headings == [
+        ("Coefficient", "A", "IoU"),
+        ("Coefficient", "A", "Dice"),
+    ]
+    without_names = read_and_join(list(frames.values()), ("term",), "terms")
+    assert models_to_columns(without_names, [], [], Labels()).headings == [
+        ("Coefficient", "IoU"),
+        ("Coefficient", "Dice"),
+    ]
+    kinds = [terms(family="binomial", exponentiated=True), terms(family="gaussian")]
+    of_kinds = models_to_columns(read_and_join(kinds, ("term",), "terms"), [], [], Labels())
+    assert of_kinds.headings == [("Odds ratio", "IoU"), ("Coefficient", "IoU")]
+
+
+def test_a_column_has_the_values_of_its_grouping_columns_in_the_order_of_labels():
+    frame = pd.concat(
+        [terms(task=task, method=method) for task, method in (("b", "rise"), ("b", "lime"), ("a", None))]
+    )
+    columns = models_to_columns(read_estimates(frame), ["task", "method"], [], Labels({"task": ["b", "a"]}))
+    assert [heading[-1] for heading in columns.headings] == ["b, LIME", "b, RISE", "a"]
+    one = models_to_columns(read_estimates(frame.head(3)), ["task", "method"], [], Labels())
+    assert one.headings == [("IoU, coefficient",)]
 
 
 def test_gaps_stand_behind_methods_and_are_called_by_both():
@@ -106,6 +145,35 @@ def test_the_foot_has_n_and_of_a_linear_model_no_likelihood():
     }
     of_linear = foot(statistics.assign(r_squared=0.25))
     assert {name: texts[cell] for name, texts in of_linear.items()} == {"n": "90", "R²": "0.25"}
+
+
+def test_the_foot_counts_units_that_have_several_observations():
+    cell = ModelCell((), 0)
+    assert foot(None, terms(unit="patient", n_units=40)) == {"n": {cell: "100"}, "Patients": {cell: "40"}}
+    assert foot(None, terms(unit="patient", n_units=100)) == {"n": {cell: "100"}}
+    assert foot(None, terms(unit="case", n_units=[40, 40, 99]))["Cases"] == {cell: "40"}
+
+
+def test_variances_of_another_package_stand_at_the_foot_of_their_model():
+    frame = pd.DataFrame(
+        {
+            "method": ["lime", "lime", "lime", "rise"],
+            "group": [None, "case", "case", "case"],
+            "formula": "iou ~ age + (1 | case)",
+            "term": ["age", "sd__Observation", "cov", "sd__Observation"],
+            "estimate": [0.5, 0.000123, -0.5, 0.7],
+            "n": [100.0, None, None, None],
+        }
+    )
+    estimates = read_and_join(frame, ("term",), "terms")
+    shown = estimates.subset(frame["term"] == "age")
+    models = first_rows_of_models(shown, [0], [])
+    parameters = estimates.subset(frame["term"] != "age")
+    assert foot_texts(shown, models, None, parameters, None, Labels(), 2, "nature") == {
+        "case, sd Observation": {ModelCell((), 0): "0.00012"},
+        "case, Cov": {ModelCell((), 0): "−0.50"},
+        "n": {ModelCell((), 0): "100"},
+    }
 
 
 def test_a_model_without_statistics_keeps_the_n_of_its_terms():

@@ -1,10 +1,12 @@
 """What a command prints."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.text.console import ROWS, console_table
+from salstats.display.text.console import ROWS, console_table, print_frame
 from salstats.display.text.format import column_texts, number_text, p_text
 
 
@@ -22,6 +24,51 @@ def test_settings_that_never_vary_are_said_once_above():
 def test_settings_that_vary_stay_columns():
     frame = pd.DataFrame({"estimate": [0.5, 0.25], "interval": ["delong", "obuchowski"]})
     assert lines(frame)[0].split() == ["estimate", "interval"]
+
+
+def test_a_setting_that_some_rows_lack_stays_a_column():
+    frame = pd.DataFrame({"estimate": [0.5, 0.25], "unit": ["case", None]})
+    assert lines(frame)[0].split() == ["estimate", "unit"]
+
+
+def test_each_column_has_its_own_decimals():
+    frame = pd.DataFrame({"estimate": [0.5, 0.25], "statistic": [120.5, 2.0]})
+    assert [line.split() for line in lines(frame)[1:]] == [["0.5000", "120.5"], ["0.2500", "2.0"]]
+
+
+def test_a_terminal_gets_the_columns_that_it_has_room_for(monkeypatch, capsys):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    frame = estimates()
+    print_frame(frame)
+    assert capsys.readouterr().out == f"{console_table(frame)}\n"
+    monkeypatch.setenv("COLUMNS", "60")
+    for fit_terminal, width in ((True, 60), (False, None)):
+        terminal = Terminal()
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout", terminal)
+            print_frame(frame, fit_terminal=fit_terminal, option_for_all="--all")
+        assert terminal.getvalue() == f"{console_table(frame, width, '--all')}\n"
+
+
+def test_a_table_as_wide_as_the_terminal_is_shown_in_full():
+    frame = pd.DataFrame({"case": ["c1", "c2"], "score": [0.5, 0.25], "depth": [1, 2]})
+    width = max(map(len, lines(frame)))
+    assert console_table(frame, width) == console_table(frame)
+    # without an estimate the first column counts before the others
+    narrow = console_table(frame, width - 1).splitlines()
+    assert narrow[0].split() == ["case", "score"]
+    assert narrow[-1] == "also: depth"
+
+
+def test_names_that_are_broken_are_those_that_are_too_long():
+    frame = pd.DataFrame({"case": ["short", "a-name-of-more-than-ten-signs"], "score": [0.5, 0.25]})
+    shown = console_table(frame, 30).splitlines()
+    assert shown[1].split()[0] == "short"
+    # a third of the line
+    assert shown[2].split()[0] == "a-na…signs"
 
 
 def test_missing_is_a_dash_and_never_nan():

@@ -28,6 +28,8 @@ def test_inline_text_says_the_level_it_was_given():
     assert inline_text(pd.DataFrame([{**ROW, "conf_level": 0.999}])) == ["0.566 [99.9% CI 0.526, 0.606]"]
     without_level = [{**ROW, "conf_level": float("nan")}, ROW]
     assert inline_text(pd.DataFrame(without_level))[0] == "0.566 [CI 0.526, 0.606]"
+    of_ranks = inline_text(pd.DataFrame([{**ROW, "term": "rank"}]), digits=1)
+    assert of_ranks == ["0.6 [95% of replicates 0.5, 0.6]"]
     assert inline_text(pd.DataFrame([ROW]).drop(columns="conf_level")) == ["0.566 [CI 0.526, 0.606]"]
 
 
@@ -36,6 +38,9 @@ def test_inline_text_refuses_what_it_cannot_read():
         ss.inline_text(pd.DataFrame({"mean": [1.0]}))
     with raises(ValueRangeError, option="style", value="lancet"):
         ss.inline_text(pd.DataFrame([ROW]), style="lancet")
+    with raises(ValueRangeError, option="digits", value=-1):
+        ss.inline_text(pd.DataFrame([ROW]), digits=-1)
+    assert ss.inline_text(pd.DataFrame([ROW]), digits=0) == ["1 [95% CI 1, 1]"]
 
 
 def test_a_p_value_at_its_floor_is_a_bound():
