@@ -85,7 +85,7 @@ def curves(
     from salstats.checks import check_choice
     from salstats.errors import SalstatsError
     from salstats.files.frame_files import check_output, write_frame
-    from salstats.stats.engine.cautions import carry_cautions
+    from salstats.stats.engine.cautions import add_cautions_of_scores
 
     chosen_metrics = split(metrics) or list(_METRICS)
     for metric in chosen_metrics:
@@ -119,7 +119,7 @@ def curves(
     areas = explain.curve_scores(all_curves)
     if points is not None:
         # a plot of the curves says what their areas are warned of
-        write_frame(carry_cautions(all_curves, areas), points, overwrite=overwrite)
+        write_frame(add_cautions_of_scores(all_curves, areas), points, overwrite=overwrite)
     write_frame(areas, output, overwrite=overwrite)
     print(f"Areas under the curves of {len(cases)} images written to {output}")
 

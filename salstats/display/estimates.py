@@ -14,7 +14,7 @@ from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, undotted_names_by_column
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import checked_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
     decrease_of_means_or_mean_of_decreases,
@@ -239,7 +239,7 @@ class Estimates:
         """Return the estimates with the column `procedure` that a caller names; None leaves it as it is."""
         if procedure is None:
             return self
-        checked = check_procedure(procedure, "adjust", has_draws=True)
+        checked = checked_procedure(procedure, "adjust", has_draws=True)
         return replace(self, frame=self.frame.assign(procedure=checked))
 
 

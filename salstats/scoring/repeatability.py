@@ -20,7 +20,7 @@ from salstats.scoring.cases import Score, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, drop_empty, frame_of, row_names
 from salstats.scoring.scores import study_of
-from salstats.stats.within_case import warn_of_means
+from salstats.stats.within_case import warn_if_repetition_is_mean
 from salstats.study import Case, Prediction, Series, Study
 
 #: Parts of a series' name that repetitions may differ in.
@@ -165,7 +165,7 @@ def map_repeatability(
             choices=map(str, study.with_maps()),
         )
     repetitions = [getattr(series, over) for group in rule.groups for series in group.members]
-    warn_of_means(repetitions, over)
+    warn_if_repetition_is_mean(repetitions, over)
     work = partial(_rows, rule=rule)
     rows = []
     for some_rows in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"):

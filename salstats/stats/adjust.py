@@ -177,7 +177,7 @@ def adjust(
     1         size    0.020        0.04        2      holm
     2        shape    0.300        0.30        2      holm
     """
-    return adjusted_frame(estimates, check_procedure(procedure), within, n_tests, intervals)
+    return adjusted_frame(estimates, checked_procedure(procedure), within, n_tests, intervals)
 
 
 def adjust_unless_none(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
@@ -214,7 +214,7 @@ def adjusted_frame(
     check_frame(estimates, "estimates")
     check_columns(estimates, ["p_value"], "estimates")
     groups = check_by(estimates, within, (), "estimates")
-    p_values = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
+    p_values = _checked_p_values(check_numeric(estimates, "p_value", "estimates"))
     if intervals and procedure_name == "none":
         raise SalstatsError(
             Setting("procedure", "none"),
@@ -281,7 +281,7 @@ def _adjust_families(
     for rows in families:
         family = rows[is_tested[rows]]
         if null_draws is not None and joint_formula is not None:
-            p_adjusted[family] = joint_formula(null_draws.rows(family), p_values[family])
+            p_adjusted[family] = joint_formula(null_draws.select_rows(family), p_values[family])
             is_bound = p_adjusted[family] <= null_draws.p_floor * (1 + _ROUNDING)
             is_at_floor = smallest_possible[family] == 0
             if joint_formula is _max_t:
@@ -354,8 +354,8 @@ def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
     """Adjust P values as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it."""
-    name = check_procedure(procedure)
-    p = _check_p_values(np.asarray(p, dtype=np.float64))
+    name = checked_procedure(procedure)
+    p = _checked_p_values(np.asarray(p, dtype=np.float64))
     present = np.flatnonzero(~np.isnan(p))
     size = len(present) if n_tests is None else check_count(n_tests, "n_tests")
     if size < len(present):
@@ -505,7 +505,7 @@ def find_procedure(name: object) -> Procedure | None:
     return _BY_NAME.get(name.lower())
 
 
-def check_procedure(
+def checked_procedure(
     procedure: str, option: str = "procedure", *, has_draws: bool = False, of_contrasts: bool = False
 ) -> str:
     """Return the procedure's name in R's spelling.
@@ -537,7 +537,7 @@ def check_procedure(
     return record.name
 
 
-def _check_p_values(p: np.ndarray) -> np.ndarray:
+def _checked_p_values(p: np.ndarray) -> np.ndarray:
     """Return the P values; one that is neither NaN nor between 0 and 1 raises an error."""
     outside = np.flatnonzero((p < 0) | (p > 1))
     if len(outside):

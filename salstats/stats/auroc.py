@@ -10,27 +10,27 @@ from scipy import special
 from salstats.checks import check_by, check_frame, check_level, check_numeric
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column_if_any
 from salstats.stats.engine.comparisons import (
     MISSING_SIDE,
     fill_missing_keys_from_reference,
     pair_rows,
-    values_of_side,
+    values_or_nan_at_rows,
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.few_units import (
     are_both_few_misranked,
     are_few_misranked,
-    estimates_have_few_units,
+    has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.roc import RocArea, exact_p_value_of_separation, roc_area
-from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column
+from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -192,7 +192,7 @@ def auroc(  # noqa: C901
     frame = check_frame(data, "data")
     term = "auroc" if reference is None else "auroc_difference"
     record = choose_interval(interval, term)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     level = check_level(level)
     wide = labelled_table(frame, score, label, reference, by, unit)
     table = wide.codes.frame
@@ -227,15 +227,17 @@ def auroc(  # noqa: C901
 
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and wide.reference_scores is None:
-        columns |= n_absent_column(keys, keys_of_absent_findings(frame, [score, label], wide.groups), frame)
-    columns |= inference_to(table, None if units is None else units.codes, keys)
+        columns |= n_absent_column_if_any(
+            keys, keys_of_absent_findings(frame, [score, label], wide.groups), frame
+        )
+    columns |= inference_to_column_if_any(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
-        FEW_UNITS: estimates_have_few_units(units_of_groups),
+        FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
         FEW_EVENTS: _has_few_misranked(areas, is_difference=reference is not None),
     }
-    columns |= caution_column(cautions)
+    columns |= caution_column_if_any(cautions)
     special_columns: dict[str, Any] = {
         "predictor": score,
         "response": label,
@@ -311,7 +313,7 @@ def labelled_table(
     codes = wide_codes(frame, variables, [*groups, *possible_unit_columns(frame, unit)])
     reference_scores = None
     if reference_is_method:
-        codes, reference_scores = _pair_with_method(codes, score, label, str(reference))
+        codes, reference_scores = _rows_paired_with_reference(codes, score, label, str(reference))
     elif reference_is_score:
         reference_scores = check_numeric(codes.frame, str(reference), "data")
     warn_pooled_methods(codes.frame, groups)
@@ -496,7 +498,7 @@ class _PairedRows(NamedTuple):
     reference_scores: np.ndarray
 
 
-def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str) -> _PairedRows:
+def _rows_paired_with_reference(codes: ColumnCodes, score: str, label: str, reference: str) -> _PairedRows:
     """Pair the rows of every method with those of the reference.
 
     The rows have the label of the method, or that of the reference where the method has no row.
@@ -509,8 +511,8 @@ def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str
     table["method"] = frame["method"].array.take(pairs.method_examples)
     scores = check_numeric(frame, score, "data")
     labels = check_numeric(frame, label, "data")
-    method_labels = values_of_side(labels, pairs.method_rows)
-    reference_labels = values_of_side(labels, pairs.reference_rows)
+    method_labels = values_or_nan_at_rows(labels, pairs.method_rows)
+    reference_labels = values_or_nan_at_rows(labels, pairs.reference_rows)
     contradictory_rows = np.flatnonzero(np.abs(method_labels - reference_labels) > 0)
     if len(contradictory_rows):
         method = table["method"].iloc[contradictory_rows[0]]
@@ -522,9 +524,9 @@ def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str
             value=label,
             column=label,
         )
-    table[score] = values_of_side(scores, pairs.method_rows)
+    table[score] = values_or_nan_at_rows(scores, pairs.method_rows)
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
-    reference_scores = values_of_side(scores, pairs.reference_rows)
+    reference_scores = values_or_nan_at_rows(scores, pairs.reference_rows)
     return _PairedRows(ColumnCodes(table), reference_scores)
 
 

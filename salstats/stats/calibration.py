@@ -14,13 +14,13 @@ from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.auroc import LabelledTable, labelled_table
 from salstats.stats.binned_means import quantile_bin_numbers
-from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column_if_any
 from salstats.stats.engine.few_units import (
     are_few_events,
     count_units_with_rarer_value,
-    estimates_have_few_units,
+    has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
@@ -176,7 +176,7 @@ def calibration(
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_PERFECT))
     columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
-    cautions = _cautions_of_groups(predictions)
+    cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
     columns["n_units"] = predictions.n_units[group_of_row]
@@ -439,14 +439,14 @@ def _population_unit_and_n_missing_columns(
     named_units = None
     if predictions.unit_name != "row":
         named_units = predictions.units
-    populations = inference_to(predictions.wide.codes.frame, named_units, predictions.keys)
+    populations = inference_to_column_if_any(predictions.wide.codes.frame, named_units, predictions.keys)
     columns = {name: values.take(group_of_row) for name, values in populations.items()}
     columns["unit"] = predictions.unit_name
     columns["n_missing"] = predictions.n_missing[group_of_row]
     return columns
 
 
-def _cautions_of_groups(predictions: _Predictions) -> dict[str, Any]:
+def _caution_column_of_groups(predictions: _Predictions) -> dict[str, Any]:
     """Return the column `caution` of the groups, or nothing where no group deserves one."""
     units_of_groups = []
     n_rarer = []
@@ -454,8 +454,11 @@ def _cautions_of_groups(predictions: _Predictions) -> dict[str, Any]:
         units = predictions.units[rows]
         units_of_groups.append(units)
         n_rarer.append(count_units_with_rarer_value(predictions.labels[rows], units))
-    return caution_column(
-        {FEW_UNITS: estimates_have_few_units(units_of_groups), FEW_EVENTS: are_few_events(np.array(n_rarer))}
+    return caution_column_if_any(
+        {
+            FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
+            FEW_EVENTS: are_few_events(np.array(n_rarer)),
+        }
     )
 
 
@@ -556,7 +559,7 @@ def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndar
     high = label_log_odds - log_odds.min() + 1
     intercept = float(optimize.brentq(excess, low, high, xtol=_TOLERANCE))
     fitted = special.expit(intercept + log_odds)
-    return _with_robust_error(intercept, np.ones((len(labels), 1)), fitted, labels, clusters)
+    return _last_coefficient_with_robust_error(intercept, np.ones((len(labels), 1)), fitted, labels, clusters)
 
 
 def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
@@ -565,10 +568,12 @@ def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray)
         raise NotEstimableError("all probabilities are equal")
     matrix = np.column_stack([np.ones(len(labels)), log_odds])
     solution = logit(matrix, labels, intercept=True)
-    return _with_robust_error(float(solution.coefficients[1]), matrix, solution.fitted, labels, clusters)
+    return _last_coefficient_with_robust_error(
+        float(solution.coefficients[1]), matrix, solution.fitted, labels, clusters
+    )
 
 
-def _with_robust_error(
+def _last_coefficient_with_robust_error(
     estimate: float, matrix: np.ndarray, fitted: np.ndarray, labels: np.ndarray, clusters: np.ndarray
 ) -> _Coefficient:
     """Return the coefficient of the last column of a logit model with its CR2 standard error."""

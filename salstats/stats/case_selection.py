@@ -11,7 +11,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, check_scores, dataset_and_case_columns
 from salstats.metrics.registry import direction
-from salstats.stats.engine.grouping import check_one_metric, group_label, group_list, row_groups
+from salstats.stats.engine.grouping import check_one_metric, group_label, joined_group_labels, row_groups
 
 #: Target score of each pick, for scores of which more is better. Extremes choose before the others.
 _TARGETS: dict[str, Callable[[np.ndarray], float]] = {
@@ -117,7 +117,7 @@ def pick_cases(
     if undefined_groups:
         warn(
             "no case is picked for ",
-            group_list(undefined_groups),
+            joined_group_labels(undefined_groups),
             ": every score is undefined",
             column="score",
         )

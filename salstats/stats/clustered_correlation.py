@@ -10,15 +10,15 @@ from salstats.checks import check_draw_indices
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pairs_pooled_by_default
-from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
+from salstats.stats.engine.coefficients import FEWEST_PAIRS, spearman_of_replicates
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
-from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments_and_n_defined
+from salstats.stats.engine.inference import bootstrap_p_values, checked_options, moments_and_n_defined
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column
+from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
 #: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
@@ -123,7 +123,7 @@ def correlate_clustered(
         method      term interval     unit    n  n_units  n_strata
     0  gradcam  spearman      cr2  patient  685      140         5
     """
-    options = check_options("clustered_correlation", interval, level, n_replicates, rng, draws)
+    options = checked_options("clustered_correlation", interval, level, n_replicates, rng, draws)
     if not options.is_resampled:
         return correlate(
             data, x, y, by=by, level=level, stratified=stratified, overall=overall, unit=unit, interval="cr2"
@@ -177,19 +177,19 @@ def correlate_clustered(
         "conf_level": options.level,
         "interval": options.interval.name,
         "unit": units.name,
-        **inference_to(codes.frame, units.codes, keys),
+        **inference_to_column_if_any(codes.frame, units.codes, keys),
         "n": n_pairs,
         "n_missing": np.array([len(rows) for rows in rows_of_groups]) - n_pairs,
         "n_units": n_units,
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
-        **n_absent_column(keys, keys_of_absent_findings(data, [x, y], groups), data),
+        **n_absent_column_if_any(keys, keys_of_absent_findings(data, [x, y], groups), data),
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
         special |= {"stratum": stratified, "n_strata": [len(strata) for strata in strata_of_groups]}
-    return estimates_frame(keys, columns, special | options.columns())
+    return estimates_frame(keys, columns, special | options.n_replicates_column_if_any())
 
 
 def _warn_of_doubtful_percentiles(
@@ -257,7 +257,7 @@ def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
     if len(stratum.rows) < fewest:
         return False
     equal_weights = np.ones((1, len(stratum.rows)))
-    r = weighted_spearman(stratum.x, stratum.y, equal_weights)[0]
+    r = spearman_of_replicates(stratum.x, stratum.y, equal_weights)[0]
     if is_stratified:
         return bool(abs(r) < _PERFECT)
     return not np.isnan(r)
@@ -274,7 +274,7 @@ def _combined_correlations(strata: list[Stratum], weights: np.ndarray, is_strati
     pair_weights = [weights[:, stratum.units] for stratum in strata]
     correlations = []
     for stratum, stratum_weights in zip(strata, pair_weights, strict=True):
-        correlations.append(weighted_spearman(stratum.x, stratum.y, stratum_weights))
+        correlations.append(spearman_of_replicates(stratum.x, stratum.y, stratum_weights))
     # r, n and z have the shape (n_strata, n_replicates)
     r = np.array(correlations)
     if not is_stratified:

@@ -10,8 +10,8 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
-from salstats.stats.engine.cautions import carry_cautions
+from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, checked_procedure
+from salstats.stats.engine.cautions import add_cautions_of_scores
 from salstats.stats.engine.comparisons import (
     PAIRS,
     ComparisonOptions,
@@ -21,14 +21,14 @@ from salstats.stats.engine.comparisons import (
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.engine.equivalence import Margin, lower_or_higher_verdicts, margin_test_columns
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     check_one_metric,
     code_scores,
     display_order,
     is_average,
     is_summary_row,
-    metrics_of,
+    metric_of_each_key,
 )
 from salstats.stats.engine.inference import InferredEstimates, Options, estimates_at_levels, infer
 from salstats.stats.engine.joint_adjustment import joint_level
@@ -37,11 +37,11 @@ from salstats.stats.engine.paired_tests import (
     TESTS,
     PairedTestResult,
     check_paired_shares,
-    p_values_of_pairs,
+    paired_test_result,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column
+from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column_if_any
 from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
 
@@ -65,7 +65,7 @@ class HypothesisOptions(NamedTuple):
         A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
         and simultaneous limits come with the adjustment that agrees with them.
         """
-        adjust = check_procedure(self.adjust, "adjust", has_draws=True)
+        adjust = checked_procedure(self.adjust, "adjust", has_draws=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(
                 Setting("test", test),
@@ -153,7 +153,7 @@ def comparison_frame(
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
-    codes, columns = code_scores(scores, by, _BY, excluded="method")
+    codes, columns = code_scores(scores, by, _BY, excluded_column="method")
     check_one_metric(codes, columns)
     codes, units, weights = rows_with_positive_weight(
         codes, resolve_unit(codes, unit), hypothesis.weights, comparison.average
@@ -172,9 +172,9 @@ def comparison_frame(
     tested = with_exact_small_p_values(tested, uncrossed_alpha=1 - reported.conf_level)
 
     table = reported.columns(units.name)
-    table |= n_absent_column(keys, paired_target.absent, scores)
-    table |= inference_to(scores, units.codes, keys)
-    table |= weights.weights_column(is_average(keys, comparison.average))
+    table |= n_absent_column_if_any(keys, paired_target.absent, scores)
+    table |= inference_to_column_if_any(scores, units.codes, keys)
+    table |= weights.weights_column_if_any(is_average(keys, comparison.average))
     # `df` is that of the test, if it has any
     table.pop("df", None)
     table |= _df_statistic_and_p_value_columns(tested, estimates)
@@ -188,7 +188,7 @@ def comparison_frame(
         special |= effect_columns(paired_target, hypothesis.effect_size, options.level)
 
     order = display_order(keys)
-    frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
+    frame = add_cautions_of_scores(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = advice_to_bound_missing_scores(comparison.reference)
@@ -259,13 +259,13 @@ def _means_pairs_and_verdict_columns(
     Where a confidence set may be unbounded, `conf_set` describes it.
     """
     target = paired_target.target
-    method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
+    method_mean, reference_mean = target.estimand.method_and_reference_levels_of_rows(target.cells.means())
     columns: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": paired_target.n_pairs,
     }
-    metrics = metrics_of(target.keys, scores)
+    metrics = metric_of_each_key(target.keys, scores)
     columns |= lower_or_higher_verdict_columns(reported, reference_mean, method_mean, metrics, margin)
     if reported.conf_set is not None:
         columns["conf_set"] = reported.conf_set
@@ -295,7 +295,7 @@ def _with_adjusted_p_values(
         return frame
     null_draws = None
     if tested.null_draws is not None and procedure in JOINT:
-        null_draws = tested.null_draws.rows(test_rows)
+        null_draws = tested.null_draws.select_rows(test_rows)
     return adjusted_frame(frame, procedure, null_draws=null_draws)
 
 
@@ -311,7 +311,7 @@ def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> 
     is_summary = is_summary_row(keys)
     for family in (is_tested & is_summary, is_tested & ~is_summary):
         if family.any():
-            levels[family] = joint_level(tested.null_draws.rows(family), level)
+            levels[family] = joint_level(tested.null_draws.select_rows(family), level)
     return levels
 
 
@@ -336,7 +336,7 @@ def infer_and_test(
     estimates = infer(
         paired_target.target, options, differences=test == "bootstrap", flip_signs=test == "wild"
     )
-    return estimates, p_values_of_pairs(test, paired_target, estimates, units)
+    return estimates, paired_test_result(test, paired_target, estimates, units)
 
 
 def paired_test_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray | str:
@@ -395,15 +395,15 @@ def lower_or_higher_verdict_columns(
     is_sound &= estimates.n_undefined <= most_undefined
     excludes_zero &= is_sound
     # 1 where a larger estimate is a higher score of the method, -1 where it is a lower score
-    sense = np.ones(len(excludes_zero))
+    score_sign = np.ones(len(excludes_zero))
     if estimates.target.term != "difference":
-        sense = np.where(reference_mean < 0, 1, -1)
+        score_sign = np.where(reference_mean < 0, 1, -1)
     difference = method_mean - reference_mean
     row_weights = estimates.target.estimand.row_weights
     if row_weights is not None:
         averages_decreases = np.count_nonzero(row_weights, axis=0) > 1
-        difference = np.where(averages_decreases, sense * estimates.estimate, difference)
+        difference = np.where(averages_decreases, score_sign * estimates.estimate, difference)
     side = lower_or_higher_verdicts(difference, excludes_zero)
     if margin is None:
         return {"verdict": side}
-    return margin_test_columns(estimates, margin, metrics, sense, side, is_sound)
+    return margin_test_columns(estimates, margin, metrics, score_sign, side, is_sound)

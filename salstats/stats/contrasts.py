@@ -11,7 +11,7 @@ from salstats.metrics.registry import has_true_zero
 from salstats.stats.comparison_frames import HypothesisOptions, comparison_frame
 from salstats.stats.engine.comparisons import ComparisonOptions
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.weighting import Weighting
@@ -315,8 +315,8 @@ def difference(
       metric   method reference verdict
     0    hit  gradcam     human   lower
     """
-    options = check_options("difference", interval, level, n_replicates, rng, draws)
-    if _averages_estimates(average, by):
+    options = checked_options("difference", interval, level, n_replicates, rng, draws)
+    if _is_mean_of_estimates(average, by):
         # the difference of averages is the average of differences
         average = str(average).removesuffix("_mean")
     comparison = ComparisonOptions(reference, by=[], pairs=pairs, average=average, overall=overall)
@@ -455,10 +455,10 @@ def percent_decrease(
        metric     task     method              term verdict
     23    iou  Average  occlusion  percent_decrease   lower
     """
-    options = check_options("percent_decrease", interval, level, n_replicates, rng, draws)
+    options = checked_options("percent_decrease", interval, level, n_replicates, rng, draws)
     if isinstance(scores, pd.DataFrame) and {"metric", "score"} <= set(scores.columns) and not force:
         _check_ratio_scale(scores)
-    averages_estimates = _averages_estimates(average, by)
+    averages_estimates = _is_mean_of_estimates(average, by)
     if averages_estimates and interval == "fieller":
         raise SalstatsError(
             Setting("interval", "fieller"), " is for one ratio, not for ", Setting("average", average)
@@ -472,7 +472,7 @@ def percent_decrease(
     return comparison_frame("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
-def _averages_estimates(average: str | None, by: str | Sequence[str] | None) -> bool:
+def _is_mean_of_estimates(average: str | None, by: str | Sequence[str] | None) -> bool:
     """Return True if `average` is the name of a column followed by "_mean", such as "task_mean".
 
     It then asks for the mean of the groups' estimates instead of the estimate from averages of their means. A

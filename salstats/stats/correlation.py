@@ -11,32 +11,32 @@ from scipy import special
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ColumnValue, Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column_if_any
 from salstats.stats.engine.coefficients import (
     RECORDS,
     TESTS,
     Coefficient,
     fisher_limits,
     fisher_std_error,
-    pool_fisher_z,
+    pooled_correlation,
 )
 from salstats.stats.engine.correlated_pairs import (
     ROBUST,
     CorrelatedPairs,
-    check_covariates,
     check_rm_has_repeats,
+    checked_covariates,
 )
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.few_units import (
     are_few_events,
     count_units_with_rarer_value,
-    estimates_have_few_units,
+    has_few_effective_units_by_estimate,
 )
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     group_label,
-    group_list,
+    joined_group_labels,
     row_groups,
     warn_pooled_by_default,
     warn_pooled_methods,
@@ -45,9 +45,9 @@ from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, possible_unit_columns, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import (
-    human_display_name_column,
+    human_label_column_if_any,
     keys_of_absent_findings,
-    n_absent_column,
+    n_absent_column_if_any,
 )
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 from salstats.stats.engine.wide_tables import correlation_table
@@ -291,8 +291,8 @@ def correlate(
             hint=f"choose from {quoted(interval_names(test))}",
             choices=interval_names(test),
         )
-    covariate_names = check_covariates(test, x, y, covariates, covariates_of)
-    check_procedure(adjust, "adjust")
+    covariate_names = checked_covariates(test, x, y, covariates, covariates_of)
+    checked_procedure(adjust, "adjust")
     check_level(level)
     variables = correlation_table(data, x, y, by, stratified, unit, covariate_names)
     codes = variables.codes
@@ -340,7 +340,7 @@ def correlate(
             problems.without_variance_rows.append(group)
         correlations.append(correlation)
     has_exact_p = RECORDS[test].ranks and not covariate_names
-    problems.report(
+    problems.warn_of_each_kind(
         f"the correlation of {x!r} and {y!r}",
         has_exact_p=has_exact_p,
         test=test,
@@ -357,13 +357,13 @@ def correlate(
     if covariate_names:
         special_columns["covariates"] = ", ".join(covariate_names)
         special_columns["covariates_of"] = covariates_of
-    special_columns |= human_display_name_column(data)
+    special_columns |= human_label_column_if_any(data)
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
     columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
     columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
-    columns |= n_absent_column(keys, keys_of_absent_findings(data, [x, y], groups), data)
-    columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
+    columns |= n_absent_column_if_any(keys, keys_of_absent_findings(data, [x, y], groups), data)
+    columns |= inference_to_column_if_any(codes.frame, None if units is None else units.codes, keys)
     units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:
         n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
@@ -372,11 +372,11 @@ def correlate(
             _warn_of_repeats(keys, n_pairs, n_units, units)
     n_rarer = [_count_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
     cautions = {
-        FEW_UNITS: estimates_have_few_units(units_of_groups),
+        FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
         FEW_EVENTS: are_few_events(np.array(n_rarer)),
         POOLED_TASKS: np.full(len(keys), tasks_pooled),
     }
-    columns |= caution_column(cautions)
+    columns |= caution_column_if_any(cautions)
     result = estimates_frame(keys, columns, special_columns)
     result = add_n_shared_and_cautions(
         result, codes, groups, lambda: advice_to_keep_shared_cases(data, (x, y), "data"), complete
@@ -498,7 +498,9 @@ def _correlate_strata(
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
     formula = "fisher" if interval == "cr2" else interval
     std_error = fisher_std_error(r, effective_n, sample.test, formula)
-    reasons = [_unusable_reason(sample, rows, value) for rows, value in zip(strata_rows, r, strict=True)]
+    reasons = [
+        _unusable_reason_and_column(sample, rows, value) for rows, value in zip(strata_rows, r, strict=True)
+    ]
     return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
 
 
@@ -509,7 +511,7 @@ def _estimate_test_and_limits_columns(
     r = correlations.r
     std_error = correlations.std_error
     columns = correlations.coefficients[0]._asdict()
-    columns |= _fisher_limits(r[0], std_error[0], level)
+    columns |= _fisher_limit_columns(r[0], std_error[0], level)
     if interval == "cr2" and abs(r[0]) < 1:
         columns |= _clustered_test_and_limits_columns(sample, correlations.rows, std_error, r, level)
     return columns
@@ -521,14 +523,14 @@ def _combined_columns(
     """Return the estimate, test, limits and heterogeneity of a group's combined strata, as columns."""
     r = correlations.r[correlations.is_usable]
     std_error = correlations.std_error[correlations.is_usable]
-    pooled = pool_fisher_z(r, std_error)
+    pooled = pooled_correlation(r, std_error)
     z = float(np.arctanh(pooled.estimate) / pooled.std_error)
     columns = {
         "estimate": pooled.estimate,
         "statistic": z,
         "df": np.nan,
         "p_value": float(2 * special.ndtr(-abs(z))),
-        **_fisher_limits(pooled.estimate, pooled.std_error, level),
+        **_fisher_limit_columns(pooled.estimate, pooled.std_error, level),
         "n_strata": len(r),
         "q": pooled.q,
         "q_df": pooled.q_df,
@@ -540,7 +542,7 @@ def _combined_columns(
     return columns
 
 
-def _fisher_limits(r: float, std_error: float, level: float) -> dict[str, float]:
+def _fisher_limit_columns(r: float, std_error: float, level: float) -> dict[str, float]:
     """Return the limits `conf_low` and `conf_high` on Fisher's z scale, with the normal quantile."""
     quantile = float(special.ndtri((1 + level) / 2))
     low, high = fisher_limits(np.array(r), np.array(std_error), quantile)
@@ -611,11 +613,13 @@ def _clustered_test_and_limits_columns(
     }
 
 
-def _unusable_reason(sample: CorrelatedPairs, rows: np.ndarray, r: float) -> tuple[str, str | None]:
+def _unusable_reason_and_column(
+    sample: CorrelatedPairs, rows: np.ndarray, r: float
+) -> tuple[str, str | None]:
     """Say why a correlation is undefined or cannot be combined with others, and which column is at fault."""
     if abs(r) == 1:
         return f"it is {r:.0f}", None
-    reason, column_at_fault = sample.undefined_reason(rows)
+    reason, column_at_fault = sample.undefined_reason_and_column(rows)
     return reason or f"{len(rows)} pairs", column_at_fault
 
 
@@ -652,14 +656,14 @@ class _Problems:
             self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
             self.perfect_rows.append(row)
 
-    def report(self, subject: str, test: str, *, has_exact_p: bool, is_stratified: bool) -> None:
+    def warn_of_each_kind(self, subject: str, test: str, *, has_exact_p: bool, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
             column = "n_strata" if is_stratified else "estimate"
             warn(
                 f"{subject} is {consequence} for ",
-                group_list(self.undefined),
+                joined_group_labels(self.undefined),
                 column=column,
                 value=self.columns_at_fault,
                 rows=dict.fromkeys(self.undefined_rows),
@@ -669,7 +673,7 @@ class _Problems:
             warn(
                 f"{subject} is -1 or 1, where its approximate test has no variance left "
                 f"({p_value} NaN), for ",
-                group_list(self.perfect),
+                joined_group_labels(self.perfect),
                 column="std_error",
                 rows=self.perfect_rows,
             )
@@ -681,7 +685,7 @@ class _Problems:
                 reason += ", or without one of them too many values are equal,"
             warn(
                 f"{reason} for a variance, so {subject} has no test and no limits (NaN) for ",
-                group_list(self.without_variance),
+                joined_group_labels(self.without_variance),
                 column="n_units",
                 rows=self.without_variance_rows,
                 **option_of_robust,

@@ -10,7 +10,11 @@ from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, check_names_of_groups, coded_scores
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
-from salstats.stats.engine.score_reasons import is_absent, metric_option_columns, n_absent_column
+from salstats.stats.engine.score_reasons import (
+    is_score_of_absent_finding,
+    metric_option_columns,
+    n_absent_column_if_any,
+)
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_compare_in_pairs
 
 #: Number of values at which the density of a group is computed.
@@ -104,7 +108,7 @@ def describe(
         }
     )
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
-    absent = n_absent_column(keys, scores.loc[is_absent(scores), columns], scores)
+    absent = n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), columns], scores)
     scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
     check_names_of_groups(columns, [*described.columns, *scoring_columns.columns])
     frame = pd.concat([keys, described, scoring_columns], axis=1)

@@ -173,7 +173,7 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
     if n:
-        depths = letter_depths(n, n_letters or trusted_letters(n, level))
+        depths = letter_depths(n, n_letters or n_trusted_letters(n, level))
         low = _value_at_depth(ordered, depths)
         high = _value_at_depth(ordered[::-1], depths)
     else:
@@ -197,7 +197,7 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
     return letters.assign(n=n, n_missing=len(values) - n, n_outside=n_outside)
 
 
-def trusted_letters(n: int, level: float) -> int:
+def n_trusted_letters(n: int, level: float) -> int:
     """Return the number of letters of n observations whose interval does not reach the next, at least 1."""
     observations_per_letter = 2 * float(ndtri((1 + level) / 2)) ** 2
     return max(1, int(np.floor(np.log2(n / observations_per_letter))) + 1)

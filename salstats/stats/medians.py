@@ -12,11 +12,15 @@ from salstats.coded_text import TEXT
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
-from salstats.stats.adjust import adjust_unless_none, check_procedure
-from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs_with_missing_side, values_of_side
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
+from salstats.stats.engine.comparisons import (
+    compared_rows,
+    one_sided_pairs_with_missing_side,
+    values_or_nan_at_rows,
+)
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     GroupedRows,
     check_one_metric,
@@ -25,15 +29,15 @@ from salstats.stats.engine.grouping import (
     index_groups,
     named_groups,
 )
-from salstats.stats.engine.inference import Options, check_options, moments_and_n_defined
+from salstats.stats.engine.inference import Options, checked_options, moments_and_n_defined
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     SharesAtOrBelow,
     difference_limits,
     quantile_limits,
     quantile_replicates,
-    sample_quantile,
     shares_at_or_below_scores,
+    weighted_quantiles,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import (
@@ -43,7 +47,7 @@ from salstats.stats.engine.result_warnings import (
     warn_unequal_units,
     warn_zero_width,
 )
-from salstats.stats.engine.score_reasons import human_display_name_column
+from salstats.stats.engine.score_reasons import human_label_column_if_any
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -141,14 +145,18 @@ def medians(
     """
     check_level(quantile, "quantile")
     term = _median_or_quantile(quantile)
-    options = check_options(term, interval, level, n_replicates, rng, draws)
+    options = checked_options(term, interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
-    table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
-    special = {"quantile": float(quantile)} | options.columns() | human_display_name_column(scores)
+    table |= {"term": term} | inference_to_column_if_any(scores, grouped_rows.units.codes, grouped_rows.keys)
+    special = (
+        {"quantile": float(quantile)}
+        | options.n_replicates_column_if_any()
+        | human_label_column_if_any(scores)
+    )
     frame = estimates_frame(grouped_rows.keys, table, special)
     return add_n_shared_and_cautions(
         frame, codes, columns, lambda: advice_to_compare_in_pairs(scores, "median_difference")
@@ -255,16 +263,16 @@ def median_difference(
     """
     check_level(quantile, "quantile")
     term = f"{_median_or_quantile(quantile)}_difference"
-    check_procedure(adjust, "adjust")
-    options = check_options(term, interval, level, n_replicates, rng, draws)
+    checked_procedure(adjust, "adjust")
+    options = checked_options(term, interval, level, n_replicates, rng, draws)
     _check_interval_has_p_values(options, adjust)
-    codes, columns = code_scores(scores, by, ("metric", "task"), excluded="method")
+    codes, columns = code_scores(scores, by, ("metric", "task"), excluded_column="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     pairs = compared_rows(codes, reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = values_of_side(values, pairs.method_rows)
-    reference_scores = values_of_side(values, pairs.reference_rows)
+    method_scores = values_or_nan_at_rows(values, pairs.method_rows)
+    reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
     pair_keys = {column: scores[column].array.take(pairs.key_rows) for column in columns}
     pair_keys["method"] = scores["method"].array.take(pairs.method_examples)
     pair_keys["reference"] = scores["method"].array.take(pairs.reference_examples)
@@ -281,14 +289,14 @@ def median_difference(
     if options.is_resampled:
         # Equal replicates tell nothing of the population; the test that `mover` inverts needs no variance.
         excludes_zero &= ~_has_no_width(table, sides_quantiles)
-    table |= {"term": term} | inference_to(scores, units.codes, keys)
+    table |= {"term": term} | inference_to_column_if_any(scores, units.codes, keys)
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
         "verdict": lower_or_higher_verdicts(table["estimate"], excludes_zero),
         "quantile": float(quantile),
-        **options.columns(),
-        **human_display_name_column(scores),
+        **options.n_replicates_column_if_any(),
+        **human_label_column_if_any(scores),
     }
     frame = estimates_frame(keys.astype({"reference": TEXT}), table, special)
     one_sided = one_sided_pairs_with_missing_side(scores, columns, pairs, method_scores, reference_scores)
@@ -496,7 +504,7 @@ def _quantile(scores: np.ndarray, quantile: float) -> float:
     if not len(scores):
         return float("nan")
     equal_weights = np.ones((1, len(scores)))
-    return float(sample_quantile(np.sort(scores), equal_weights, quantile)[0])
+    return float(weighted_quantiles(np.sort(scores), equal_weights, quantile)[0])
 
 
 class _Replicates(NamedTuple):

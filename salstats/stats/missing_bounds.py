@@ -139,7 +139,7 @@ def missing_bounds(
         raise SalstatsError(Setting("scores"), " is for differences and decreases", hint="means need none")
     keys = list(frame.columns[: frame.columns.get_loc("term")])
     if is_comparison:
-        method, reference = _sides_of_comparison(frame, keys, scores)
+        method, reference = _totals_of_both_sides(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
         method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
@@ -205,7 +205,7 @@ def _score_totals_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: n
     return _ScoreTotals(total, n_undefined, n + n_undefined)
 
 
-def _sides_of_comparison(
+def _totals_of_both_sides(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
@@ -344,7 +344,7 @@ def _score_ranges(
     if "metric" in frame.columns:
         metrics = frame["metric"].astype(TEXT)
     means = frame[_estimate_or_side_mean_columns(frame)]
-    limits_of_metrics = _limits_of_metrics(limits, metrics)
+    limits_of_metrics = _checked_limits_by_metric(limits, metrics)
     lows = {}
     highs = {}
     for metric in metrics.unique():
@@ -398,7 +398,9 @@ def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
     )
 
 
-def _limits_of_metrics(limits: Range | Mapping[str, Range] | None, metrics: pd.Series) -> dict[str, Range]:
+def _checked_limits_by_metric(
+    limits: Range | Mapping[str, Range] | None, metrics: pd.Series
+) -> dict[str, Range]:
     """Return checked limits by metric, each the smallest and the largest score."""
     metric_names = list(metrics.unique())
     if limits is None:

@@ -8,14 +8,18 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame, check_level
 from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.frames import coded_scores, combined_codes, estimates_frame, flags_of
-from salstats.stats.adjust import adjust_p_values, check_procedure
+from salstats.stats.adjust import adjust_p_values, checked_procedure
 from salstats.stats.contrasts import difference
 from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_scores
 from salstats.stats.engine.equivalence import is_strictly_below
-from salstats.stats.engine.grouping import check_one_metric, metrics_of
+from salstats.stats.engine.grouping import check_one_metric, metric_of_each_key
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.rank_schemes import make_signed_rank_test
-from salstats.stats.engine.rankings import check_directions_name_metrics, direction_of, ranking_groups
+from salstats.stats.engine.rankings import (
+    check_directions_name_metrics,
+    direction_sign,
+    ranking_group_columns,
+)
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
@@ -108,8 +112,8 @@ def significance_map(
             choices=TESTS[:-1],
         )
     check_level(level)
-    procedure = check_procedure(adjust)
-    groups = ranking_groups(scores, by)
+    procedure = checked_procedure(adjust)
+    groups = ranking_group_columns(scores, by)
     if test == "wilcoxon":
         tests = _signed_rank_tests(scores, groups, unit)
     else:
@@ -140,7 +144,7 @@ def significance_map(
     tests = tests.sort_values([*groups, "method", "reference"]).reset_index(drop=True)
     check_directions_name_metrics(directions, scores["metric"].unique())
     larger_is_better = np.array(
-        [direction_of(metric, directions) > 0 for metric in metrics_of(tests, scores)]
+        [direction_sign(metric, directions) > 0 for metric in metric_of_each_key(tests, scores)]
     )
     p_value = np.where(larger_is_better, tests["greater"], tests["less"])
     group_codes = combined_codes(tests, groups)

@@ -130,10 +130,10 @@ def describe_patients(
     4  Overall       age        3  2          1     <NA>      NaN    65.8
     5  Overall    smoker        3  3          0        2     66.7     NaN
     """
-    names = _check_covariates(data, covariates, by)
+    names = _checked_covariates(data, covariates, by)
     chosen_kinds = {
-        **dict.fromkeys(_check_chosen(continuous, names, "continuous"), CONTINUOUS),
-        **dict.fromkeys(_check_chosen(categorical, names, "categorical"), CATEGORICAL),
+        **dict.fromkeys(_checked_covariates_of_option(continuous, names, "continuous"), CONTINUOUS),
+        **dict.fromkeys(_checked_covariates_of_option(categorical, names, "categorical"), CATEGORICAL),
     }
     codes = checked_table_codes(data, names, "data")
     data = data.assign(**{name: numeric_if_numbers(data[name]) for name in names})
@@ -159,7 +159,7 @@ def describe_patients(
     return pd.concat([keys_of_rows, described], axis=1)
 
 
-def _check_covariates(data: object, covariates: str | Sequence[str], by: str | None) -> list[str]:
+def _checked_covariates(data: object, covariates: str | Sequence[str], by: str | None) -> list[str]:
     """Return the covariates as a list; raise an error unless they and the group are columns of the data."""
     frame = check_frame(data, "data")
     names = _column_list(covariates)
@@ -189,7 +189,9 @@ def _column_list(columns: str | Sequence[str]) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def _check_chosen(columns: str | Sequence[str], covariates: Sequence[str], option: str) -> list[str]:
+def _checked_covariates_of_option(
+    columns: str | Sequence[str], covariates: Sequence[str], option: str
+) -> list[str]:
     """Return the covariates that an option names; ColumnError where it names another column."""
     names = _column_list(columns)
     for name in names:

@@ -12,7 +12,7 @@ from salstats.checks import check_columns
 from salstats.errors import ColumnError, SalstatsWarning, Setting, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.engine.grouping import index_groups
-from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.rank_schemes import kendall_tau
 from salstats.stats.engine.rankings import RankingOptions, Rankings, rank_methods
 from salstats.stats.engine.resampling_units import Unit
@@ -129,12 +129,12 @@ def rank_agreement(
         raise ColumnError(
             Setting("over", "method"), " is what is ranked", hint="name a column such as 'task'"
         )
-    options = check_options("rank", "percentile", level, n_replicates, rng, draws)
+    options = checked_options("rank", "percentile", level, n_replicates, rng, draws)
     ranking_options = RankingOptions(by, unit, pairs, directions, scheme, ties="average", last_group=over)
     rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:
-        orders = _significant_order_signs(
+        orders = _significant_order_signs_by_group(
             scores, rankings, unit, directions, level, n_replicates, options.rng
         )
     other_groups = [column for column in rankings.groups if column != over]
@@ -156,7 +156,7 @@ def rank_agreement(
             )
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
-            row |= _tau_limits_by_significant_orders(rankings, shared, orders[first], orders[second])
+            row |= _tau_limit_columns(rankings, shared, orders[first], orders[second])
         rows.append(_tau_columns_without_limits(rankings, shared) | row)
         key = rankings.group_keys[other_groups].iloc[first].to_dict()
         keys.append({**key, over: first_name, f"other_{over}": second_name})
@@ -197,7 +197,7 @@ def rank_agreement(
         "pairs": pairs,
         "scheme": scheme,
     }
-    return estimates_frame(key_frame, columns, special | options.columns())
+    return estimates_frame(key_frame, columns, special | options.n_replicates_column_if_any())
 
 
 class _SharedMethods(NamedTuple):
@@ -250,19 +250,20 @@ def _tau_columns_without_limits(rankings: Rankings, shared: _SharedMethods) -> d
     }
 
 
-def _tau_limits_by_significant_orders(
-    rankings: Rankings, shared: _SharedMethods, first_orders: np.ndarray, second_orders: np.ndarray
+def _tau_limit_columns(
+    rankings: Rankings, shared: _SharedMethods, first_order_signs: np.ndarray, second_order_signs: np.ndarray
 ) -> dict[str, float]:
     """Return the columns `conf_low` and `conf_high` of tau.
 
-    `first_orders` and `second_orders` (n_methods, n_methods) are the significant orders of the two groups.
+    `first_order_signs` and `second_order_signs` (n_methods, n_methods) are those of the two groups, of
+    `_significant_order_signs_by_group`.
 
     Pairs of methods whose order is not significant in both groups may be concordant or discordant.
     """
     positions = np.searchsorted(np.unique(_method_names_of_rows(rankings)), shared.names)
     n_methods = len(shared.names)
     n_pairs = n_methods * (n_methods - 1)
-    agreement = (first_orders * second_orders)[np.ix_(positions, positions)]
+    agreement = (first_order_signs * second_order_signs)[np.ix_(positions, positions)]
     n_undecided = n_pairs - np.abs(agreement).sum()
     return {
         "conf_low": (agreement.sum() - n_undecided) / n_pairs,
@@ -270,7 +271,7 @@ def _tau_limits_by_significant_orders(
     }
 
 
-def _significant_order_signs(
+def _significant_order_signs_by_group(
     scores: pd.DataFrame,
     rankings: Rankings,
     unit: Unit,

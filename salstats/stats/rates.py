@@ -14,11 +14,11 @@ from salstats.stats.engine.comparisons import (
     fill_missing_keys_from_reference,
     one_sided_pairs_with_missing_side,
     pair_rows,
-    values_of_side,
+    values_or_nan_at_rows,
 )
 from salstats.stats.engine.equivalence import lower_or_higher_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     OVERALL,
     GroupedRows,
@@ -27,7 +27,7 @@ from salstats.stats.engine.grouping import (
     index_groups,
     pool_over,
 )
-from salstats.stats.engine.inference import InferredEstimates, check_options, infer
+from salstats.stats.engine.inference import InferredEstimates, checked_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
@@ -153,8 +153,8 @@ def pooled_rates(
     0  precision  gradcam     0.545       30
     1     recall  gradcam     0.857       30
     """
-    rate_names = _check_rates(rates)
-    options = check_options("pooled_rate", interval, level, n_replicates, rng, draws)
+    rate_names = _checked_rate_names(rates)
+    options = checked_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
     columns = [column for column in check_by(scores, by, _BY) if column != "metric"]
     codes = ColumnCodes(_counts_by_observation(coded))
@@ -245,8 +245,8 @@ def pooled_difference(
        metric   method  estimate
     0  recall  gradcam    -0.143
     """
-    rate_names = _check_rates(rates)
-    options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
+    rate_names = _checked_rate_names(rates)
+    options = checked_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [column for column in check_by(scores, by, ("task",)) if column not in ("metric", "method")]
     pairs = _pair_counts(_counts_by_observation(coded_scores(scores)), reference, columns)
     codes = ColumnCodes(pairs.method_rows)
@@ -265,7 +265,7 @@ def pooled_difference(
     estimates = infer(target, options)
     table = estimates.columns(grouped_rows.units.name) | {"n": method.n_cases.astype(np.int64)}
     del table["n_missing"]
-    method_rate, reference_rate = estimand.row_levels(target.cells.means())
+    method_rate, reference_rate = estimand.method_and_reference_levels_of_rows(target.cells.means())
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
     # An interval of width 0 comes from counts that do not vary, and tells nothing of the population.
     has_width = estimates.conf_high - estimates.conf_low > ROUNDING * estimates.scale
@@ -285,8 +285,8 @@ def _rates_frame(
 ) -> pd.DataFrame:
     """Return the estimates frame, with rates in the order of the argument `rates`."""
     keys = estimates.target.keys
-    table |= inference_to(grouped_rows.frame, grouped_rows.units.codes, keys)
-    special = special | estimates.options.columns()
+    table |= inference_to_column_if_any(grouped_rows.frame, grouped_rows.units.codes, keys)
+    special = special | estimates.options.n_replicates_column_if_any()
     frame = estimates_frame(keys, table, special, display_order(keys))
     return frame.assign(metric=frame["metric"].astype(TEXT))
 
@@ -305,8 +305,8 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
-    method_counts = values_of_side(counts, pairs.method_rows)
-    reference_counts = values_of_side(counts, pairs.reference_rows)
+    method_counts = values_or_nan_at_rows(counts, pairs.method_rows)
+    reference_counts = values_or_nan_at_rows(counts, pairs.reference_rows)
     complete = ~np.isnan(method_counts) & ~np.isnan(reference_counts)
     if not complete.any():
         raise SalstatsError(
@@ -319,7 +319,7 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     return _CountPairs(method_rows, reference_rows, one_sided)
 
 
-def _check_rates(rates: str | Sequence[str]) -> list[str]:
+def _checked_rate_names(rates: str | Sequence[str]) -> list[str]:
     """Return the names of rates as a list without repeats; an unknown one raises an error."""
     names = [rates] if isinstance(rates, str) else list(rates)
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
@@ -335,23 +335,23 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
     counts = np.column_stack([check_numeric(scores, column) for column in COUNT_COLUMNS])
     is_count = ~np.isnan(counts)
     is_lacking = is_count.any(axis=1)[:, None] & ~is_count
-    _raise_at(scores, is_lacking, "has some of tp, fp, fn, tn and not all of them")
+    _raise_if_any(scores, is_lacking, "has some of tp, fp, fn, tn and not all of them")
     with np.errstate(invalid="ignore"):
         is_invalid = is_count & ((counts < 0) | (counts != np.floor(counts)))
-    _raise_at(scores, is_invalid, "has a count that is not a whole number of pixels")
+    _raise_if_any(scores, is_invalid, "has a count that is not a whole number of pixels")
     observation_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"]
     observations = coded.combined(observation_columns)
     first_counts = pd.DataFrame(counts).groupby(observations).first().to_numpy()
     observation_counts = first_counts[observations]
     is_different = is_count & (counts != observation_counts)
-    _raise_at(scores, is_different, "has other counts than another row of the same case, task and method")
+    _raise_if_any(scores, is_different, "has other counts than another row of the same case, task and method")
     first_rows = np.sort(np.unique(observations, return_index=True)[1])
     columns = dict(zip(COUNT_COLUMNS, observation_counts[first_rows].T, strict=True))
     columns["score"] = observation_counts[first_rows, 0]
     return scores.iloc[first_rows].assign(**columns).reset_index(drop=True)
 
 
-def _raise_at(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
+def _raise_if_any(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
     """Raise ColumnError about the first count that `is_wrong` (n_rows, n_counts), if there is one."""
     if not is_wrong.any():
         return
@@ -385,8 +385,8 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
     for column in COUNT_COLUMNS:
         pixels = counts[column].to_numpy(dtype=np.float64)
         count_cells[column] = sum_cells(pixels, units.codes, units.n, grouped_rows.groups, n_groups)
-    numerators = [_weighted_sum(_RATES[name].numerator, count_cells) for name in rate_names]
-    denominators = [_weighted_sum(_RATES[name].denominator, count_cells) for name in rate_names]
+    numerators = [_weighted_count_sums(_RATES[name].numerator, count_cells) for name in rate_names]
+    denominators = [_weighted_count_sums(_RATES[name].denominator, count_cells) for name in rate_names]
     n_rates = len(rate_names)
     keys = pd.concat([grouped_rows.keys] * n_rates, ignore_index=True)
     rate_of_cell = np.repeat(list(rate_names), n_groups)
@@ -402,7 +402,7 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
     return _RateCells(cells, keys, n_cases)
 
 
-def _weighted_sum(weights: Mapping[str, int], count_cells: Mapping[str, Cells]) -> np.ndarray:
+def _weighted_count_sums(weights: Mapping[str, int], count_cells: Mapping[str, Cells]) -> np.ndarray:
     """Return the weighted sum of counts of pixels by unit and group, shape (n_units, n_groups)."""
     weighted_sums = [weight * count_cells[column].sums for column, weight in weights.items()]
     return np.asarray(np.sum(weighted_sums, axis=0))

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, check_numeric
 from salstats.errors import ValueRangeError
 from salstats.frames import checked_table_codes
-from salstats.stats.engine.score_reasons import ABSENT, is_absent
+from salstats.stats.engine.score_reasons import ABSENT, is_score_of_absent_finding
 
 
 def normalize(
@@ -98,7 +98,7 @@ def _is_absent_finding(data: pd.DataFrame) -> np.ndarray:
     if "reason" in data.columns:
         mask |= data["reason"].eq(ABSENT).to_numpy()
     if "score" in data.columns:
-        mask |= is_absent(data)
+        mask |= is_score_of_absent_finding(data)
         if "n_instances" in data.columns:
             mask |= (data["score"].isna() & data["n_instances"].eq(0)).to_numpy()
     return mask

@@ -9,9 +9,9 @@ from salstats.checks import check_count, check_frame, check_generator, check_lev
 from salstats.errors import Message, warn
 from salstats.frames import estimates_frame
 from salstats.stats.auroc import labelled_table
-from salstats.stats.engine.cautions import FEW_UNITS, caution_column
-from salstats.stats.engine.few_units import estimates_have_few_units
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.cautions import FEW_UNITS, caution_column_if_any
+from salstats.stats.engine.few_units import has_few_effective_units_by_estimate
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
@@ -169,8 +169,10 @@ def roc_curve(
         "n_missing": repeat_for_points(n_all - n),
         "n_units": repeat_for_points([len(np.unique(codes)) for codes in units_of_groups]),
     }
-    columns_of_groups = inference_to(table, named_unit_codes, keys)
-    columns_of_groups |= caution_column({FEW_UNITS: estimates_have_few_units(units_of_groups)})
+    columns_of_groups = inference_to_column_if_any(table, named_unit_codes, keys)
+    columns_of_groups |= caution_column_if_any(
+        {FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups)}
+    )
     for name, values in columns_of_groups.items():
         columns[name] = values.take(repeat_for_points(np.arange(len(keys))))
     special = {

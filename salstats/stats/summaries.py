@@ -8,9 +8,9 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
-from salstats.stats.engine.cautions import carry_cautions
+from salstats.stats.engine.cautions import add_cautions_of_scores
 from salstats.stats.engine.estimands import mean_target
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import (
     code_scores,
     display_order,
@@ -18,10 +18,14 @@ from salstats.stats.engine.grouping import (
     is_average,
     warn_pooled_by_default,
 )
-from salstats.stats.engine.inference import check_binary, check_options, infer, replicate
+from salstats.stats.engine.inference import check_binary, checked_options, infer, replicate
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
-from salstats.stats.engine.score_reasons import is_absent, metric_option_columns, n_absent_column
+from salstats.stats.engine.score_reasons import (
+    is_score_of_absent_finding,
+    metric_option_columns,
+    n_absent_column_if_any,
+)
 from salstats.stats.engine.shared_cases import (
     add_n_shared_and_cautions,
     advice_to_compare_in_pairs,
@@ -200,7 +204,7 @@ def summarize(
     0    hit  gradcam  685      140
     1    hit    human  678      140
     """
-    options = check_options("mean", interval, level, n_replicates, rng, draws)
+    options = checked_options("mean", interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     if options.interval.kind == "share":
         if average:
@@ -214,12 +218,12 @@ def summarize(
     estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= inference_to(scores, grouped_rows.units.codes, keys)
-    table |= case_weights.weights_column(is_average(keys, average))
-    table |= n_absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    special = options.columns() | metric_option_columns(scores, keys)
+    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
+    table |= case_weights.weights_column_if_any(is_average(keys, average))
+    table |= n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), columns], scores)
+    special = options.n_replicates_column_if_any() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
-    frame = carry_cautions(frame, scores)
+    frame = add_cautions_of_scores(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     averaged = case_weights.averaged_row_mask(scores)
@@ -285,7 +289,7 @@ def bootstrap(
     (['metric', 'method', 'replicate', 'estimate'], 1200)
     """
     # interval and level do not matter: only replicates are returned
-    options = check_options(
+    options = checked_options(
         "mean", interval="normal", level=0.95, n_replicates=n_replicates, rng=rng, draws=draws
     )
     codes, columns = code_scores(scores, by, DEFAULT_BY)
@@ -366,7 +370,7 @@ def mean_curves(
     0  gradcam       0.0      0.48  25
     1  gradcam       1.0      0.50  25
     """
-    options = check_options("curve", interval, level, n_replicates, rng, draws)
+    options = checked_options("curve", interval, level, n_replicates, rng, draws)
     check_columns(check_frame(curves, "curves"), ("case", "method", "metric", "fraction", "prob"), "curves")
     groups = check_by(curves, by, ("metric", "method"), "curves")
     warn_pooled_by_default(curves, by, groups)
@@ -377,16 +381,16 @@ def mean_curves(
     _check_steps(scores, groups, codes)
     grouped_rows = group_rows_for_means(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
     # A blank image is the same for every case, so a step without any spread is no cause for a warning.
-    estimates = infer(mean_target(grouped_rows), options, constant=True)
+    estimates = infer(mean_target(grouped_rows), options, allow_constant_scores=True)
     keys = estimates.target.keys
     table = estimates.columns(grouped_rows.units.name)
-    table |= inference_to(scores, grouped_rows.units.codes, keys)
+    table |= inference_to_column_if_any(scores, grouped_rows.units.codes, keys)
     for name in ("n_undefined", "bias"):
         table.pop(name, None)
     frame = estimates_frame(
         keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
     )
-    frame = carry_cautions(frame, curves)
+    frame = add_cautions_of_scores(frame, curves)
     return add_n_shared_and_cautions(
         frame, codes, groups, lambda: advice_to_keep_shared_cases(curves, ["prob"], "curves")
     )

@@ -10,9 +10,9 @@ from salstats.checks import check_by, check_columns
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio, sum_cells
-from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.fixed_factors import inference_to_column_if_any
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
-from salstats.stats.engine.inference import check_options, infer
+from salstats.stats.engine.inference import checked_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 
@@ -118,7 +118,7 @@ def within_case_sd(
     0     0.091  24  seed        2.0  0.913
     """
     # The limits of these intervals depend only on the order of replicates, so the root of limits is right.
-    options = check_options("within_case_sd", interval, level, n_replicates, rng, draws)
+    options = checked_options("within_case_sd", interval, level, n_replicates, rng, draws)
     codes = coded_scores(scores)
     check_columns(scores, [over])
     columns = check_by(scores, by, [column for column in (*DEFAULT_BY, "model") if column != over])
@@ -139,7 +139,7 @@ def within_case_sd(
         )
     check_one_metric(codes, columns)
     warn_pooled_methods(scores, columns)
-    warn_of_means(scores[over].dropna(), over)
+    warn_if_repetition_is_mean(scores[over].dropna(), over)
     units = resolve_unit(codes, unit)
     # A series are the scores that differ in `over` only.
     series_of_row = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
@@ -172,7 +172,7 @@ def within_case_sd(
     estimand = Estimand("mean", np.eye(n_groups))
     target = Target("within_case_sd", cells, estimand, repeated_keys, n_missing)
     # A method that does not depend on the seed has an SD of 0, which is no cause for a warning.
-    variances = infer(target, options, constant=True)
+    variances = infer(target, options, allow_constant_scores=True)
     assert variances.replicates is not None
     sd_replicates = pd.DataFrame(np.sqrt(variances.replicates))
     sd = np.sqrt(variances.estimate)
@@ -194,15 +194,15 @@ def within_case_sd(
     table: dict[str, Any] = {"term": "within_case_sd"}
     table |= {str(name): estimates[name].to_numpy() for name in estimates.columns}
     table |= {"conf_level": level, "interval": options.interval.name, "unit": units.name}
-    table |= inference_to(scores, units.codes, keys)
+    table |= inference_to_column_if_any(scores, units.codes, keys)
     table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}
     special: dict[str, Any] = {"over": over, **_n_repeats_mean_and_icc_columns(series, groups, len(keys))}
-    special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
+    special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.n_replicates_column_if_any()}
     frame = estimates_frame(keys, table, special)
     return add_n_shared_and_cautions(frame, codes, columns, lambda: advice_to_keep_shared_cases(scores))
 
 
-def warn_of_means(values: Iterable[object], over: str) -> None:
+def warn_if_repetition_is_mean(values: Iterable[object], over: str) -> None:
     """Warn if one of several repetitions is a mean over the others, by its name."""
     distinct = set(values)
     means = sorted(str(value) for value in distinct if value in MEANS)

@@ -32,7 +32,7 @@ from salstats.frames import combined_codes
 from salstats.stats.adjust import adjust_p_values
 from salstats.stats.engine.coefficients import coefficient
 from salstats.stats.engine.paired_tests import mcnemar, wilcoxon
-from salstats.stats.engine.repeated_measures import within_coefficient
+from salstats.stats.engine.repeated_measures import repeated_measures_coefficient
 from salstats.stats.models.beta import beta_regression
 from salstats.stats.models.design import build_design, coded_variable, complete_row_positions
 from salstats.stats.models.families import FAMILIES
@@ -538,9 +538,9 @@ def test_rm_corr_of_pingouin_takes_too_long():
     x, y = np.random.default_rng(0).normal(size=(2, 400))
     table = pd.DataFrame({"unit": units, "x": x, "y": y})
     estimate = float(pingouin.rm_corr(table, "x", "y", "unit")["r"].iloc[0])
-    assert within_coefficient(x, y, units).estimate == pytest.approx(estimate)
+    assert repeated_measures_coefficient(x, y, units).estimate == pytest.approx(estimate)
     ours, theirs = fastest(
-        lambda: within_coefficient(x, y, units),
+        lambda: repeated_measures_coefficient(x, y, units),
         lambda: pingouin.rm_corr(table, "x", "y", "unit"),
         enough=10 * TIMES, turns=5, least=2,
     )  # fmt: skip

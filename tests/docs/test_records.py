@@ -518,7 +518,7 @@ def test_what_is_not_written_of_a_record_is_missing(lacking, tmp_path, monkeypat
         ('fit(scores, family="score")', {"score"}),
         ('options = {"family": ["score", "beta"]}', {"score", "beta"}),
         ('family = {"score": 1, "beta": 2}', {"score", "beta"}),
-        ('family_of("score")', {"score"}),
+        ('family_by_name("score")', {"score"}),
         ('FAMILIES["score"]', {"score"}),
         ('for case, family in [("a", "score"), ("b", "beta")]: ...', {"score", "beta"}),
         ('pytest.mark.parametrize("family", ["score", *others])', {"score"}),
@@ -530,7 +530,7 @@ def test_what_is_not_written_of_a_record_is_missing(lacking, tmp_path, monkeypat
     ],
 )  # fmt: skip
 def test_strings_count_where_they_are_given_to_a_name(code, strings):
-    assert strings_given(ast.parse(code), {"family", "family_of", "FAMILIES"}) == strings
+    assert strings_given(ast.parse(code), {"family", "family_by_name", "FAMILIES"}) == strings
 
 
 def test_every_table_of_records_is_checked_here():

@@ -12,7 +12,7 @@ from salstats.stats.adjust import (
     adjust_p_values,
     adjust_unless_none,
     adjusted_frame,
-    check_procedure,
+    checked_procedure,
     find_procedure,
 )
 from salstats.stats.engine.joint_adjustment import (
@@ -216,13 +216,13 @@ def test_procedure_none_leaves_a_result_as_it_is():
 
 
 def test_a_procedure_is_found_in_any_case_and_needs_what_its_record_says():
-    assert find_procedure("bh").name == check_procedure("bh") == "BH"
+    assert find_procedure("bh").name == checked_procedure("bh") == "BH"
     assert find_procedure(None) is None
     assert find_procedure("magic") is None
-    assert check_procedure("Max-T", has_draws=True) == "max-t"
-    assert check_procedure("Tukey", of_contrasts=True) == "tukey"
+    assert checked_procedure("Max-T", has_draws=True) == "max-t"
+    assert checked_procedure("Tukey", of_contrasts=True) == "tukey"
     with raises(SalstatsError, option="adjust", value="max-t"):
-        check_procedure("max-t", "adjust", of_contrasts=True)
+        checked_procedure("max-t", "adjust", of_contrasts=True)
     for options, more in (
         ({}, []),
         ({"has_draws": True}, ["max-t", "min-p", "single-step"]),
@@ -230,10 +230,10 @@ def test_a_procedure_is_found_in_any_case_and_needs_what_its_record_says():
     ):
         plain = ["bonferroni", "sidak", "holm", "hochberg", "hommel", "BH", "BY", "fdr", "none"]
         with raises(ValueRangeError, option="adjust", value="magic") as raised:
-            check_procedure("magic", "adjust", **options)
+            checked_procedure("magic", "adjust", **options)
         assert sorted(raised.value.choices) == sorted(plain + more)
     with raises(ValueRangeError, value="tukey"):
-        check_procedure("tukey", has_draws=True)
+        checked_procedure("tukey", has_draws=True)
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def null_draws():
 def test_joint_procedures_adjust_each_family_by_its_draws(null_draws):
     terms = ["(Intercept)", "a", "b", "c"]
     table = pd.DataFrame({"term": terms, "p_value": null_draws.p_values()})
-    family = null_draws.rows(np.array([1, 2, 3]))
+    family = null_draws.select_rows(np.array([1, 2, 3]))
     p_values = table["p_value"].to_numpy()[1:]
     by_procedure = {
         "max-t": np.maximum(step_down_max_t(family), p_values),

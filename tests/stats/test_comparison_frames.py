@@ -15,7 +15,7 @@ from salstats.stats.comparison_frames import (
     joint_levels,
     options_without_binary_defaults_for_flips,
 )
-from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.joint_adjustment import NullDraws, joint_level
 from salstats.stats.engine.paired_tests import PairedTestResult
 
@@ -149,7 +149,7 @@ def test_what_needs_complete_pairs_of_single_groups_says_so(options, fields):
 
 
 def test_a_test_by_flips_flips_hits_too():
-    options = check_options("difference", None, 0.95, 100, 0, None)
+    options = checked_options("difference", None, 0.95, 100, 0, None)
     assert options.interval.binary_defaults == ("tango",)
     assert options_without_binary_defaults_for_flips(options, "t", "holm") is options
     assert options_without_binary_defaults_for_flips(options, "wild", "none").interval.binary_defaults == ()
@@ -157,9 +157,9 @@ def test_a_test_by_flips_flips_hits_too():
 
 
 def test_interval_and_test_of_hits_are_listed_with_their_option():
-    tango = check_options("difference", "tango", 0.95, 100, 0, None)
+    tango = checked_options("difference", "tango", 0.95, 100, 0, None)
     assert binary_score_choices(tango, "score") == [("interval", "tango"), ("test", "score")]
-    assert binary_score_choices(check_options("difference", "t", 0.95, 100, 0, None), "t") == []
+    assert binary_score_choices(checked_options("difference", "t", 0.95, 100, 0, None), "t") == []
 
 
 def test_tasks_and_their_average_have_joint_levels_of_their_own():
@@ -169,11 +169,11 @@ def test_tasks_and_their_average_have_joint_levels_of_their_own():
     tested = PairedTestResult(undefined, undefined, np.array([0.1, 0.2, np.nan, 0.3]), 0.001, draws)
     keys = pd.DataFrame({"task": ["a", "b", "c", "Average"], "method": "cam"})
     levels = joint_levels(tested, keys, 0.95)
-    both = joint_level(draws.rows(np.array([0, 1])), 0.95)
+    both = joint_level(draws.select_rows(np.array([0, 1])), 0.95)
     assert levels[:2].tolist() == [both, both]
     assert both > 0.95
     assert np.isnan(levels[2])
-    assert levels[3] == joint_level(draws.rows(np.array([3])), 0.95)
+    assert levels[3] == joint_level(draws.select_rows(np.array([3])), 0.95)
     untested = PairedTestResult(undefined, undefined, undefined)
     assert np.isnan(joint_levels(untested, keys, 0.95)).all()
 

@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, Setting
-from salstats.stats.letter_values import letter_depths, trusted_letters
+from salstats.stats.letter_values import letter_depths, n_trusted_letters
 
 SCORES = ss.datasets.load_simulated()
 # the batch and the output in the reference manual of the R package tukeyedar, function eda_lsum
@@ -46,7 +46,7 @@ def test_depths_equal_those_printed_for_the_counties():
 )
 def test_default_number_of_letters_is_the_authors_trustworthiness_rule(n, letters):
     # their manuscript: 7 letters for n between 492 and 983, 8 between 984 and 1966
-    assert trusted_letters(n, 0.95) == letters
+    assert n_trusted_letters(n, 0.95) == letters
 
 
 def test_outside_rows_hold_every_value_beyond_the_last_letter_once():

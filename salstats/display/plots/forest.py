@@ -81,7 +81,7 @@ from salstats.display.text.models import (
 from salstats.display.text.terms import with_reference_rows
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import SalstatsError, Setting, ValueRangeError
-from salstats.stats.agreement.records import common_kind_label, is_agreement
+from salstats.stats.agreement.records import common_kind_label, is_agreement_frame
 
 #: Decimals of ratios, and of terms that have no own number of decimals.
 _RATIO_DIGITS = 2
@@ -631,6 +631,6 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_rati
         if not estimates.distinct_values("metric") and only_outcome_text(estimates, labels):
             effect += f", {only_outcome_text(estimates, labels)}"
         return axis_title_text(effect, estimates)
-    if term is None and is_agreement(estimates.frame):
+    if term is None and is_agreement_frame(estimates.frame):
         return axis_title_text(common_kind_label(estimates.distinct_values("term")) or "Agreement", estimates)
     return axis_title_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

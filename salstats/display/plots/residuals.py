@@ -20,7 +20,7 @@ from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
 from salstats.errors import SalstatsError
-from salstats.stats.models.families import family_of
+from salstats.stats.models.families import family_by_name
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
 #: Most models of a figure, and the number of rows with the largest Cook's distances that the caption names.
@@ -129,7 +129,7 @@ def plot_residuals(
     """
     frame = check_frame(augmented, "augmented")
     check_columns(frame, _NUMBERS, "augmented")
-    is_linear = family_of(family).is_linear
+    is_linear = family_by_name(family).is_linear
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})

@@ -28,7 +28,7 @@ from salstats.files.input_files import data_folder
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE
-from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
+from salstats.stats.engine.fixed_factors import TRAININGS, fixed_factor_nouns
 from salstats.stats.engine.intervals import BOOTSTRAP, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.score_reasons import UNDEFINED
@@ -269,7 +269,7 @@ def _fixed_readers_and_trainings_slots(frames: ReportFrames) -> Slots:
     for frame in frames.values():
         if "inference_to" in frame.columns:
             populations += list(frame["inference_to"])
-    nouns = fixed_nouns(populations)
+    nouns = fixed_factor_nouns(populations)
     if not nouns:
         return {}
     text = " and ".join(nouns)

@@ -15,7 +15,7 @@ from salstats.display.text.format import STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, coded_scores_without_warnings
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import checked_procedure
 from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
 from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.label_columns import holds_three_or_more_labels
@@ -93,7 +93,7 @@ class Settings:
             tail_function(interval, "difference")
         if self.test is not None:
             check_choice(self.test, TESTS, "test")
-        check_procedure(self.adjust, "adjust")
+        checked_procedure(self.adjust, "adjust")
         check_count(self.n_replicates, "n_replicates")
         for file in self.inputs:
             if not Path(file).is_file():

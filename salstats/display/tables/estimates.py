@@ -63,7 +63,7 @@ from salstats.display.text.models import (
 from salstats.display.text.terms import distinct_term_and_factor_rows
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
-from salstats.stats.agreement.records import is_agreement, short_label
+from salstats.stats.agreement.records import is_agreement_frame, short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.fixed_factors import FIXED, NOUNS
 
@@ -388,7 +388,7 @@ def _quantity_name_without_metric(estimates: Estimates, labels: Labels) -> str:
         return joined(parameters, "or")
     if term is not None:
         return labels.term(term)
-    if is_agreement(estimates.frame):
+    if is_agreement_frame(estimates.frame):
         return "agreement"
     return "estimate"
 
@@ -405,7 +405,7 @@ def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, ha
 
 def _raters_note(estimates: Estimates) -> str:
     """Say how many raters agree on how many cases, and which intervals hold for other raters, too."""
-    if not is_agreement(estimates.frame) or not estimates.distinct_values("n_raters"):
+    if not is_agreement_frame(estimates.frame) or not estimates.distinct_values("n_raters"):
         return ""
     rater = str(estimates.only_value("over") or "rater")
     n_raters = counted_range(estimates.non_missing_numbers("n_raters"), rater)
@@ -440,7 +440,7 @@ def _predictor_and_outcome_note(estimates: Estimates, labels: Labels) -> str:
 
 def _count_nouns(estimates: Estimates) -> notes.CountedAndMissingNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
-    if is_agreement(estimates.frame):
+    if is_agreement_frame(estimates.frame):
         return notes.CountedAndMissingNouns("reading", "missing or the only one of a case")
     if estimates.distinct_values("n_pairs") or has_variable_pairs(estimates):
         return notes.CountedAndMissingNouns("pair", "incomplete")
@@ -512,7 +512,7 @@ def _may_be_best(estimates: Estimates) -> bool:
         if estimates.keys[position - 1] != "method" or estimates.varies("reference_level"):
             return False
     is_variance = bool(estimates.distinct_values("parameter"))
-    if is_agreement(estimates.frame) or has_coefficients(estimates) or is_variance:
+    if is_agreement_frame(estimates.frame) or has_coefficients(estimates) or is_variance:
         return False
     return _WITHOUT_DIRECTION.isdisjoint(estimates.distinct_values("term"))
 

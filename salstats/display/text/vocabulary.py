@@ -15,8 +15,8 @@ from salstats.stats.engine.fixed_factors import (
     FIXED,
     READERS,
     TRAININGS,
+    fixed_factor_nouns,
     fixed_factor_text,
-    fixed_nouns,
     random_factor_text,
 )
 
@@ -150,7 +150,7 @@ def inference_population_text(values: Iterable[Any]) -> str:
     populations = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
     if len(populations) == 1:
         return INFERENCE.get(populations[0], "")
-    nouns = fixed_nouns(populations)
+    nouns = fixed_factor_nouns(populations)
     if nouns and all(population in FIXED for population in populations):
         return INFERENCE[fixed_factor_text(nouns)]
     return ""

@@ -9,11 +9,11 @@ from scipy import special
 from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
-    Weights,
+    RowWeightSets,
     equal_row_weights,
     estimate_and_leave_one_out,
     jackknife_df,
-    jackknife_error,
+    jackknife_std_error,
     one_way_anova,
     t_or_normal_quantile,
     two_sided_p_value,
@@ -24,7 +24,7 @@ from salstats.stats.engine.estimands import quiet_ratio
 _LIMIT_SDS = float(special.ndtri(0.975))
 
 
-def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) -> np.ndarray:
+def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, linked: bool = True) -> np.ndarray:
     """Bias and SD of the difference of two single readings, shape (n_sets, 2).
 
     If a case has several readings and these are linked, each row is a pair. The variance of a difference is
@@ -119,7 +119,7 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
     bias_replicates, sd_replicates = replicates.T
     log_sd_replicates = np.log(np.where(sd_replicates > 0, sd_replicates, np.nan))
     transformed = np.column_stack([bias_replicates, log_sd_replicates])
-    bias_error, log_sd_error = jackknife_error(transformed)
+    bias_error, log_sd_error = jackknife_std_error(transformed)
     bias_df, log_sd_df = jackknife_df(transformed)
     bias_half_width = t_or_normal_quantile(level, bias_df) * bias_error
     log_sd_half_width = t_or_normal_quantile(level, log_sd_df) * log_sd_error
@@ -139,7 +139,7 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
     p_value = float(two_sided_p_value(np.array(statistic), bias_df))
     return Coefficients(
         estimate=points,
-        std_error=jackknife_error(_bias_and_limits_of_agreement(bias_replicates, sd_replicates)),
+        std_error=jackknife_std_error(_bias_and_limits_of_agreement(bias_replicates, sd_replicates)),
         statistic=np.array([statistic, np.nan, np.nan]),
         df=np.array([df, np.nan, np.nan]),
         p_value=np.array([p_value, np.nan, np.nan]),

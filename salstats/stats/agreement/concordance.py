@@ -7,7 +7,7 @@ import numpy as np
 from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
-    Weights,
+    RowWeightSets,
     equal_row_weights,
     fisher_z,
     inverse_fisher_z,
@@ -31,7 +31,7 @@ class PairMoments(NamedTuple):
     covariance: np.ndarray
 
 
-def pair_moments(readings: RaterReadings, weights: Weights) -> PairMoments:
+def pair_moments(readings: RaterReadings, weights: RowWeightSets) -> PairMoments:
     """Return the moments of both raters over the rows of each set of weights."""
     # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
@@ -47,7 +47,7 @@ def pair_moments(readings: RaterReadings, weights: Weights) -> PairMoments:
     )
 
 
-def concordance_correlation(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def concordance_correlation(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """Lin's concordance correlation, shape (n_sets, 1): 1 if all pairs lie on the line of identity.
 
     It is 2 s_xy / (s_x² + s_y² + (mean x - mean y)²).

@@ -19,9 +19,14 @@ from salstats.stats.agreement.readings_of_groups import (
     readings_by_two_or_more_raters,
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
-from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.few_units import FEW_DF, has_few_equal_units
-from salstats.stats.engine.fixed_factors import NOUNS, fixed_factor_text, inference_to, random_factor_text
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column_if_any
+from salstats.stats.engine.few_units import FEW_DF, has_few_effective_units
+from salstats.stats.engine.fixed_factors import (
+    NOUNS,
+    fixed_factor_text,
+    inference_to_column_if_any,
+    random_factor_text,
+)
 from salstats.stats.engine.grouping import group_label, named_groups
 from salstats.stats.engine.intervals import RECOMMENDED, Interval, interval_by_name
 from salstats.stats.engine.resampling_units import Unit
@@ -232,17 +237,17 @@ def agreement(  # noqa: C901
         "n_units": np.array([result.n_units for result in results])[result_of_row],
     }
     cautions = {
-        FEW_UNITS: has_few_equal_units(unit_sizes)[result_of_row],
+        FEW_UNITS: has_few_effective_units(unit_sizes)[result_of_row],
         FEW_EVENTS: has_few_minority_units[result_of_row],
     }
-    columns |= caution_column(cautions)
+    columns |= caution_column_if_any(cautions)
     if over in NOUNS:
         noun = NOUNS[over]
         is_at_large = np.isin(term_of_row, record.at_large)
         population = np.where(is_at_large, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())
     else:
-        columns |= inference_to(design.codes.frame, design.units.codes, keys)
+        columns |= inference_to_column_if_any(design.codes.frame, design.units.codes, keys)
     special: dict[str, Any] = {
         "n_cases": np.array([result.n_cases for result in results])[result_of_row],
         "n_raters": np.array([len(result.raters) for result in results])[result_of_row],

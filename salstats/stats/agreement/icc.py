@@ -14,13 +14,13 @@ from scipy import stats
 from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
-    Weights,
+    RowWeightSets,
     equal_row_weights,
     estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
     jackknife_df,
-    jackknife_error,
+    jackknife_std_error,
     one_way_anova,
     t_or_normal_quantile,
     two_sided_p_value,
@@ -40,7 +40,9 @@ class HalfMeanSquaredDifferences(NamedTuple):
     neither: np.ndarray
 
 
-def half_mean_squared_differences(readings: RaterReadings, weights: Weights) -> HalfMeanSquaredDifferences:
+def half_mean_squared_differences(
+    readings: RaterReadings, weights: RowWeightSets
+) -> HalfMeanSquaredDifferences:
     """Return the symmetric sums of each set of weights.
 
     The sum of squared differences over all ordered pairs of n values y is 2 (n sum y² - (sum y)²). Below,
@@ -82,7 +84,7 @@ def _centred_values(readings: RaterReadings) -> np.ndarray:
     return np.where(present, readings.values - readings.values[present].mean(), 0.0)
 
 
-def _one_way_icc1(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def _one_way_icc1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """ICC(1,1) from the one-way analysis of variance, shape (n_sets,)."""
     values = _centred_values(readings)
     row_n = (~np.isnan(readings.values)).sum(axis=1).astype(np.float64)
@@ -93,7 +95,7 @@ def _one_way_icc1(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return quiet_ratio(between - within, between + (n0 - 1) * within)
 
 
-def single_reading_icc1_icc2_icc3(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def single_reading_icc1_icc2_icc3(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
     sums = half_mean_squared_differences(readings, weights)
     case_variance = sums.neither - sums.same_case
@@ -119,7 +121,7 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     estimate, replicates = estimate_and_leave_one_out(readings, single_reading_icc1_icc2_icc3)
     z = fisher_z(estimate, k)
     z_replicates = fisher_z(replicates, k)
-    z_error = jackknife_error(z_replicates)
+    z_error = jackknife_std_error(z_replicates)
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
     half_width = t_or_normal_quantile(level, df) * z_error
@@ -131,7 +133,7 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     mean_replicates = spearman_brown(replicates, k)
     return Coefficients(
         estimate=np.concatenate([estimate, spearman_brown(estimate, k)]),
-        std_error=np.concatenate([jackknife_error(replicates), jackknife_error(mean_replicates)]),
+        std_error=np.concatenate([jackknife_std_error(replicates), jackknife_std_error(mean_replicates)]),
         statistic=np.tile(statistic, 2),
         df=np.tile(np.where(np.isnan(statistic), np.nan, df), 2),
         p_value=np.tile(two_sided_p_value(statistic, df), 2),

@@ -16,7 +16,7 @@ from scipy import special
 from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
-    Weights,
+    RowWeightSets,
     equal_row_weights,
     normal_coefficients,
 )
@@ -49,7 +49,9 @@ def _disagreement_matrix(categories: np.ndarray, weighting: str) -> np.ndarray:
     return np.asarray(WEIGHTINGS[weighting](distances))
 
 
-def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, disagreement: np.ndarray) -> np.ndarray:
+def _kappa(
+    first: np.ndarray, second: np.ndarray, weights: RowWeightSets, disagreement: np.ndarray
+) -> np.ndarray:
     """Cohen's kappa (n_sets,) from the indicators (n_rows, n_categories) of two raters.
 
     It is 1 - observed / expected disagreement, over the rows that both raters read. In einsum i are rows, a
@@ -66,7 +68,7 @@ def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, disagreement
     return 1 - quiet_ratio(observed, quiet_ratio(n_times_expected, n))
 
 
-def cohen_kappa(readings: RaterReadings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
+def cohen_kappa(readings: RaterReadings, weights: RowWeightSets, weighting: str = "unweighted") -> np.ndarray:
     """Cohen's kappa of two raters, shape (n_sets, 1): 1 - disagreement / disagreement by chance.
 
     Cohen J. Educ Psychol Meas 1960;20:37-46. doi:10.1177/001316446002000104. With weights: Psychol Bull
@@ -77,7 +79,7 @@ def cohen_kappa(readings: RaterReadings, weights: Weights, weighting: str = "unw
     return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
-def light_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def light_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """Light's kappa, shape (n_sets, 1): the mean of Cohen's kappas of all pairs of raters.
 
     Light RJ. Psychol Bull 1971;76:365-377. doi:10.1037/h0031643
@@ -90,7 +92,9 @@ def light_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return np.asarray(np.mean(kappas, axis=0)[:, None])
 
 
-def _agreement_and_category_shares(indicators: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+def _agreement_and_category_shares(
+    indicators: np.ndarray, weights: RowWeightSets
+) -> tuple[np.ndarray, np.ndarray]:
     """Share of agreeing pairs of readings (n_sets,), and shares of categories (n_sets, n_categories).
 
     Both are means over rows of the shares within a row.
@@ -117,7 +121,7 @@ def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
     return quiet_ratio(observed - chance, largest_difference)[:, None]
 
 
-def fleiss_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def fleiss_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """Fleiss's kappa, shape (n_sets, 1): chance agreement is the sum of the squared shares of categories.
 
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
@@ -127,7 +131,7 @@ def fleiss_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
 
-def conger_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def conger_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """Conger's kappa, shape (n_sets, 1): chance agreement is that of two raters, averaged over all pairs.
 
     Two raters agree by chance as often as the sum over categories of the product of their shares.
@@ -146,7 +150,7 @@ def conger_kappa(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return _chance_corrected(observed, chance)
 
 
-def ac1(readings: RaterReadings, weights: Weights) -> np.ndarray:
+def ac1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     """Gwet's AC1, shape (n_sets, 1).
 
     Chance agreement is sum p (1 - p) / (q - 1) over the shares p of q categories. AC1 depends less than kappa

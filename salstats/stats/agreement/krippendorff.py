@@ -3,14 +3,14 @@
 import numpy as np
 from scipy import sparse
 
-from salstats.stats.agreement.readings import RaterReadings, Weights
+from salstats.stats.agreement.readings import RaterReadings, RowWeightSets
 from salstats.stats.engine.estimands import quiet_ratio
 
 #: Scales on which two values disagree.
 SCALES = ("interval", "ordinal", "nominal", "ratio")
 
 
-def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interval") -> np.ndarray:
+def krippendorff(readings: RaterReadings, weights: RowWeightSets, scale: str = "interval") -> np.ndarray:
     """Krippendorff's alpha, 1 - observed / expected disagreement, shape (n_sets, 1); NaN if all are equal.
 
     Disagreement of two values a and b: 1 if they differ (nominal), (a - b)² (interval), (a - b)² of their

@@ -91,9 +91,9 @@ class LeaveOneOutWeights:
 
 #: Weights of rows (n_sets, n_rows). Kernels multiply them with features of the rows, `weights @ features`,
 #: and so compute the coefficients of several sets of rows at once.
-Weights = np.ndarray | LeaveOneOutWeights
+RowWeightSets = np.ndarray | LeaveOneOutWeights
 #: Function of readings and weights of their rows that returns coefficients (n_sets, n_coefficients).
-Kernel = Callable[[RaterReadings, Weights], np.ndarray]
+Kernel = Callable[[RaterReadings, RowWeightSets], np.ndarray]
 
 
 class Coefficients(NamedTuple):
@@ -137,7 +137,7 @@ def estimate_and_leave_one_out(readings: RaterReadings, kernel: Kernel) -> Leave
     return LeaveOneOut(estimate, np.where(np.isfinite(replicates), replicates, np.nan))
 
 
-def jackknife_error(replicates: np.ndarray) -> np.ndarray:
+def jackknife_std_error(replicates: np.ndarray) -> np.ndarray:
     """Jackknife standard errors (n_coefficients,) from estimates without each unit (n_units, n_coefficients).
 
     NaN for one unit, or if any estimate is NaN.
@@ -239,7 +239,7 @@ def jackknife_wilson_coefficients(readings: RaterReadings, kernel: Kernel, level
     estimate, replicates = estimate_and_leave_one_out(readings, kernel)
     k = readings.readings_per_row
     n_units = readings.n_units
-    std_error = jackknife_error(replicates)
+    std_error = jackknife_std_error(replicates)
     share = np.clip(_coefficient_as_share(estimate, k), 0, 1)
     varies = (std_error > ROUNDING) & (share > 0) & (share < 1)
     # The share is linear in the coefficient, with slope (k - 1) / k.

@@ -139,7 +139,7 @@ def short_label(term: str) -> str:
     return LABELS[term].split(", ")[0]
 
 
-def is_agreement(frame: pd.DataFrame) -> bool:
+def is_agreement_frame(frame: pd.DataFrame) -> bool:
     """Return whether an estimates frame holds coefficients of agreement, or limits of agreement."""
     return "term" in frame.columns and len(frame) > 0 and set(frame["term"]) <= set(LABELS)
 

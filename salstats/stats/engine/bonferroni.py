@@ -72,7 +72,7 @@ def simultaneous_limits_and_levels(
     kinds = ["name", "term", "conf_level", "new_level"]
     for (name, term, level, new_level), rows in to_widen.groupby(kinds, sort=False, dropna=False):
         record = interval_by_name(name, term)
-        if record is None or not record.scale or _is_of_another_term(record, term):
+        if record is None or not record.scale or _lacks_term_that_has_intervals(record, term):
             raise _widening_error(str(name), rows, level, new_level)
         if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
             raise ColumnError(
@@ -89,7 +89,7 @@ def simultaneous_limits_and_levels(
     }
 
 
-def _is_of_another_term(record: Interval, term: object) -> bool:
+def _lacks_term_that_has_intervals(record: Interval, term: object) -> bool:
     """Return True if the interval is for other terms than this one, for which there are intervals."""
     has_interval = any(term in other_record.terms for other_record in RECORDS)
     return has_interval and term not in record.terms
@@ -167,7 +167,7 @@ def _stretched_limit_columns(
         uses_t = np.isclose(half_width, t * std_error, rtol=_TOLERANCE, atol=0)
         uses_z = np.isclose(half_width, z * std_error, rtol=_TOLERANCE, atol=0)
         _check_agreement(uses_t | uses_z, record, rows, new_level)
-    transform, inverse = _transformation(record.scale)
+    transform, inverse = _transform_and_inverse(record.scale)
     with np.errstate(divide="ignore"):
         transformed = transform(limits)
     growth = np.where(uses_t, new_t / t, new_z / z)
@@ -176,7 +176,7 @@ def _stretched_limit_columns(
     return np.asarray(inverse(np.column_stack([middle - new_half_width, middle + new_half_width])))
 
 
-def _transformation(scale: str) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
+def _transform_and_inverse(scale: str) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
     """Return the function to the scale on which limits are symmetric, and its inverse."""
     if scale == "atanh":
         return np.arctanh, np.tanh

@@ -103,7 +103,7 @@ RECORDS = (
 )
 
 
-def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
+def caution_column_if_any(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
     """Make the column `caution` from the rows (bool, one per row) that each caution concerns, if any.
 
     Returns
@@ -153,7 +153,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
     return estimates.assign(caution=text_column(after.where(after.notna(), None)))
 
 
-def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+def add_cautions_of_scores(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Add the cautions that scores of a metric have to the estimates of that metric.
 
     Parameters

@@ -100,7 +100,7 @@ def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
     r = float(np.clip(x_deviations @ y_deviations / scale, -1, 1))
     if test == "pearson" and is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, df=len(x) - 2)
+    return coefficient_with_t_test(r, df=len(x) - 2)
 
 
 def is_perfect(r: float, n: int) -> bool:
@@ -113,7 +113,7 @@ def perfect_correlation(r: float, p_value: float = np.nan) -> Coefficient:
     return Coefficient(estimate=float(np.sign(r)), statistic=np.nan, df=np.nan, p_value=p_value)
 
 
-def with_t_test(r: float, df: int) -> Coefficient:
+def coefficient_with_t_test(r: float, df: int) -> Coefficient:
     """Return a coefficient with its t test, t = r sqrt(df / (1 - r²))."""
     with np.errstate(divide="ignore"):
         # the divisor is 0 if r rounds to 1, as for more than 10,000 ranks of which a few differ
@@ -207,7 +207,7 @@ def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tupl
     return low, high
 
 
-class Pooled(NamedTuple):
+class PooledCorrelation(NamedTuple):
     """Correlation pooled over strata on the scale of Fisher's z, and Cochran's Q test of equality."""
 
     estimate: float
@@ -218,20 +218,20 @@ class Pooled(NamedTuple):
     q_p_value: float
 
 
-def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
+def pooled_correlation(r: np.ndarray, z_std_error: np.ndarray) -> PooledCorrelation:
     """Return the mean of correlations with weights 1 / std_error², and Cochran's Q; NaN without correlations.
 
-    `r` and `std_error`, which is that of Fisher's z, have shape (n_strata,).
+    `r` and `z_std_error`, which is that of Fisher's z, have shape (n_strata,).
     """
     if not len(r):
-        return Pooled(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return PooledCorrelation(np.nan, np.nan, np.nan, np.nan, np.nan)
     z = np.arctanh(r)
-    weights = std_error**-2
+    weights = z_std_error**-2
     mean = float((weights * z).sum() / weights.sum())
     q = float((weights * (z - mean) ** 2).sum())
     q_df = float(len(r) - 1)
     q_p_value = float(special.chdtrc(q_df, q)) if q_df > 0 else np.nan
-    return Pooled(
+    return PooledCorrelation(
         estimate=float(np.tanh(mean)),
         std_error=float(weights.sum() ** -0.5),
         q=q,
@@ -240,25 +240,25 @@ def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
     )
 
 
-def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return Spearman's correlation of rows that are repeated by weights, shape (n_replicates,).
+def spearman_of_replicates(x: np.ndarray, y: np.ndarray, row_counts: np.ndarray) -> np.ndarray:
+    """Return Spearman's correlation of rows that count several times, shape (n_replicates,).
 
-    `x` and `y` have shape (n,); `weights` (n_replicates, n) are whole numbers that say how often each row is
-    in a replicate. The correlation is NaN where `x` or `y` does not vary.
+    `x` and `y` have shape (n,); `row_counts` (n_replicates, n) are whole numbers that say how often each row
+    is in a replicate. The correlation is NaN where `x` or `y` does not vary.
 
     Examples
     --------
     >>> import numpy as np
     >>> x, y = np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])
-    >>> weighted_spearman(x, y, np.array([[1, 1, 1, 1], [2, 0, 0, 2], [4, 0, 0, 0]])).round(6)
+    >>> spearman_of_replicates(x, y, np.array([[1, 1, 1, 1], [2, 0, 0, 2], [4, 0, 0, 0]])).round(6)
     array([0.8, 1. , nan])
     """
-    x_ranks = _centred_ranks(x, weights)
-    y_ranks = _centred_ranks(y, weights)
+    x_ranks = _centred_ranks(x, row_counts)
+    y_ranks = _centred_ranks(y, row_counts)
     # (n_replicates, n): product of the two ranks of each row
     products = x_ranks.ranks[:, x_ranks.codes]
     products *= y_ranks.ranks[:, y_ranks.codes]
-    sum_of_products = np.einsum("ij,ij->i", products, weights)
+    sum_of_products = np.einsum("ij,ij->i", products, row_counts)
     varies = (x_ranks.sum_of_squares > 0) & (y_ranks.sum_of_squares > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         r = sum_of_products / np.sqrt(x_ranks.sum_of_squares * y_ranks.sum_of_squares)
@@ -277,14 +277,14 @@ class _CentredRanks(NamedTuple):
     sum_of_squares: np.ndarray
 
 
-def _centred_ranks(values: np.ndarray, weights: np.ndarray) -> _CentredRanks:
-    """Rank values (n,) that are repeated by weights (n_replicates, n), and subtract the mean rank."""
+def _centred_ranks(values: np.ndarray, row_counts: np.ndarray) -> _CentredRanks:
+    """Rank values (n,) that count `row_counts` (n_replicates, n) times, and subtract the mean rank."""
     codes = np.unique(values, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     # (n_replicates, n_distinct): number of repetitions of each distinct value
-    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
-    total = weights.sum(axis=1)[:, None]
+    sizes = np.add.reduceat(row_counts[:, order], starts, axis=1)
+    total = row_counts.sum(axis=1)[:, None]
     # average rank cumsum(sizes) - (sizes - 1) / 2 less the mean rank (total + 1) / 2
     ranks = np.cumsum(sizes, axis=1) - (sizes + total) / 2
     sum_of_squares = np.einsum("ij,ij,ij->i", sizes, ranks, ranks)

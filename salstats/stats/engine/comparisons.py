@@ -59,7 +59,7 @@ class Pairs:
         return np.where(self.method_rows >= 0, self.method_rows, self.reference_rows)
 
 
-def _concatenate(pairs: Sequence[Pairs]) -> Pairs:
+def _concatenated_pairs(pairs: Sequence[Pairs]) -> Pairs:
     """Concatenate sets of pairs."""
     return Pairs(
         method_rows=np.concatenate([subset.method_rows for subset in pairs]),
@@ -95,7 +95,7 @@ def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
     subsets = [
         pair_rows(codes, method, left_out_methods=methods[:i]) for i, method in enumerate(methods[:-1])
     ]
-    return _concatenate(subsets)
+    return _concatenated_pairs(subsets)
 
 
 def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str] = ()) -> Pairs:
@@ -152,7 +152,7 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     )
 
 
-def values_of_side(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def values_or_nan_at_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the values of one side of pairs, NaN where its row is -1."""
     return np.where(rows >= 0, values[rows], np.nan)
 
@@ -169,8 +169,8 @@ def all_pairs_with_reference_score(scores: pd.DataFrame, reference: str) -> pd.D
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.method_examples)
     paired = fill_missing_keys_from_reference(paired, scores, pairs.reference_rows)
-    paired["score"] = values_of_side(values, pairs.method_rows)
-    paired["reference_score"] = values_of_side(values, pairs.reference_rows)
+    paired["score"] = values_or_nan_at_rows(values, pairs.method_rows)
+    paired["reference_score"] = values_or_nan_at_rows(values, pairs.reference_rows)
     if "reason" in scores.columns:
         paired["reference_reason"] = scores["reason"].array.take(pairs.reference_rows, allow_fill=True)
     return paired
@@ -320,8 +320,8 @@ def target_of_scores(
     warn_uneven_rows_per_case(codes, [*comparison.by, "method"], equal_units)
     pairs = compared_rows(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = values_of_side(values, pairs.method_rows)
-    reference_scores = values_of_side(values, pairs.reference_rows)
+    method_scores = values_or_nan_at_rows(values, pairs.method_rows)
+    reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
     groups, first_pairs = _groups_and_first_pairs(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)

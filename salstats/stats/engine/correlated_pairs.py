@@ -9,17 +9,26 @@ from salstats.checks import check_choice, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
 from salstats.stats.engine.influences import (
-    centred_influences,
+    influences_of_centred_pairs,
     pair_influences,
-    partial_influences,
+    partial_correlation_influences,
     row_influences_by_leaving_out_units,
 )
-from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
-from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
+from salstats.stats.engine.partial_correlation import (
+    COVARIATES_OF,
+    Residuals,
+    partial_coefficient,
+    residuals_on_covariates,
+)
+from salstats.stats.engine.repeated_measures import (
+    deviations_from_unit_means,
+    is_in_repeated_unit,
+    repeated_measures_coefficient,
+)
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.robust_correlation import (
     robust_correlation_with_test,
-    share_at_median_if_no_spread,
+    share_text_if_no_spread,
 )
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
@@ -73,14 +82,14 @@ class CorrelatedPairs:
     def coefficient(self, rows: np.ndarray) -> Coefficient:
         """Return the correlation of some rows with its t or z test.
 
-        It is undefined if `undefined_reason` gives a reason.
+        It is undefined if `undefined_reason_and_column` gives a reason.
         """
-        if self.undefined_reason(rows)[0]:
+        if self.undefined_reason_and_column(rows)[0]:
             return UNDEFINED
         x = self.x[rows]
         y = self.y[rows]
         if self.test == "rm":
-            return within_coefficient(x, y, self.units[rows])
+            return repeated_measures_coefficient(x, y, self.units[rows])
         if self.test in ROBUST:
             return robust_correlation_with_test(x, y, self.test)
         if self.covariate_names:
@@ -96,16 +105,16 @@ class CorrelatedPairs:
         y = self.y[rows]
         units = self.units[rows]
         if self.test == "rm":
-            x_deviations = deviations_within(x, units)
-            y_deviations = deviations_within(y, units)
-            return centred_influences(x_deviations, y_deviations)
+            x_deviations = deviations_from_unit_means(x, units)
+            y_deviations = deviations_from_unit_means(y, units)
+            return influences_of_centred_pairs(x_deviations, y_deviations)
         if self.test in ROBUST:
             return row_influences_by_leaving_out_units(x, y, units, self.test)
         if self.covariate_names:
-            return partial_influences(self._residuals(rows))
+            return partial_correlation_influences(self._residuals(rows))
         return pair_influences(x, y, self.test)
 
-    def undefined_reason(self, rows: np.ndarray) -> tuple[str, str | None]:
+    def undefined_reason_and_column(self, rows: np.ndarray) -> tuple[str, str | None]:
         """Return why the correlation of some rows is undefined, and the column at fault if it is one.
 
         The reason is "" if the correlation is defined.
@@ -118,14 +127,14 @@ class CorrelatedPairs:
             if np.ptp(values) == 0:
                 return f"{name} is constant", name
         for name, values in variables:
-            if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
+            if self.test == "rm" and not deviations_from_unit_means(values, self.units[rows]).any():
                 return f"{name} is constant within each unit", name
             if self.test in ROBUST:
-                equal_share = share_at_median_if_no_spread(values, self.test)
+                equal_share = share_text_if_no_spread(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal", name
         if self.covariate_names:
-            return self._residuals(rows).undefined_reason((self.x_name, self.y_name))
+            return self._residuals(rows).undefined_reason_and_column((self.x_name, self.y_name))
         return "", None
 
     def _sample_size_in_words(self, rows: np.ndarray) -> str:
@@ -141,10 +150,12 @@ class CorrelatedPairs:
     def _residuals(self, rows: np.ndarray) -> Residuals:
         """Return the residuals of both variables on the covariates."""
         variables = np.column_stack([self.x[rows], self.y[rows], self.covariates[rows]])
-        return residuals(variables, ranks=RECORDS[self.test].ranks, covariates_of=self.covariates_of)
+        return residuals_on_covariates(
+            variables, ranks=RECORDS[self.test].ranks, covariates_of=self.covariates_of
+        )
 
 
-def check_covariates(
+def checked_covariates(
     test: str, x: str, y: str, covariates: str | Sequence[str] | None, covariates_of: str
 ) -> tuple[str, ...]:
     """Return the names of the covariates; raise if they do not suit the coefficient or the variables."""

@@ -28,7 +28,7 @@ class UnitInfluences(NamedTuple):
     weights: np.ndarray
 
 
-class Robust(NamedTuple):
+class Cr2Variances(NamedTuple):
     """CR2 variances and their degrees of freedom, with the influences of units."""
 
     #: (n_rows,): Variances, NaN where no cell of the estimate has two units.
@@ -58,7 +58,7 @@ def unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) ->
 
 def cr2(
     sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray, squares: np.ndarray | None = None
-) -> Robust:
+) -> Cr2Variances:
     """Return CR2 variances of linear combinations of cell means, with Satterthwaite's degrees of freedom.
 
     With m_gc of the n_c scores of cell c in unit g, residual sums e_gc = sum - m_gc * mean, and weights
@@ -96,7 +96,7 @@ def cr2(
     # s = m / n of the docstring
     share = np.nan_to_num(quiet_ratio(counts, counts.sum(axis=0)))
     has_one_unit = (share > 1 - _ROUNDING).any(axis=0)
-    adjustment = _residual_factors(share, squares, has_one_unit)
+    adjustment = _residual_adjustment_factors(share, squares, has_one_unit)
     adjusted_residuals = units.residuals * adjustment
     # (n_units, n_rows): the terms of the variance
     unit_squares = (adjusted_residuals @ units.weights.T) ** 2
@@ -104,10 +104,10 @@ def cr2(
     has_scores = (counts > 0).astype(np.float64)
     n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + _variance_added_to_each_estimate(
+    variance = variance + _variance_of_single_unit_cells(
         adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
     )
-    return Robust(
+    return Cr2Variances(
         variance=variance,
         df=_satterthwaite_df(units.weights**2, share, squares, adjustment),
         units=units,
@@ -115,7 +115,7 @@ def cr2(
     )
 
 
-def _variance_added_to_each_estimate(
+def _variance_of_single_unit_cells(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
     is_in_estimate: np.ndarray,
@@ -138,7 +138,9 @@ def _variance_added_to_each_estimate(
     return np.where(is_other.any(axis=1), added_variance, np.nan)
 
 
-def _residual_factors(share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray) -> np.ndarray:
+def _residual_adjustment_factors(
+    share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray
+) -> np.ndarray:
     """Return factors (n_units, n_cells) that remove the bias of residual sums; 0 in cells of one unit.
 
     The factor is 1 / sqrt((1 - s)^2 + s^2 (Q - q) / q), in the terms of `cr2`; without weights q is m,

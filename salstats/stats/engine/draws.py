@@ -29,7 +29,7 @@ def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.
     return rng.integers(0, n_units, size=(n_replicates, n_units), dtype=np.int32)
 
 
-def draw_counts(draws: np.ndarray, n_units: int, out: np.ndarray | None = None) -> np.ndarray:
+def counts_of_drawn_units(draws: np.ndarray, n_units: int, out: np.ndarray | None = None) -> np.ndarray:
     """Count how often each unit was drawn, float64 of shape (n_replicates, n_units), into `out` if given."""
     counts = np.empty((len(draws), n_units)) if out is None else out
     block_size = max(1, _CACHE_CELLS // n_units)
@@ -71,10 +71,10 @@ def weight_blocks(
     for start in range(0, n_replicates, n_rows):
         rows = slice(start, min(start + n_rows, n_replicates))
         block = draw_units(rows.stop - start, n_units, rng) if draws is None else draws[rows]
-        yield rows, draw_counts(block, n_units, out=buffer[: len(block)])
+        yield rows, counts_of_drawn_units(block, n_units, out=buffer[: len(block)])
 
 
-def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:
+def one_thread_if_small(n_units: int, n_columns: int) -> AbstractContextManager[None]:
     """Return a context in which small products of weights and `n_columns` columns use one thread."""
     n_multiplications = _replicates_per_block(n_units) * n_units * n_columns
     if n_multiplications < _WORTH_A_THREAD:

@@ -103,8 +103,8 @@ def unpaired_cles(method: np.ndarray, reference: np.ndarray) -> EffectWithInflue
     A pair influences it twice, by its method's score and by its reference's score: each time by the share of
     the scores of the other side that it exceeds, or is exceeded by, less the estimate.
     """
-    share_below_method = _share_below(reference, method)
-    share_above_reference = 1 - _share_below(method, reference)
+    share_below_method = _share_below_ties_half(reference, method)
+    share_above_reference = 1 - _share_below_ties_half(method, reference)
     estimate = share_below_method.mean()
     return EffectWithInfluences(float(estimate), share_below_method + share_above_reference - 2 * estimate)
 
@@ -127,7 +127,7 @@ def _divided_by_largest_and_rounded(
     return np.round(method / largest, _DIGITS), np.round(reference / largest, _DIGITS)
 
 
-def _share_below(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+def _share_below_ties_half(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Return the share of `values` below each threshold, shape of `thresholds`; equal values count half."""
     ascending = np.sort(values)
     n_below = np.searchsorted(ascending, thresholds, side="left")

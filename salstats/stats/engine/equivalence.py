@@ -143,9 +143,9 @@ def margin_test_columns(
     estimates: InferredEstimates,
     margin: Margin,
     metrics: np.ndarray,
-    sense: np.ndarray,
-    sides: np.ndarray,
-    sound: np.ndarray,
+    score_sign: np.ndarray,
+    side_verdicts: np.ndarray,
+    is_sound: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Test estimates against a margin, and warn of margins in a wrong unit.
 
@@ -157,11 +157,11 @@ def margin_test_columns(
         The margin, or that of each metric.
     metrics : ndarray of str, shape (n_rows,)
         Metric of each estimate.
-    sense : ndarray of int, shape (n_rows,)
+    score_sign : ndarray of int, shape (n_rows,)
         1 where a larger estimate is a higher score, -1 where it is a lower score.
-    sides : ndarray of str, shape (n_rows,)
+    side_verdicts : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
-    sound : ndarray of bool, shape (n_rows,)
+    is_sound : ndarray of bool, shape (n_rows,)
         Estimates that a verdict may rest on.
 
     Returns
@@ -180,8 +180,8 @@ def margin_test_columns(
         p_value = np.where(intervals == name, p_value_of_interval, p_value)
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
-    is_inside = sound & is_strictly_below(p_value, 1 - estimates.options.level)
-    return margin_columns(sides, metrics, MarginTest(low, high, p_value), is_inside, sense)
+    is_inside = is_sound & is_strictly_below(p_value, 1 - estimates.options.level)
+    return margin_columns(side_verdicts, metrics, MarginTest(low, high, p_value), is_inside, score_sign)
 
 
 def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
@@ -247,17 +247,17 @@ def margin_p_value(
 
 
 def margin_columns(
-    sides: np.ndarray,
+    side_verdicts: np.ndarray,
     metrics: np.ndarray,
     margin_test: MarginTest,
     is_inside: np.ndarray,
-    sense: np.ndarray | int,
+    score_sign: np.ndarray | int,
 ) -> dict[str, np.ndarray]:
     """Return the columns `verdict`, `margin_low`, `margin_high` and `p_margin` of an estimates frame.
 
     Parameters
     ----------
-    sides : ndarray of str, shape (n_rows,)
+    side_verdicts : ndarray of str, shape (n_rows,)
         Verdicts without a margin, of `SIDES`.
     metrics : ndarray of str, shape (n_rows,)
         Metric of each estimate.
@@ -265,13 +265,13 @@ def margin_columns(
         The margin of each estimate, and the P value of its test.
     is_inside : ndarray of bool, shape (n_rows,)
         Estimates that the test shows to lie inside the margin.
-    sense : ndarray of int, shape (n_rows,), or int
+    score_sign : ndarray of int, shape (n_rows,), or int
         1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    claims = _claim_texts(metrics, margin_test.low, margin_test.high, sense)
+    claims = _claim_texts(metrics, margin_test.low, margin_test.high, score_sign)
     claims = np.where(is_inside, claims, "")
     return {
-        "verdict": verdict_texts(sides, claims),
+        "verdict": verdict_texts(side_verdicts, claims),
         "margin_low": margin_test.low,
         "margin_high": margin_test.high,
         "p_margin": margin_test.p_value,
@@ -284,16 +284,16 @@ def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndar
 
 
 def _claim_texts(
-    metrics: np.ndarray, low: np.ndarray, high: np.ndarray, sense: np.ndarray | int
+    metrics: np.ndarray, low: np.ndarray, high: np.ndarray, score_sign: np.ndarray | int
 ) -> np.ndarray:
     """Return the claim of each estimate if it lies inside its margin, of `CLAIMS`; "" without a margin.
 
-    Higher scores are better, except for metrics whose direction is -1. `sense` is 1 where a larger estimate
-    is a higher score, -1 where it is a lower score.
+    Higher scores are better, except for metrics whose direction is -1. `score_sign` is 1 where a larger
+    estimate is a higher score, -1 where it is a lower score.
     """
     # metrics without a direction have 0
     directions = np.array([direction(m) or 1 for m in metrics], dtype=np.int64)
-    is_larger_better = directions * sense > 0
+    is_larger_better = directions * score_sign > 0
     has_low = np.isfinite(low)
     has_high = np.isfinite(high)
     bounds_worse_side = np.where(is_larger_better, has_low, has_high)

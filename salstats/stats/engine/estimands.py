@@ -74,7 +74,7 @@ class Cells:
         """Return the mean of each cell, NaN where nothing is defined."""
         return quiet_ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
-    def smallest_sample_n_units(self) -> np.ndarray:
+    def smallest_n_in_sample_of_cells(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return np.asarray(smallest_n_in_sample_of_cell(n_units, self.sample)[0])
@@ -265,11 +265,11 @@ class Estimand:
     def method_and_reference_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the method's and the reference's levels, shape (..., n_levels) each; None for a mean."""
         if self.reference_weights is None:
-            return _average(means, self.method_weights, self.partial), None
+            return _average(means, self.method_weights, skips_nan=self.partial), None
         if self.partial:
             means = _means_defined_on_both_sides(means)
-        method = _average(means, self.method_weights, self.partial)
-        reference = _average(means, self.reference_weights, self.partial)
+        method = _average(means, self.method_weights, skips_nan=self.partial)
+        reference = _average(means, self.reference_weights, skips_nan=self.partial)
         return method, reference
 
     def value(self, means: np.ndarray) -> np.ndarray:
@@ -283,7 +283,7 @@ class Estimand:
             values = 100 * ((reference - method) / _nan_if_zero(reference))
         return self._levels_averaged_to_rows(values)
 
-    def row_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def method_and_reference_levels_of_rows(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the method's and the reference's level of each row, shape (..., n_rows) each.
 
         A row that averages estimates has the averages of their levels.
@@ -292,7 +292,7 @@ class Estimand:
         assert reference is not None
         return self._levels_averaged_to_rows(method), self._levels_averaged_to_rows(reference)
 
-    def size_of_numbers_behind_estimates(self, means: np.ndarray) -> np.ndarray:
+    def magnitude_behind_estimates(self, means: np.ndarray) -> np.ndarray:
         """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
         method, reference = self.method_and_reference_levels(means)
         if reference is None:
@@ -307,7 +307,7 @@ class Estimand:
         """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
         if self.row_weights is None:
             return values
-        return _average(values, self.row_weights, self.partial)
+        return _average(values, self.row_weights, skips_nan=self.partial)
 
     def gradient(self, means: np.ndarray) -> np.ndarray:
         """Return the derivative of each estimate by each cell mean, shape (..., n_rows, n_cells).
@@ -370,17 +370,17 @@ def _means_defined_on_both_sides(means: np.ndarray) -> np.ndarray:
     return np.where(np.concatenate([is_undefined, is_undefined], axis=-1), np.nan, means)
 
 
-def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarray:
+def _average(values: np.ndarray, weights: np.ndarray, *, skips_nan: bool) -> np.ndarray:
     """Return weighted means of values (..., n_values) with weights (n_values, n_averages).
 
-    A mean is undefined where one of its values is; with `partial` it is that of the defined values.
+    A mean is undefined where one of its values is; with `skips_nan` it is that of the defined values.
     """
     is_missing = np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         if not is_missing.any():
             return np.asarray(values @ weights / weights.sum(axis=0))
         sums = np.where(is_missing, 0.0, values) @ weights
-        if partial:
+        if skips_nan:
             return np.asarray(sums / ((~is_missing).astype(np.float64) @ weights))
         is_incomplete = is_missing.astype(np.float64) @ weights > 0
         return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))

@@ -15,25 +15,25 @@ _FEW_MISRANKED = 0.75
 _FEW_MISRANKED_BY_BOTH = 1.25
 
 
-def has_few_equal_units(sizes: np.ndarray) -> np.ndarray:
-    """Find rows whose units, of `sizes` (n_units, n_rows), are worth fewer than four of equal size.
+def has_few_effective_units(unit_sizes: np.ndarray) -> np.ndarray:
+    """Find rows whose units, of `unit_sizes` (n_units, n_rows), are worth fewer than four of equal size.
 
     Units are worth (sum of sizes)^2 / sum of squared sizes (Kish).
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        effective_n_units = sizes.sum(axis=0) ** 2 / (sizes**2).sum(axis=0)
+        effective_n_units = unit_sizes.sum(axis=0) ** 2 / (unit_sizes**2).sum(axis=0)
     return np.asarray(effective_n_units < FEW_DF)
 
 
-def estimates_have_few_units(units: Sequence[np.ndarray]) -> np.ndarray:
+def has_few_effective_units_by_estimate(units_of_estimates: Sequence[np.ndarray]) -> np.ndarray:
     """Find estimates whose units are worth fewer than four of equal size, shape (n_estimates,).
 
-    `units` has for each estimate the units of its rows, as codes.
+    `units_of_estimates` has for each estimate the units of its rows, as codes.
     """
     is_few = []
-    for codes in units:
+    for codes in units_of_estimates:
         sizes = np.unique(codes, return_counts=True)[1]
-        is_few.append(bool(has_few_equal_units(sizes)))
+        is_few.append(bool(has_few_effective_units(sizes)))
     return np.array(is_few)
 
 
@@ -45,9 +45,9 @@ def count_units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float
     return min(len(np.unique(units[values == value])) for value in distinct)
 
 
-def are_few_events(n_units: np.ndarray) -> np.ndarray:
+def are_few_events(n_units_with_rarer_outcome: np.ndarray) -> np.ndarray:
     """Find rows in which fewer than ten units have the rarer of two outcomes."""
-    return np.asarray(n_units < _FEW_EVENTS)
+    return np.asarray(n_units_with_rarer_outcome < _FEW_EVENTS)
 
 
 def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
@@ -55,16 +55,16 @@ def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
 
     `n_rarer` (n_rows,) are the numbers of units of the rarer label.
     """
-    return np.asarray(_expected_n_in_rarer_order(auc, n_rarer) < _FEW_MISRANKED)
+    return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
 
 
 def are_both_few_misranked(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return True where the AUCs of a method and the reference are both near 0 or 1 (`are_few_misranked`)."""
-    of_method = _expected_n_in_rarer_order(auc, n_rarer)
-    of_reference = _expected_n_in_rarer_order(reference_auc, n_rarer)
+    of_method = _expected_n_misranked(auc, n_rarer)
+    of_reference = _expected_n_misranked(reference_auc, n_rarer)
     return np.asarray(np.maximum(of_method, of_reference) < _FEW_MISRANKED_BY_BOTH)
 
 
-def _expected_n_in_rarer_order(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def _expected_n_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     """Return the units of the rarer label times the share of misranked pairs, min(AUC, 1 - AUC)."""
     return np.asarray(n_rarer * np.minimum(auc, 1 - auc))

@@ -54,7 +54,7 @@ FIXED = {fixed_factor_text(nouns): nouns for nouns in ((READERS,), (TRAININGS,),
 THESE_READERS = fixed_factor_text((READERS,))
 
 
-def fixed_nouns(values: Iterable[object]) -> list[str]:
+def fixed_factor_nouns(values: Iterable[object]) -> list[str]:
     """List the nouns of the factors that are fixed in any value of `inference_to`, readers first."""
     nouns: set[str] = set()
     for value in values:
@@ -62,7 +62,9 @@ def fixed_nouns(values: Iterable[object]) -> list[str]:
     return [noun for noun in (READERS, TRAININGS) if noun in nouns]
 
 
-def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame) -> dict[str, Any]:
+def inference_to_column_if_any(
+    frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame
+) -> dict[str, Any]:
     """Return the column `inference_to` of an estimates frame, or nothing if no factor is fixed.
 
     Parameters
@@ -89,10 +91,10 @@ def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFra
             fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
         else:
             fixed[factor.noun] |= rows.any()
-    return inference_column(fixed)
+    return inference_to_column_of_masks(fixed)
 
 
-def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def inference_to_column_of_masks(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the column `inference_to`, or nothing if no factor is fixed.
 
     `fixed` has for each noun the estimates (bool, shape (n_estimates,)) in which the factor is fixed.

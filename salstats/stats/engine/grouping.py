@@ -123,7 +123,7 @@ def checked_task_column(by: Sequence[str]) -> str:
     return "task"
 
 
-def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
+def metric_of_each_key(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
     """Return the metric of each group: from its keys, or the only metric of the scores."""
     if "metric" in keys.columns:
         return keys["metric"].astype(TEXT).to_numpy(dtype=object)
@@ -138,15 +138,15 @@ class ScoresToGroup(NamedTuple):
 
 
 def code_scores(
-    scores: object, by: str | Sequence[str] | None, default: Sequence[str], excluded: str = ""
+    scores: object, by: str | Sequence[str] | None, default: Sequence[str], excluded_column: str = ""
 ) -> ScoresToGroup:
     """Check and code a scores frame, to be grouped by the columns of `by` or else `default`.
 
-    Warns of tasks, data sets or models that are pooled although `by` is not given. The column `excluded` is
-    not a grouping column.
+    Warns of tasks, data sets or models that are pooled although `by` is not given. `excluded_column`
+    is no grouping column.
     """
     codes = coded_scores(scores)
-    columns = [c for c in check_by(codes.frame, by, default) if c != excluded]
+    columns = [c for c in check_by(codes.frame, by, default) if c != excluded_column]
     warn_pooled_by_default(codes.frame, by, columns)
     return ScoresToGroup(codes, columns)
 
@@ -323,7 +323,7 @@ def _warn_different_members(
     if differences:
         warn(
             f"averages over {average} are not over the same: nothing is defined for ",
-            group_list(differences),
+            joined_group_labels(differences),
             option="average",
             value=average,
             rows=rows,
@@ -400,16 +400,16 @@ def warn_pooled_by_default(
 ) -> bool:
     """Warn of groups that are pooled by default, and return True if there are any.
 
-    Parameters are those of `pooled_by_default`.
+    Parameters are those of `pooled_by_default_warning`.
     """
-    warning = pooled_by_default(frame, by_option, by, separated, remedy)
+    warning = pooled_by_default_warning(frame, by_option, by, separated, remedy)
     if warning is None:
         return False
     warn(warning)
     return True
 
 
-def pooled_by_default(
+def pooled_by_default_warning(
     frame: pd.DataFrame,
     by_option: object,
     by: Sequence[str],
@@ -488,14 +488,14 @@ def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
     return [Message.joined(levels, ", ") for levels in zip(*columns, strict=True)]
 
 
-def group_list(labels: Sequence[MessagePart], shown: int = 4) -> Message:
-    """Join the first `shown` labels of groups for a message, and say how many more there are."""
+def joined_group_labels(labels: Sequence[MessagePart], max_shown: int = 4) -> Message:
+    """Join the first `max_shown` labels of groups for a message, and say how many more there are."""
     ending = ""
-    if len(labels) > shown:
-        ending = f" and {len(labels) - shown} more"
-    return Message.joined(labels[:shown], "; ") + ending
+    if len(labels) > max_shown:
+        ending = f" and {len(labels) - max_shown} more"
+    return Message.joined(labels[:max_shown], "; ") + ending
 
 
 def named_groups(keys: pd.DataFrame, is_named: np.ndarray) -> Message:
     """Join the names of the groups for which `is_named` (bool, one per group) is True, for a message."""
-    return group_list(group_labels(keys, np.flatnonzero(is_named)))
+    return joined_group_labels(group_labels(keys, np.flatnonzero(is_named)))

@@ -15,12 +15,12 @@ from salstats.stats.engine.cautions import (
     NEARLY_ALL_LOST,
     OUTLYING_UNITS,
     Caution,
-    caution_column,
+    caution_column_if_any,
 )
-from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influences
-from salstats.stats.engine.draws import few_threads, weight_blocks
+from salstats.stats.engine.cr2 import Cr2Variances, UnitInfluences, cr2, unit_influences
+from salstats.stats.engine.draws import one_thread_if_small, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, quiet_ratio
-from salstats.stats.engine.few_units import are_few_events, has_few_equal_units
+from salstats.stats.engine.few_units import are_few_events, has_few_effective_units
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
 from salstats.stats.engine.joint_adjustment import PValuesWithFloors
 from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
@@ -30,11 +30,11 @@ from salstats.stats.engine.variances import (
     VarianceWithDf,
     analytic_variance,
     drawn_variances,
-    jackknife,
+    estimates_without_each_unit,
     levels_and_covariance,
 )
 from salstats.stats.engine.weighting import kish_n_units
-from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, flip, sign_patterns
+from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, sign_flips_of_contrast, sign_patterns
 
 #: Terms of estimates that are made from means of scores, where a score of 0 can be a complete failure.
 _TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
@@ -77,14 +77,14 @@ class Options:
         """Return options whose interval is the same for 0/1 scores as for other scores."""
         return replace(self, interval=replace(self.interval, binary_defaults=()))
 
-    def columns(self) -> dict[str, int]:
+    def n_replicates_column_if_any(self) -> dict[str, int]:
         """Return the column `n_replicates` of an estimates frame, if the interval is made from replicates."""
         if self.is_resampled or self.is_flipped:
             return {"n_replicates": self.n_replicates}
         return {}
 
 
-def check_options(
+def checked_options(
     term: str,
     interval: str | None,
     level: float,
@@ -180,7 +180,7 @@ class InferredEstimates:
             columns |= {"n_undefined": self.n_undefined, "bias": self.bias}
         if self.options.interval.kind == "t":
             columns |= {"df": self.df}
-        return columns | caution_column(self.cautions)
+        return columns | caution_column_if_any(self.cautions)
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def infer(  # noqa: C901
     *,
     differences: bool = False,
     flip_signs: bool = False,
-    constant: bool = False,
+    allow_constant_scores: bool = False,
 ) -> InferredEstimates:
     """Estimate a target with standard errors and limits, and warn of doubtful ones.
 
@@ -218,7 +218,7 @@ def infer(  # noqa: C901
         Draw replicates of the differences too, for a p-value.
     flip_signs : bool
         Flip signs for a p-value, also if the interval does not need it.
-    constant : bool
+    allow_constant_scores : bool
         Constant scores are certain: their limits are the estimate itself, without a warning.
 
     Returns
@@ -233,7 +233,7 @@ def infer(  # noqa: C901
         estimand = replace(estimand, partial=True)
     means = cells.means()
     estimate = estimand.value(means)
-    scale = estimand.size_of_numbers_behind_estimates(means)
+    scale = estimand.magnitude_behind_estimates(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * scale
     membership = estimand.cells_by_rows_mask()
@@ -284,7 +284,7 @@ def infer(  # noqa: C901
         outlying=masks.exceptional,
     )
     basis = _basis_with_interval_inputs(basis, cells, estimand, record, replicates)
-    smallest = np.where(membership, cells.smallest_sample_n_units()[:, None], np.inf).min(axis=0)
+    smallest = np.where(membership, cells.smallest_n_in_sample_of_cells()[:, None], np.inf).min(axis=0)
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
@@ -310,7 +310,7 @@ def infer(  # noqa: C901
             estimates, replicates=replicates.estimates, difference_replicates=replicates.differences
         )
     estimates = _estimates_at_level(estimates, options.level)
-    if constant:
+    if allow_constant_scores:
         is_constant = basis.std_error == 0
         estimates = replace(
             estimates,
@@ -318,7 +318,7 @@ def infer(  # noqa: C901
             conf_high=np.where(is_constant, estimate, estimates.conf_high),
         )
     estimates = replace(estimates, cautions=_caution_masks(estimates, unit_sizes, masks.outlying))
-    _warn_of_doubtful_limits(estimates, unit_sizes, constant)
+    _warn_of_doubtful_limits(estimates, unit_sizes, allow_constant_scores)
     return estimates
 
 
@@ -333,7 +333,7 @@ def _basis_with_interval_inputs(
     if record.extra_input == "levels" or (basis.ratio and has_paired_shares):
         basis = replace(basis, levels=levels_and_covariance(cells, estimand))
     if record.extra_input == "jackknife":
-        basis = replace(basis, jackknife=jackknife(cells, estimand))
+        basis = replace(basis, jackknife=estimates_without_each_unit(cells, estimand))
     if replicates is not None:
         basis = replace(basis, replicates=replicates.estimates)
     if replicates is not None and replicates.variances is not None:
@@ -342,7 +342,7 @@ def _basis_with_interval_inputs(
 
 
 def _outside_range_trial_and_outlying_masks(
-    term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
+    term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
 ) -> _RowMasks:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
     membership = estimand.cells_by_rows_mask()
@@ -365,7 +365,7 @@ def _outside_range_trial_and_outlying_masks(
 
 
 def _unit_influences_on_score_scale(
-    term: str, cells: Cells, estimand: Estimand, robust: Robust | None
+    term: str, cells: Cells, estimand: Estimand, robust: Cr2Variances | None
 ) -> UnitInfluences:
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
@@ -377,7 +377,7 @@ def _unit_influences_on_score_scale(
 
 
 def _variance_and_df(
-    cells: Cells, estimand: Estimand, options: Options, robust: Robust | None, masks: _RowMasks
+    cells: Cells, estimand: Estimand, options: Options, robust: Cr2Variances | None, masks: _RowMasks
 ) -> VarianceWithDf:
     """Return analytic variances and their degrees of freedom, NaN if the interval needs none."""
     record = options.interval
@@ -389,7 +389,7 @@ def _variance_and_df(
     return VarianceWithDf(unknown, unknown)
 
 
-def _robust_df(robust: Robust, record: Interval, masks: _RowMasks) -> np.ndarray:
+def _robust_df(robust: Cr2Variances, record: Interval, masks: _RowMasks) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
     NaN for intervals of shares, which use none.
@@ -442,7 +442,9 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
     )
 
 
-def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2: np.ndarray) -> np.ndarray:
+def _has_no_limits(
+    record: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: np.ndarray
+) -> np.ndarray:
     """Find rows whose limits are unknown: a sample of one unit, or no variance."""
     if record.extra_input == "cr2":
         # without variance between units the error of an estimate is unknown; intervals of bounded scores and
@@ -452,8 +454,8 @@ def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2
             has_no_variance &= use_cr2
         return np.asarray(has_no_variance & ~basis.trials)
     if record.kind == "share":
-        return np.zeros(len(smallest), dtype=bool)
-    return smallest < 2
+        return np.zeros(len(smallest_n_in_sample), dtype=bool)
+    return smallest_n_in_sample < 2
 
 
 def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
@@ -511,7 +513,7 @@ def _caution_masks(
     target = estimates.target
     estimand = target.estimand
     cautions = {
-        FEW_UNITS: has_few_equal_units(unit_sizes) | _has_few_df(estimates),
+        FEW_UNITS: has_few_effective_units(unit_sizes) | _has_few_df(estimates),
         OUTLYING_UNITS: outlying,
     }
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
@@ -551,7 +553,9 @@ def _has_few_df(estimates: InferredEstimates) -> np.ndarray:
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
 
 
-def _warn_of_doubtful_limits(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) -> None:
+def _warn_of_doubtful_limits(
+    estimates: InferredEstimates, unit_sizes: np.ndarray, allow_constant_scores: bool
+) -> None:
     """Warn of estimates and limits that are doubtful."""
     target = estimates.target
     term = target.term
@@ -587,7 +591,7 @@ def _warn_of_doubtful_limits(estimates: InferredEstimates, unit_sizes: np.ndarra
         estimates.estimate,
         estimates.scale,
         estimates.smallest_n_in_sample < 2,
-        constant=constant,
+        allow_constant_scores=allow_constant_scores,
     )
 
 
@@ -649,7 +653,7 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips
         contrast = _linear_contrast(cells, estimand)
         theta = 0.0
     signs, complete = sign_patterns(len(cells.sums), options.n_replicates, options.rng)
-    return flip(contrast, theta, signs, complete=complete)
+    return sign_flips_of_contrast(contrast, theta, signs, complete=complete)
 
 
 def _fieller_contrast(cells: Cells, estimand: Estimand) -> Contrast:
@@ -680,7 +684,7 @@ def _fieller_contrast(cells: Cells, estimand: Estimand) -> Contrast:
 def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast estimate - theta with the influences of the units, rounding errors set to 0."""
     means = cells.means()
-    rounding = ROUNDING * estimand.size_of_numbers_behind_estimates(means)
+    rounding = ROUNDING * estimand.magnitude_behind_estimates(means)
     robust = cr2(cells.sums, cells.counts, np.nan_to_num(estimand.gradient(means)), cells.squares)
     influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
     estimate = estimand.value(means)
@@ -724,7 +728,7 @@ def replicate(
     sums_and_counts = np.hstack([cells.sums, cells.counts])
     numbers_per_replicate = estimand.n_rows * n_cells if variances else 0
     blocks = weight_blocks(n_units, options.n_replicates, options.rng, draws, numbers_per_replicate)
-    with few_threads(n_units, sums_and_counts.shape[1]):
+    with one_thread_if_small(n_units, sums_and_counts.shape[1]):
         for rows, weights in blocks:
             # sums and counts of the cells in each replicate of the block, shape (n_replicates, n_cells)
             totals = weights @ sums_and_counts

@@ -27,7 +27,7 @@ def pair_influences(x: np.ndarray, y: np.ndarray, test: str) -> np.ndarray:
     if test == "kendall":
         return _kendall_influences(x, y)
     if test == "pearson":
-        return centred_influences(x - x.mean(), y - y.mean())
+        return influences_of_centred_pairs(x - x.mean(), y - y.mean())
     n = len(x)
     x_ranks = (stats.rankdata(x) - 0.5) / n
     y_ranks = (stats.rankdata(y) - 0.5) / n
@@ -42,7 +42,7 @@ def pair_influences(x: np.ndarray, y: np.ndarray, test: str) -> np.ndarray:
     return np.asarray(from_product + (from_x_ranks + from_y_ranks))
 
 
-def centred_influences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def influences_of_centred_pairs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Compute the influence of each pair on Pearson's correlation of centred values, shape (n,).
 
     Values may be residuals of a regression: the effect of a pair on the regression changes the residuals'
@@ -54,7 +54,7 @@ def centred_influences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(u * v - r * (u**2 + v**2) / 2)
 
 
-def partial_influences(regression: Residuals) -> np.ndarray:
+def partial_correlation_influences(regression: Residuals) -> np.ndarray:
     """Compute the influence of each row on a partial or semi-partial correlation, shape (n,).
 
     r = mean(e_x e_y) / (sd(c_x) sd(c_y)) with residuals e and correlated values c, which are the residuals

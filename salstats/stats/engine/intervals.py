@@ -151,7 +151,7 @@ class Interval:
         return self.kernel(basis)
 
 
-def _with_effective_n(
+def _share_limits_by_effective_n(
     kernel: Callable[[np.ndarray, np.ndarray, float], LimitArrays],
 ) -> Callable[[Basis], LimitArrays]:
     """Make a function of a basis from a kernel of a proportion, its effective sample size and a level."""
@@ -504,7 +504,7 @@ RECORDS = (
         "wilson",
         "Wilson score",
         kind="share",
-        kernel=_with_effective_n(limits.wilson),
+        kernel=_share_limits_by_effective_n(limits.wilson),
         note="Wilson score intervals, with a design effect for several rows of one {unit}",
         terms=("mean", "empty"),
         clustered=True,
@@ -515,7 +515,7 @@ RECORDS = (
         "exact",
         "Clopper-Pearson",
         kind="share",
-        kernel=_with_effective_n(limits.exact),
+        kernel=_share_limits_by_effective_n(limits.exact),
         note="Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
         terms=("mean", "empty"),
         clustered=True,

@@ -97,7 +97,7 @@ class NullDraws(NamedTuple):
         p_floor[rows[same_side]] = np.nan
         return PValuesWithFloors(p_value, p_floor)
 
-    def rows(self, rows: np.ndarray) -> "NullDraws":
+    def select_rows(self, rows: np.ndarray) -> "NullDraws":
         """Select rows."""
         unit_shares = None
         if self.unit_shares is not None:
@@ -132,7 +132,7 @@ def step_down_max_t(family: NullDraws) -> np.ndarray:
     doi:10.1111/j.1468-0262.2005.00615.x
     """
     order = np.argsort(-family.observed, kind="stable")
-    sorted_rows = family.rows(order)
+    sorted_rows = family.select_rows(order)
     largest_from_row_on = np.maximum.accumulate(sorted_rows.draws[:, ::-1], axis=1)[:, ::-1]
     p_values = sorted_rows._replace(draws=largest_from_row_on).p_values()
     adjusted = np.empty(len(order))

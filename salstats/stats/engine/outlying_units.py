@@ -41,7 +41,7 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> np.ndar
     """
     n_units = (~np.isnan(position)).sum(axis=0)
     are_decided = np.zeros(influence.shape[1], dtype=bool)
-    for row in np.flatnonzero(_has_large_influences(influence, n_units)):
+    for row in np.flatnonzero(_may_depend_on_few_units(influence, n_units)):
         distance = np.abs(position[:, row] - np.nanmedian(position[:, row]))
         spread = np.nanmedian(distance) / _NORMAL_MAD
         # No unit is an outlier if most units are equal, as most are 0 in sparse scores.
@@ -59,7 +59,7 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> np.ndar
     return are_decided
 
 
-def _has_large_influences(influence: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def _may_depend_on_few_units(influence: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Find estimates whose few largest influences contribute enough of the variance, shape (n_rows,)."""
     squares = np.nan_to_num(influence) ** 2
     n_largest = min(_MAX_OUTLYING, len(squares))

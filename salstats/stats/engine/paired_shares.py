@@ -55,15 +55,15 @@ def difference_statistic(
 
 
 def ratio_statistic(
-    method: np.ndarray,
-    reference: np.ndarray,
+    n_method: np.ndarray,
+    n_reference: np.ndarray,
     only_reference: np.ndarray,
     n_units: np.ndarray,
     bound: np.ndarray | float,
 ) -> np.ndarray:
     """Return the score statistic of the ratio method / reference of two shares against a bound.
 
-    `method` and `reference` are numbers of units that score 1, of which only the reference does in
+    `n_method` and `n_reference` are numbers of units that score 1, of which only the reference does in
     `only_reference`. The variance of method - bound * reference is that of the maximum-likelihood shares if
     the ratio is the bound: with s the share of pairs where only the reference scores 1, and e the share where
     either does, it is n ((1 + bound) s + (bound - 1) e). Of these n e is as observed, and n (1 + bound) s is
@@ -72,11 +72,11 @@ def ratio_statistic(
     Tang NS, Tang ML, Chan ISF. On tests of equivalence via non-unity relative risk for matched-pair design.
     Stat Med 2003. doi:10.1002/sim.1213
     """
-    n_either = method + only_reference
-    linear = method + 2 * only_reference - bound**2 * reference
+    n_either = n_method + only_reference
+    linear = n_method + 2 * only_reference - bound**2 * n_reference
     root = np.sqrt(np.maximum(linear**2 + 4 * (bound**2 - 1) * only_reference * n_either, 0))
     variance = (linear + root) / 2 + (bound - 1) * n_either
-    return _standardized(method - bound * reference, variance, n_units)
+    return _standardized(n_method - bound * n_reference, variance, n_units)
 
 
 def difference_limits(
@@ -85,8 +85,8 @@ def difference_limits(
     """Return Tango's limits of a difference of shares: those between which the score test does not reject."""
     only_method, only_reference = count_discordant_pairs(difference, std_error, n_units)
     statistic = partial(difference_statistic, only_method, only_reference, n_units)
-    low = _furthest_accepted(statistic, difference, end=-1.0, level=level)
-    high = _furthest_accepted(statistic, difference, end=1.0, level=level)
+    low = _furthest_accepted_bound(statistic, difference, end=-1.0, level=level)
+    high = _furthest_accepted_bound(statistic, difference, end=1.0, level=level)
     return low, high
 
 
@@ -106,8 +106,8 @@ def ratio_limits(
 
     estimate = method / np.where(reference > 0, method + reference, np.nan)
     just_below_1 = 1 - np.finfo(np.float64).eps
-    low = _furthest_accepted(statistic, estimate, end=0.0, level=level)
-    high = _furthest_accepted(statistic, estimate, end=just_below_1, level=level)
+    low = _furthest_accepted_bound(statistic, estimate, end=0.0, level=level)
+    high = _furthest_accepted_bound(statistic, estimate, end=just_below_1, level=level)
     ratio_low = low / (1 - low)
     ratio_high = np.where(high == just_below_1, np.inf, high / (1 - high))
     return ratio_low, ratio_high
@@ -161,7 +161,7 @@ def _standardized(difference: np.ndarray, variance: np.ndarray, n_units: np.ndar
     return np.where(varies | undefined, statistic, statistic_without_variance)
 
 
-def _furthest_accepted(
+def _furthest_accepted_bound(
     statistic: Callable[[np.ndarray], np.ndarray], estimate: np.ndarray, end: float, level: float
 ) -> np.ndarray:
     """Find the bound furthest from the estimate, towards an end of its range, that a test does not reject.

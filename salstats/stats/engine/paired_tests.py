@@ -11,7 +11,7 @@ from scipy import stats
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.engine.comparisons import PairedTarget
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.draws import few_threads, sign_blocks
+from salstats.stats.engine.draws import one_thread_if_small, sign_blocks
 from salstats.stats.engine.estimands import quiet_ratio
 from salstats.stats.engine.grouping import group_label
 from salstats.stats.engine.inference import (
@@ -107,7 +107,7 @@ class PairedTestResult(NamedTuple):
     null_draws: NullDraws | None = None
 
 
-def p_values_of_pairs(
+def paired_test_result(
     test: str, paired_target: PairedTarget, estimates: InferredEstimates, units: Units
 ) -> PairedTestResult:
     """Test equality of method and reference in each row."""
@@ -115,7 +115,7 @@ def p_values_of_pairs(
     estimand = paired_target.target.estimand
     difference = estimand.as_difference()
     means = cells.means()
-    scale = difference.size_of_numbers_behind_estimates(means)
+    scale = difference.magnitude_behind_estimates(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = paired_target.members.shape[1]
@@ -142,7 +142,7 @@ def p_values_of_pairs(
     if test == "signflip":
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
-        null_draws = sign_flips(cells.sums @ per_sum.T, signs, scale)
+        null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, scale)
         p_value = np.where(by_estimate | too_few_units, np.nan, null_draws.p_values())
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
@@ -164,7 +164,7 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
             robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
             variance = robust.variance
             df = robust.df
-        is_rounding = np.sqrt(variance) <= ROUNDING * tested.size_of_numbers_behind_estimates(means)
+        is_rounding = np.sqrt(variance) <= ROUNDING * tested.magnitude_behind_estimates(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
     difference_tests, estimate_tests = results
@@ -309,14 +309,16 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> McNemarTest:
     return McNemarTest(float(only_method), float(p_value))
 
 
-def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], rounding_scale: np.ndarray) -> NullDraws:
+def null_draws_of_sign_flips(
+    sums: np.ndarray, signs: Iterable[np.ndarray], rounding_scale: np.ndarray
+) -> NullDraws:
     """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
     `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
     all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of `rounding_scale` is
     rounding.
     """
-    with few_threads(*sums.shape):
+    with one_thread_if_small(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
     return NullDraws.from_statistics(

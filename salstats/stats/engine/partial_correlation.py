@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
+from salstats.stats.engine.coefficients import (
+    Coefficient,
+    coefficient_with_t_test,
+    is_perfect,
+    perfect_correlation,
+)
 
 #: Variables that are replaced by their residuals: both in partial, one in semi-partial correlation.
 COVARIATES_OF = ("both", "x", "y")
@@ -42,7 +47,7 @@ class Residuals:
             values[:, 1] = self.standardized[:, 1]
         return values
 
-    def undefined_reason(self, names: tuple[str, str]) -> tuple[str, str | None]:
+    def undefined_reason_and_column(self, names: tuple[str, str]) -> tuple[str, str | None]:
         """Return why the correlation is undefined, and the variable at fault if it is one.
 
         `names` are those of the variables. The reason is "" if the correlation is defined.
@@ -56,7 +61,7 @@ class Residuals:
         return "", None
 
 
-def residuals(variables: np.ndarray, *, ranks: bool, covariates_of: str) -> Residuals:
+def residuals_on_covariates(variables: np.ndarray, *, ranks: bool, covariates_of: str) -> Residuals:
     """Regress the first two columns on the other columns, the covariates, all standardized.
 
     With `ranks` the columns are first replaced by their ranks. `covariates_of` is one of `COVARIATES_OF`.
@@ -89,4 +94,4 @@ def partial_coefficient(regression: Residuals, df: int) -> Coefficient:
     r = float(np.clip(x @ y / scale, -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, df)
+    return coefficient_with_t_test(r, df)

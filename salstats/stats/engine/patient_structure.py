@@ -235,7 +235,7 @@ def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColum
     for name in map(str, frame.columns):
         if name not in frame.columns or name in _OTHER_COLUMNS or _FACTOR.fullmatch(name):
             continue
-        if _is_measured(frame[name]):
+        if _holds_fractions_bools_or_dates(frame[name]):
             continue
         column = _groups_of_column(frame[name], name, cases, first_rows_of_cases)
         if column is not None:
@@ -243,7 +243,7 @@ def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColum
     return max(candidates, key=lambda column: column.n_groups, default=None)
 
 
-def _is_measured(values: pd.Series) -> bool:
+def _holds_fractions_bools_or_dates(values: pd.Series) -> bool:
     """Return True for fractions, truth values and dates, which are no ids."""
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return True

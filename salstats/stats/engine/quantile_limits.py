@@ -50,7 +50,7 @@ class DifferenceLimits(NamedTuple):
     p_value: float
 
 
-def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:
+def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:
     """Compute weighted quantiles of ascending scores, shape (n,): R's type 2, the middle of two scores.
 
     `weights` (n, n_scores) say how often each score counts.
@@ -61,7 +61,7 @@ def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -
     tolerance = np.abs(target) * _ROUNDING
     lower = (at_or_below >= target - tolerance).argmax(axis=1)
     upper = (at_or_below > target + tolerance).argmax(axis=1)
-    return np.asarray((ordered[lower] + ordered[upper]) / 2)
+    return np.asarray((ascending_scores[lower] + ascending_scores[upper]) / 2)
 
 
 def shares_at_or_below_scores(
@@ -252,5 +252,5 @@ def quantile_replicates(
     """
     order = np.argsort(scores, kind="stable")
     score_weights = weights[:, units[order]]
-    quantiles = sample_quantile(scores[order], score_weights, quantile)
+    quantiles = weighted_quantiles(scores[order], score_weights, quantile)
     return np.where(score_weights.sum(axis=1) > 0, quantiles, np.nan)

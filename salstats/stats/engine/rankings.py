@@ -17,10 +17,10 @@ from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.estimands import Target, mean_target
 from salstats.stats.engine.grouping import (
     group_label,
-    group_list,
     group_rows_for_means,
     index_groups,
-    metrics_of,
+    joined_group_labels,
+    metric_of_each_key,
 )
 from salstats.stats.engine.inference import Options, replicate
 from salstats.stats.engine.rank_schemes import (
@@ -113,7 +113,7 @@ class Rankings:
 def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options: Options) -> Rankings:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
-    groups = ranking_groups(scores, ranking_options.by, ranking_options.last_group)
+    groups = ranking_group_columns(scores, ranking_options.by, ranking_options.last_group)
     scheme = _checked_ranking_scheme(ranking_options)
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
@@ -127,7 +127,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     keys = target.keys
     check_directions_name_metrics(ranking_options.directions, scores["metric"].unique())
     metric_signs = np.array(
-        [direction_of(metric, ranking_options.directions) for metric in metrics_of(keys, scores)]
+        [direction_sign(metric, ranking_options.directions) for metric in metric_of_each_key(keys, scores)]
     )
     group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
     _check_every_method_has_a_mean(target, codes, groups, group_codes, group_keys)
@@ -215,7 +215,7 @@ def _check_every_method_has_a_mean(
         without_scores = [str(method) for method, n in n_scores.items() if not n]
         subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
         rows_of_scores = np.flatnonzero(is_of_group).tolist()
-        raise _no_scores_to_rank(without_scores, int(rows.sum()), subject, rows_of_scores)
+        raise _no_scores_to_rank_error(without_scores, int(rows.sum()), subject, rows_of_scores)
 
 
 def _scores_of_groups(
@@ -280,7 +280,7 @@ def _values_to_rank(
     return _RankedValues(values, drawn_values)
 
 
-def ranking_groups(
+def ranking_group_columns(
     scores: pd.DataFrame, by: str | Sequence[str] | None, last_group: str | None = None
 ) -> list[str]:
     """Return the grouping columns of rankings, `last_group` behind the others.
@@ -370,7 +370,7 @@ def check_directions_name_metrics(directions: Mapping[str, str] | None, metrics:
             )
 
 
-def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
+def direction_sign(metric: str, directions: Mapping[str, str] | None) -> int:
     """Return 1 if larger scores of a metric are better, -1 if smaller ones are.
 
     `directions` are the user's, "larger" or "smaller", which take precedence over the metric's own.
@@ -399,7 +399,7 @@ def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.Da
         labels = [group_label(keys, group) for group in few]
         warn(
             f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
-            group_list(labels),
+            joined_group_labels(labels),
             f"; drawing fewer than {FEW_UNITS} again shows a ranking steadier than it is",
             column=unit,
             value=min(smallest),
@@ -407,14 +407,14 @@ def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.Da
         )
 
 
-def _no_scores_to_rank(
+def _no_scores_to_rank_error(
     methods: Sequence[str], n_methods: int, subject: Message, rows: Sequence[int]
 ) -> ColumnError:
     """Return the error for a group that cannot be ranked, of some rows; `methods` are without a score."""
     if methods:
         return ColumnError(
             subject,
-            group_list(methods),
+            joined_group_labels(methods),
             " has no defined score and so no rank",
             hint="leave it out",
             column="score",

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
+from salstats.stats.engine.coefficients import (
+    Coefficient,
+    coefficient_with_t_test,
+    is_perfect,
+    perfect_correlation,
+)
 
 #: A difference of two values below this share of the value is rounding.
 _ROUNDING = 1e-14
@@ -15,7 +20,7 @@ def is_in_repeated_unit(units: np.ndarray) -> np.ndarray:
     return np.asarray(sizes[codes] > 1)
 
 
-def deviations_within(values: np.ndarray, units: np.ndarray) -> np.ndarray:
+def deviations_from_unit_means(values: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Subtract from values the mean of their unit, shape (n,); 0 if a unit's values differ by rounding."""
     _, first_rows, codes = np.unique(units, return_index=True, return_inverse=True)
     # Differences from a value of the unit are exactly 0 where its values are equal.
@@ -26,7 +31,7 @@ def deviations_within(values: np.ndarray, units: np.ndarray) -> np.ndarray:
     return np.asarray(differences - means[codes])
 
 
-def within_coefficient(x: np.ndarray, y: np.ndarray, units: np.ndarray) -> Coefficient:
+def repeated_measures_coefficient(x: np.ndarray, y: np.ndarray, units: np.ndarray) -> Coefficient:
     """Compute the repeated-measures correlation, with n - units - 1 degrees of freedom.
 
     Its square is the share of the within-unit sum of squares that a common slope explains, and its sign that
@@ -34,10 +39,10 @@ def within_coefficient(x: np.ndarray, y: np.ndarray, units: np.ndarray) -> Coeff
     deviations from the units' means, by the theorem of Frisch, Waugh and Lovell. pingouin's `rm_corr` fits a
     model with a coefficient for every unit instead, and takes half a minute for 1,000 units.
     """
-    x_deviations = deviations_within(x, units)
-    y_deviations = deviations_within(y, units)
+    x_deviations = deviations_from_unit_means(x, units)
+    y_deviations = deviations_from_unit_means(y, units)
     scale = np.sqrt((x_deviations @ x_deviations) * (y_deviations @ y_deviations))
     r = float(np.clip(x_deviations @ y_deviations / scale, -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, df=len(x) - len(np.unique(units)) - 1)
+    return coefficient_with_t_test(r, df=len(x) - len(np.unique(units)) - 1)

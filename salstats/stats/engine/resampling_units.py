@@ -67,7 +67,9 @@ class _Grouping(NamedTuple):
     column: str
 
 
-def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, independent: bool = True) -> Units:
+def resolve_unit(
+    codes: ColumnCodes, unit: Unit, frame_name: str = "scores", *, independent: bool = True
+) -> Units:
     """Find the units of a frame: those of the columns `unit`, or by default patients or else cases.
 
     By default units are the values of `patient`. Without this column they are those of a column with another
@@ -82,11 +84,11 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, indepe
     share ids.
 
     ColumnError where a column of `unit` is missing or has an empty cell, or the frame has neither cases nor
-    patients; `name` is the frame's name in messages.
+    patients; `frame_name` is the frame's name in messages.
     """
     frame = codes.frame
     if unit is None:
-        return _default_units(codes, name)
+        return _default_units(codes, frame_name)
     columns = []
     if isinstance(unit, str):
         columns = [unit]
@@ -96,13 +98,13 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores", *, indepe
         raise ColumnError(Setting("unit", unit), " must name a column, or several that name a unit together")
     if columns == ["case"] and independent:
         _warn_of_patients_with_several_cases(codes)
-    check_columns(frame, columns, name)
+    check_columns(frame, columns, frame_name)
     for column in columns:
-        _check_filled(codes, column, name)
+        _check_filled(codes, column, frame_name)
     return _units_of_columns(codes, columns)
 
 
-def _default_units(codes: ColumnCodes, name: str) -> Units:
+def _default_units(codes: ColumnCodes, frame_name: str) -> Units:
     """Find patients, or else cases, as `resolve_unit` does without `unit`."""
     frame = codes.frame
     cases = _cases_of_rows(codes)
@@ -113,14 +115,14 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
         _warn_of_ids_shared_by_sites(frame, grouping.units, grouping.column, first_rows_of_cases)
         return grouping.units
     if "case" in frame.columns:
-        _propose_patients(frame, cases, first_rows_of_cases)
-        check_columns(frame, ["case"], name)
-        _check_filled(codes, "case", name)
+        _warn_that_cases_may_group_by_patient(frame, cases, first_rows_of_cases)
+        check_columns(frame, ["case"], frame_name)
+        _check_filled(codes, "case", frame_name)
         return _units_of_columns(codes, ["case"])
     candidates = _patient_columns(frame)
     if not candidates:
         raise ColumnError(
-            f"{name} has no column 'case' or 'patient'",
+            f"{frame_name} has no column 'case' or 'patient'",
             hint=Message("name the unit with ", Setting("unit")),
             option="unit",
         )
@@ -145,7 +147,7 @@ def _find_grouping(
     columns = _patient_columns(frame)
     for column in columns:
         units = _units_of_columns(codes, [column], cases)
-        if _has_groups(units, column, cases, first_rows_of_cases):
+        if _have_several_cases(units, column, cases, first_rows_of_cases):
             return _Grouping(units, column)
     if "case" not in frame.columns or "patient" in columns:
         return None
@@ -153,7 +155,7 @@ def _find_grouping(
     if patients is None:
         return None
     units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
-    if _has_groups(units, "", cases, first_rows_of_cases):
+    if _have_several_cases(units, "", cases, first_rows_of_cases):
         return _Grouping(units, "")
     return None
 
@@ -175,23 +177,23 @@ def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
     )
 
 
-def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
+def _check_filled(codes: ColumnCodes, column: str, frame_name: str) -> None:
     """Raise ColumnError if a row has no value in a column of units: missing or "".
 
-    In columns of patients or examinations a word for unknown is no value, either (see `_is_empty`).
+    In columns of patients or examinations a word for unknown is no value, either: `_is_empty_or_unknown`.
     """
     coded = codes.column(column)
     if not (coded.missing or coded.blank or _names_patients_or_examinations(column)):
         return
     frame = codes.frame
-    is_empty = _is_empty(frame, column)
+    is_empty = _is_empty_or_unknown(frame, column)
     if not is_empty.any():
         return
     row = int(np.flatnonzero(is_empty)[0])
     value = frame[column].iloc[row]
     text = "empty" if pd.isna(value) or value == "" else repr(value)
     raise ColumnError(
-        f"column {column!r} of {name} is {text} in row {row}",
+        f"column {column!r} of {frame_name} is {text} in row {row}",
         hint="every row needs its unit",
         column=column,
         rows=np.flatnonzero(is_empty).tolist(),
@@ -237,7 +239,7 @@ def _units_of_columns(
     unit_codes = codes.combined(key)
     n_alone = 0
     if cases_where_empty is not None:
-        is_empty = _is_empty(codes.frame, columns[0])
+        is_empty = _is_empty_or_unknown(codes.frame, columns[0])
         n_alone = len(np.unique(cases_where_empty[is_empty]))
         # Codes of cases begin behind those of units.
         unit_codes = np.where(is_empty, len(unit_codes) + cases_where_empty, unit_codes)
@@ -248,15 +250,15 @@ def _units_of_columns(
 def _patient_columns(frame: pd.DataFrame) -> list[str]:
     """List columns that may name patients, the likeliest first; only `patient` if there is such a column."""
     names = [str(column) for column in frame.columns]
-    if "patient" in names and not _is_empty(frame, "patient").all():
+    if "patient" in names and not _is_empty_or_unknown(frame, "patient").all():
         return ["patient"]
     columns = [name for name in names if _PATIENT.fullmatch(name)]
     if "case" in names:
         columns += [name for name in names if _EXAMINATION.fullmatch(name)]
-    return [column for column in columns if not _is_empty(frame, column).all()]
+    return [column for column in columns if not _is_empty_or_unknown(frame, column).all()]
 
 
-def _is_empty(frame: pd.DataFrame, column: str) -> np.ndarray:
+def _is_empty_or_unknown(frame: pd.DataFrame, column: str) -> np.ndarray:
     """Find rows without a value (n_rows,); in columns of patients or examinations words for unknown, too."""
     values = frame[column]
     is_empty = values.isna() | values.eq("")
@@ -272,7 +274,9 @@ def _names_patients_or_examinations(column: str) -> bool:
     return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
 
 
-def _has_groups(units: Units, column: str, cases: np.ndarray, first_rows_of_cases: np.ndarray) -> bool:
+def _have_several_cases(
+    units: Units, column: str, cases: np.ndarray, first_rows_of_cases: np.ndarray
+) -> bool:
     """Return True if units have several cases, and each case has one unit.
 
     A case with two patients passes, as other checks raise an error for it.
@@ -327,7 +331,7 @@ def _warn_which_column_names_units(
             unknown = f"; the only one of the {rows} without one is a unit of its own"
     n_groups = len(np.unique(codes[has_siblings]))
     if column:
-        has_no_unit = _is_empty(frame, column)
+        has_no_unit = _is_empty_or_unknown(frame, column)
     else:
         has_no_unit = np.array([_PATIENT_IN_CASE.match(str(case)) is None for case in frame["case"]])
     warn(
@@ -374,7 +378,9 @@ def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: np.ndar
     return sites
 
 
-def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first_rows_of_cases: np.ndarray) -> None:
+def _warn_that_cases_may_group_by_patient(
+    frame: pd.DataFrame, cases: np.ndarray, first_rows_of_cases: np.ndarray
+) -> None:
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
     if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):
         return

@@ -262,7 +262,7 @@ def warn_limits(
     scale: np.ndarray,
     is_single_unit: np.ndarray,
     *,
-    constant: bool = False,
+    allow_constant_scores: bool = False,
 ) -> None:
     """Warn of limits of width 0, of undefined estimates, of missing limits and of unbounded ones.
 
@@ -280,14 +280,14 @@ def warn_limits(
         Size of the numbers that the estimates are made of.
     is_single_unit : ndarray of bool, shape (n_rows,)
         Rows with a sample of one unit.
-    constant : bool
+    allow_constant_scores : bool
         Do not warn of width 0.
     """
     low, high = limits
     is_defined = ~np.isnan(estimate)
     with np.errstate(invalid="ignore"):
         has_no_width = (high - low <= ROUNDING * scale) & is_defined
-    if has_no_width.any() and not constant:
+    if has_no_width.any() and not allow_constant_scores:
         remedy = Message("more cases are needed")
         if target.estimand.kind == "mean":
             remedy = interval_recommendation(target.term)

@@ -2,14 +2,19 @@
 
 import numpy as np
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
+from salstats.stats.engine.coefficients import (
+    Coefficient,
+    coefficient_with_t_test,
+    is_perfect,
+    perfect_correlation,
+)
 
 #: Share of the values, those furthest from the median, that the percentage bend correlation down-weights:
 #: pingouin's and WRS2's default.
 _BEND_SHARE = 0.2
 
 
-def share_at_median_if_no_spread(values: np.ndarray, test: str) -> str:
+def share_text_if_no_spread(values: np.ndarray, test: str) -> str:
     """Return the share of values equal to the median, "half" or "four fifths", that leaves no spread.
 
     It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
@@ -34,7 +39,7 @@ def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if share_at_median_if_no_spread(x, test) or share_at_median_if_no_spread(y, test):
+    if share_text_if_no_spread(x, test) or share_text_if_no_spread(y, test):
         return np.nan
     if test == "percbend":
         return float(percbend(x, y, beta=_BEND_SHARE)[0])
@@ -49,4 +54,4 @@ def robust_correlation_with_test(x: np.ndarray, y: np.ndarray, test: str) -> Coe
     r = float(np.clip(robust_estimate(x, y, test), -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, df=len(x) - 2)
+    return coefficient_with_t_test(r, df=len(x) - 2)

@@ -52,7 +52,7 @@ def has_absent_finding(scores: pd.DataFrame) -> np.ndarray:
     return np.isin(missing_reasons(scores, scored=False), ABSENT_REASONS)
 
 
-def is_absent(scores: pd.DataFrame) -> np.ndarray:
+def is_score_of_absent_finding(scores: pd.DataFrame) -> np.ndarray:
     """Return True for rows that have no score because the finding is absent."""
     is_missing = scores["score"].isna().to_numpy(dtype=bool)
     if not is_missing.any():
@@ -67,42 +67,46 @@ def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
-    is_absent_pair: np.ndarray = is_absent(pairs) | is_absent(reference_scores)
+    is_absent_pair: np.ndarray = is_score_of_absent_finding(pairs) | is_score_of_absent_finding(
+        reference_scores
+    )
     return is_absent_pair
 
 
-def n_absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
+def n_absent_column_if_any(
+    keys: pd.DataFrame, absent_row_keys: pd.DataFrame, data: pd.DataFrame
+) -> dict[str, Any]:
     """Return the column `n_absent` of an estimates frame, or nothing if no finding is absent.
 
     It has the number of each estimate's missing scores whose finding is absent. Parameters are those of
-    `counts_of_rows`.
+    `row_counts_of_estimates`.
     """
-    if not len(rows):
+    if not len(absent_row_keys):
         return {}
-    return {"n_absent": counts_of_rows(keys, rows, data)}
+    return {"n_absent": row_counts_of_estimates(keys, absent_row_keys, data)}
 
 
-def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> np.ndarray:
+def row_counts_of_estimates(keys: pd.DataFrame, row_keys: pd.DataFrame, data: pd.DataFrame) -> np.ndarray:
     """Count for each estimate the rows with the values of its grouping columns, shape (n_estimates,).
 
     Parameters
     ----------
     keys : DataFrame
         Grouping columns of the estimates.
-    rows : DataFrame
+    row_keys : DataFrame
         Grouping columns of the rows to be counted.
     data : DataFrame
         The data of the estimates, see `estimate_masks_by_separating_columns`.
     """
     counts = np.zeros(len(keys), dtype=np.int64)
-    for estimates, columns in estimate_masks_by_separating_columns(keys, list(rows.columns), data):
-        combined = pd.concat([rows[columns], keys.loc[estimates, columns]], ignore_index=True)
+    for estimates, columns in estimate_masks_by_separating_columns(keys, list(row_keys.columns), data):
+        combined = pd.concat([row_keys[columns], keys.loc[estimates, columns]], ignore_index=True)
         combined = combined.astype("object")
         codes: np.ndarray = np.zeros(len(combined), dtype=np.int64)
         if columns:
             codes = combined.groupby(columns, dropna=False).ngroup().to_numpy()
-        row_codes = codes[: len(rows)]
-        estimate_codes = codes[len(rows) :]
+        row_codes = codes[: len(row_keys)]
+        estimate_codes = codes[len(row_keys) :]
         n_rows = np.bincount(row_codes, minlength=int(codes.max()) + 1)
         counts[estimates] = n_rows[estimate_codes]
     return counts
@@ -151,7 +155,7 @@ def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequen
     """
     if not set(SCORES_COLUMNS) <= set(data.columns):
         return data.iloc[:0][list(by)]
-    rows = data[is_absent(data)]
+    rows = data[is_score_of_absent_finding(data)]
     metrics = [n for n in names if n not in data.columns]
     if metrics:
         # metrics are variables of one observation
@@ -203,7 +207,7 @@ def metric_option_columns(
     return options
 
 
-def human_display_name_column(data: pd.DataFrame) -> dict[str, str]:
+def human_label_column_if_any(data: pd.DataFrame) -> dict[str, str]:
     """Return the column `human_label` of an estimates frame of all metrics, or nothing without one label."""
     if "human_label" not in data.columns:
         return {}

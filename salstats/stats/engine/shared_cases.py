@@ -12,11 +12,11 @@ from salstats.errors import Advice, Call, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
-from salstats.stats.engine.grouping import AVERAGE, group_labels, group_list
+from salstats.stats.engine.grouping import AVERAGE, group_labels, joined_group_labels
 from salstats.stats.engine.score_reasons import (
-    counts_of_rows,
     estimate_masks_by_separating_columns,
     has_absent_finding,
+    row_counts_of_estimates,
 )
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
@@ -199,7 +199,7 @@ def warn_of_different_cases(blocks: Sequence[RowsWithCaseCounts], remedy: Callab
         if texts and not block.is_average:
             warn(
                 "methods have scores of different cases: ",
-                group_list(texts),
+                joined_group_labels(texts),
                 "; their estimates cannot be compared as they stand: ",
                 remedy(),
             )
@@ -263,13 +263,13 @@ def warn_and_mark_left_out_cases(
         return estimates
     warn(
         "cases that a method lacks are left out for all (",
-        group_list(texts),
+        joined_group_labels(texts),
         "), so that methods are compared on the cases that all have: ",
         remedy,
     )
     incomplete_methods = cases.keys[cases.has_many_missing]
     groups = [column for column in by if column != "method"]
-    n_incomplete = counts_of_rows(estimates[groups], incomplete_methods[groups], frame)
+    n_incomplete = row_counts_of_estimates(estimates[groups], incomplete_methods[groups], frame)
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
@@ -362,8 +362,8 @@ def warn_and_mark_incomplete_pairs(
     number_column = "n_pairs" if "n_pairs" in estimates.columns else "n"
     n_complete = estimates[number_column].to_numpy()
     lacks_reference = one_sided[MISSING_SIDE].eq("reference")
-    n_without_method = counts_of_rows(keys, one_sided.loc[~lacks_reference, columns], scores)
-    n_without_reference = counts_of_rows(keys, one_sided.loc[lacks_reference, columns], scores)
+    n_without_method = row_counts_of_estimates(keys, one_sided.loc[~lacks_reference, columns], scores)
+    n_without_reference = row_counts_of_estimates(keys, one_sided.loc[lacks_reference, columns], scores)
     n_any = n_complete + n_without_method + n_without_reference
     is_marked = has_many_missing(n_without_method, n_any) | has_many_missing(n_without_reference, n_any)
     if not is_marked.any():
@@ -375,7 +375,7 @@ def warn_and_mark_incomplete_pairs(
         text = Message(label, f": {n_one_sided[row]} of {n_any[row]}")
         # rows of several terms have the same pairs
         texts[str(text)] = text
-    groups = group_list(list(texts.values()))
+    groups = joined_group_labels(list(texts.values()))
     if pairs == "complete":
         warn(
             "pairs with one of their two scores are left out (",

@@ -33,7 +33,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     from the variance that each sample contributes and the units that samples share.
     """
     slopes = estimand.gradient(cells.means())
-    n_units = cells.smallest_sample_n_units()
+    n_units = cells.smallest_n_in_sample_of_cells()
     per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
@@ -50,7 +50,7 @@ def _degrees_of_freedom(
 ) -> float:
     """Compute the degrees of freedom of the variance of one estimate.
 
-    `n_units` (n_cells,) are the sizes of the cells' samples, as `Cells.smallest_sample_n_units` gives them;
+    `n_units` (n_cells,) are the sizes of the cells' samples, of `Cells.smallest_n_in_sample_of_cells`;
     `row_cells` are the cells that enter the estimate; `per_sum` and `per_count` (n_cells,) are the weights of
     `influence_weights` of this estimate.
     """
@@ -92,7 +92,7 @@ def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -
 
 def bias_corrected_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Multiply derivatives (..., n_rows, n_cells) by sqrt(G / (G - 1)), with G units (..., n_cells)."""
-    factor = np.sqrt(variance_factor(n_units))[..., None, :]
+    factor = np.sqrt(bessel_factor(n_units))[..., None, :]
     return np.where(slopes != 0, slopes * factor, 0.0)
 
 
@@ -124,7 +124,7 @@ def drawn_variances(
     return variances
 
 
-def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
+def estimates_without_each_unit(cells: Cells, estimand: Estimand) -> np.ndarray:
     """Compute the estimates without each unit, shape (n_units, n_rows)."""
     sums = cells.sums.sum(axis=0)
     counts = cells.counts.sum(axis=0)
@@ -133,7 +133,7 @@ def jackknife(cells: Cells, estimand: Estimand) -> np.ndarray:
     return estimand.value(means)
 
 
-def variance_factor(n_units: np.ndarray) -> np.ndarray:
+def bessel_factor(n_units: np.ndarray) -> np.ndarray:
     """Return the factor G / (G - 1) of a variance from G units, NaN below 2."""
     return quiet_ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
@@ -141,8 +141,8 @@ def variance_factor(n_units: np.ndarray) -> np.ndarray:
 def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
     """Return the two means of a ratio and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
-    method, reference = estimand.row_levels(cells.means())
-    n_units = cells.smallest_sample_n_units()
+    method, reference = estimand.method_and_reference_levels_of_rows(cells.means())
+    n_units = cells.smallest_n_in_sample_of_cells()
     influences = []
     for membership in (estimand.method_weights, estimand.reference_weights):
         slopes = Estimand("mean", membership).gradient(cells.means())

@@ -33,7 +33,7 @@ class Weights:
     #: The column of the weights of rows, or the one that is averaged over.
     column: str = ""
 
-    def weights_column(self, averaged: np.ndarray) -> dict[str, Any]:
+    def weights_column_if_any(self, averaged: np.ndarray) -> dict[str, Any]:
         """Make the column `weights` of an estimates frame, if any row or unit is weighted.
 
         `averaged` (n_estimates,) is True for the rows that are averages.

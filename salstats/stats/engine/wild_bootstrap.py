@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.engine.draws import few_threads, sign_blocks
+from salstats.stats.engine.draws import one_thread_if_small, sign_blocks
 from salstats.stats.engine.joint_adjustment import NullDraws
 
 #: Statistics that differ by less than this share of their size are equal.
@@ -105,7 +105,7 @@ def sign_patterns(n_units: int, n_replicates: int, rng: np.random.Generator) -> 
     return SignPatterns(sign_blocks(n_replicates, n_units, rng), complete=False)
 
 
-def flip(
+def sign_flips_of_contrast(
     contrast: Contrast, theta: np.ndarray | float, signs: Iterable[np.ndarray], *, complete: bool
 ) -> SignFlips:
     """Flip signs under the hypothesis `numerator - theta * denominator = 0`, for P values and limits.
@@ -133,7 +133,7 @@ def flip(
     flipped_statistics = []
     n_always = np.zeros(len(numerator), dtype=np.int64)
     n_patterns = 0
-    with few_threads(*numerator_influence.shape):
+    with one_thread_if_small(*numerator_influence.shape):
         for block in signs:
             flips = block.astype(np.float64)
             numerator_sum = flips @ numerator_influence

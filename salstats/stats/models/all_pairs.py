@@ -29,7 +29,9 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
         df = family["df"].to_numpy()
         statistic = family["statistic"].abs().to_numpy()
         p_adjusted = _tukey_p_values(statistic, family["p_value"].to_numpy(), n_levels, df)
-        return AdjustedFamily(p_adjusted, _single_level(family["conf_level"].to_numpy(), n_levels, df))
+        return AdjustedFamily(
+            p_adjusted, _levels_of_single_limits(family["conf_level"].to_numpy(), n_levels, df)
+        )
 
     return adjusted_families(contrasts, family_columns, TUKEY, adjust_family)
 
@@ -44,7 +46,7 @@ def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, d
     return np.clip(p_adjusted, p_value, upper_bound)
 
 
-def _single_level(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
+def _levels_of_single_limits(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return the level that each limit has by itself where those of all pairs hold together at a level."""
     statistic = _studentized_range_quantiles(family_level[0], n_levels, df) / np.sqrt(2)
     return np.asarray(1 - 2 * special.stdtr(df, -statistic))

@@ -107,36 +107,40 @@ def starting_coefficients_and_log_precision(
     return coefficients, float(np.log(precision))
 
 
-def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndarray) -> np.ndarray:
+def full_predictors(predictors: np.ndarray, present_columns: list[int], defaults: np.ndarray) -> np.ndarray:
     """Return the predictors (n, k) of the full model from those of a model without zeros or without ones.
 
-    `predictors` belong in the columns `present`; the other columns have their `defaults` (k,).
+    `predictors` belong in the columns `present_columns`; the other columns have their `defaults` (k,).
     """
     full = np.tile(defaults, (len(predictors), 1))
-    full[:, present] = predictors
+    full[:, present_columns] = predictors
     return full
 
 
-def likelihood_of_present(
-    likelihood: Callable[[np.ndarray], SummedLikelihood], present: list[int], defaults: np.ndarray
+def likelihood_of_present_predictors(
+    likelihood: Callable[[np.ndarray], SummedLikelihood], present_columns: list[int], defaults: np.ndarray
 ) -> Callable[[np.ndarray], SummedLikelihood]:
-    """Return the likelihood as a function of the predictors `present`, the others held at `defaults`."""
+    """Return the likelihood as a function of the present predictors, the others held at `defaults`."""
 
     def likelihood_and_derivatives(predictors: np.ndarray) -> SummedLikelihood:
-        full = likelihood(all_predictors(predictors, present, defaults))
-        information = full.information[:, present][:, :, present]
-        return SummedLikelihood(full.log_likelihood, full.gradients[:, present], information)
+        full = likelihood(full_predictors(predictors, present_columns, defaults))
+        information = full.information[:, present_columns][:, :, present_columns]
+        return SummedLikelihood(full.log_likelihood, full.gradients[:, present_columns], information)
 
     return likelihood_and_derivatives
 
 
-def mean_of_present(mean_function: MeanFunction, present: list[int], defaults: np.ndarray) -> MeanFunction:
-    """Return the mean as a function of the predictors `present`, the others held at `defaults`."""
+def mean_of_present_predictors(
+    mean_function: MeanFunction, present_columns: list[int], defaults: np.ndarray
+) -> MeanFunction:
+    """Return the mean as a function of the present predictors, the others held at `defaults`."""
 
     def mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
-        full = all_predictors(predictors, present, defaults)
+        full = full_predictors(predictors, present_columns, defaults)
         mean, gradient, hessian = mean_function(full)
-        return MeanDerivatives(mean, gradient[:, present], hessian[:, present][:, :, present])
+        return MeanDerivatives(
+            mean, gradient[:, present_columns], hessian[:, present_columns][:, :, present_columns]
+        )
 
     return mean_and_derivatives
 

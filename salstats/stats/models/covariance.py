@@ -59,7 +59,7 @@ def has_no_sandwich_variance(
         unseen = (influence[leverage > 1 - _SATURATED] ** 2).sum(axis=0)
         return np.asarray(unseen > _UNSEEN_SHARE * classical)
     unseen = np.zeros(len(bread))
-    groups = cluster_rows(clusters)
+    groups = rows_by_cluster(clusters)
     # The leverages of a cluster sum to the sum of its squared singular values, so that one of these can be 1
     # only if the sum is at least 1.
     for g in np.flatnonzero(np.bincount(clusters, leverage) > 1 - _SATURATED):
@@ -80,7 +80,7 @@ def are_zero_variances(
     return np.asarray(variances <= floor * np.diag(bread))
 
 
-def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
+def rows_by_cluster(clusters: np.ndarray) -> list[np.ndarray]:
     """Positions of the rows of each cluster, in order of their codes."""
     ends = np.cumsum(np.bincount(clusters))
     return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
@@ -188,7 +188,7 @@ def bias_reduced_covariance(
     k = matrix.shape[1]
     directions = bread if contrasts is None else bread @ contrasts.T
     q = directions.shape[1]
-    groups = cluster_rows(clusters)
+    groups = rows_by_cluster(clusters)
     if len(groups) < 2:
         return CovarianceAndDf(np.full((k, k), np.nan), np.full(q, np.nan))
     hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
@@ -196,7 +196,7 @@ def bias_reduced_covariance(
     # p_g'p_g and Z_g'p_g of each cluster and combination
     squares = np.empty((len(groups), q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, power, sampling):
         scores[batch] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         p = adjusted @ directions
         squares[batch] = (p**2).sum(axis=1)
@@ -257,9 +257,9 @@ class _AdjustedBatch(NamedTuple):
     adjusted: np.ndarray  # (g, i, k)
 
 
-def _batches_of_adjusted_rows(
+def _cr2_adjusted_design_batches(
     matrix: np.ndarray,
-    groups: Sequence[np.ndarray],
+    rows_of_clusters: Sequence[np.ndarray],
     variances: np.ndarray | None,
     power: float,
     sampling: np.ndarray | None = None,
@@ -269,10 +269,10 @@ def _batches_of_adjusted_rows(
     With `sampling`, A is V_g^(-1/2) whatever the `power`.
     """
     if sampling is not None:
-        yield from _batches_of_adjusted_weighted_rows(matrix, groups, variances, sampling)
+        yield from _cr2_adjusted_weighted_design_batches(matrix, rows_of_clusters, variances, sampling)
         return
     basis = np.linalg.qr(matrix)[0]
-    sizes = np.array([len(rows) for rows in groups])
+    sizes = np.array([len(rows) for rows in rows_of_clusters])
     for size in np.unique(sizes):
         # With the power -1 both roots give the same matrix.
         has_model_root = variances is not None and size <= _MAX_ROOT_ROWS and power == -0.5
@@ -280,15 +280,15 @@ def _batches_of_adjusted_rows(
         if has_model_root:
             width = max(width, size)
         for batch in _split_into_batches(np.flatnonzero(sizes == size), size * width):
-            rows = np.array([groups[g] for g in batch])
+            rows = np.array([rows_of_clusters[g] for g in batch])
             if size == 1:
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
-                adjusted = matrix[rows] * _pseudo_power(one_minus_leverage, _SATURATED, power)
+                adjusted = matrix[rows] * _pseudo_inverse_power(one_minus_leverage, _SATURATED, power)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
                 adjusted = _residual_covariance_power_times_design(matrix[rows], basis[rows], power)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
-                adjusted = _rows_adjusted_by_model_root(matrix[rows], covariance, variances[rows])
+                adjusted = _cr2_adjusted_design_by_model_root(matrix[rows], covariance, variances[rows])
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
@@ -307,11 +307,11 @@ def _residual_covariance_power_times_design(
     hat matrix. Directions in which I - H_gg is 0, but for rounding, stay 0.
     """
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
-    factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
+    factors = _pseudo_inverse_power(1 - singular**2, _SATURATED, power) - 1
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
-def _rows_adjusted_by_model_root(
+def _cr2_adjusted_design_by_model_root(
     design: np.ndarray, covariance: np.ndarray, variances: np.ndarray
 ) -> np.ndarray:
     """Return V (V C V)^(-1/2) X of clusters.
@@ -321,23 +321,28 @@ def _rows_adjusted_by_model_root(
     # A constant factor of V cancels.
     relative = (variances / variances.max(axis=1, keepdims=True))[:, :, None]
     values, vectors = np.linalg.eigh(relative * covariance * relative.transpose(0, 2, 1))
-    factors = _pseudo_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
+    factors = _pseudo_inverse_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
     return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ design))))
 
 
-def _batches_of_adjusted_weighted_rows(
-    matrix: np.ndarray, groups: Sequence[np.ndarray], variances: np.ndarray | None, sampling: np.ndarray
+def _cr2_adjusted_weighted_design_batches(
+    matrix: np.ndarray,
+    rows_of_clusters: Sequence[np.ndarray],
+    variances: np.ndarray | None,
+    sampling: np.ndarray,
 ) -> Iterator[_AdjustedBatch]:
-    """Yield A W_g X_g of each cluster in the form of `_batches_of_adjusted_rows`; a batch is one cluster."""
+    """Yield A W_g X_g of each cluster as `_cr2_adjusted_design_batches` does; a batch is one cluster."""
     weighted = matrix * sampling[:, None]
     bread = np.linalg.inv(matrix.T @ weighted)
     hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
-    for g, rows in enumerate(groups):
+    for g, rows in enumerate(rows_of_clusters):
         z = hat_rows[rows]
         design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
-            adjusted = _rows_adjusted_by_model_root(design[None], covariance[None], variances[None, rows])[0]
+            adjusted = _cr2_adjusted_design_by_model_root(
+                design[None], covariance[None], variances[None, rows]
+            )[0]
         else:
             # V_g differs from I in the span of Z_g only, and its root is computed there.
             basis = np.linalg.qr(z)[0]
@@ -345,12 +350,12 @@ def _batches_of_adjusted_weighted_rows(
             covariance = np.eye(len(coordinates)) - coordinates @ hat_core @ coordinates.T
             values, vectors = np.linalg.eigh(covariance)
             vectors = basis @ vectors
-            factors = _pseudo_power(values, _SATURATED, -0.5) - 1
+            factors = _pseudo_inverse_power(values, _SATURATED, -0.5) - 1
             adjusted = design + vectors @ (factors[:, None] * (vectors.T @ design))
         yield _AdjustedBatch(np.array([g]), rows[None], adjusted[None])
 
 
-def _pseudo_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
+def _pseudo_inverse_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
     """Return a negative power of values as in a pseudo-inverse: 0 for values up to `floor`."""
     return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
 
@@ -377,13 +382,13 @@ def closest_wishart_df(
     `sampling` Omega is C S C', S of `bias_reduced_covariance`.
     """
     q, k = contrasts.shape
-    groups = cluster_rows(clusters)
+    groups = rows_by_cluster(clusters)
     if len(groups) < 2:
         return float("nan")
     hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
     directions = contrasts @ bread
     if power != -0.5:
-        omega = _expected_covariance(matrix, bread, groups, directions, variances, power)
+        omega = _expected_cr2_covariance(matrix, bread, groups, directions, variances, power)
     elif sampling is not None:
         s = -hat_core[:k, :k]
         omega = contrasts @ s @ contrasts.T
@@ -393,7 +398,7 @@ def closest_wishart_df(
     # P_g'P_g and Z_g'P_g of each cluster
     squares = np.empty((len(groups), q, q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _cr2_adjusted_design_batches(matrix, groups, variances, power, sampling):
         p = adjusted @ standardised
         squares[batch] = p.transpose(0, 2, 1) @ p
         projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
@@ -404,10 +409,10 @@ def closest_wishart_df(
     return float(q * (q + 1) / total_variance)
 
 
-def _expected_covariance(
+def _expected_cr2_covariance(
     matrix: np.ndarray,
     bread: np.ndarray,
-    groups: Sequence[np.ndarray],
+    rows_of_clusters: Sequence[np.ndarray],
     directions: np.ndarray,
     variances: np.ndarray | None,
     power: float,
@@ -415,7 +420,7 @@ def _expected_covariance(
     """Expected adjusted covariance (q, q) of combinations C under the model; `directions` are C M (q, k)."""
     q = len(directions)
     mean = np.zeros((q, q))
-    for _, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power):
+    for _, rows, adjusted in _cr2_adjusted_design_batches(matrix, rows_of_clusters, variances, power):
         p = adjusted @ directions.T
         projection = matrix[rows].transpose(0, 2, 1) @ p
         mean += np.einsum("gis,git->st", p, p)

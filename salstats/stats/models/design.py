@@ -30,14 +30,14 @@ class Variable:
     #: Levels in the order of their codes, None for a numeric column.
     levels: tuple[str, ...] | None
 
-    def names(self, values: np.ndarray) -> list[str]:
+    def printed_names(self, values: np.ndarray) -> list[str]:
         """Names of values or codes as results print them."""
         if self.levels is None:
             return [level_name(value) for value in values]
         return [self.levels[int(code)] for code in values]
 
-    def unchecked_names(self, values: pd.Series) -> list[str]:
-        """Names of values that a user gives, spelled as by `names`; they may be no levels of the variable."""
+    def printed_user_names(self, values: pd.Series) -> list[str]:
+        """Names of values that a user gives, spelled as by `printed_names`; they may be no levels."""
         if self.levels is not None:
             return [level_name(value) for value in values]
         numbers = [value if isinstance(value, str) else float(value) for value in values]
@@ -229,7 +229,7 @@ def _column_coding(
     formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]
 ) -> _ColumnCoding:
     """Return the columns of the model matrix in R's order, with their names, terms and reference levels."""
-    fully_coded = _fully_coded(formula, levels)
+    fully_coded = _terms_and_factors_coded_by_all_levels(formula, levels)
     coding = _ColumnCoding()
     if formula.intercept:
         coding.add(INTERCEPT, position=-1, product=())
@@ -239,7 +239,7 @@ def _column_coding(
             if factor not in levels:
                 factor_columns.append([_CodedFactor(factor.name, factor, level=None)])
                 continue
-            names = variables[factor.columns[0]].names(levels[factor])
+            names = variables[factor.columns[0]].printed_names(levels[factor])
             indicators = [
                 _CodedFactor(factor.name + name, factor, level)
                 for name, level in zip(names, levels[factor], strict=True)
@@ -264,7 +264,7 @@ def _occurring_levels_reference_first(factor: Factor, variable: Variable, rows: 
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):
         return present
-    names = variable.names(present)
+    names = variable.printed_names(present)
     if factor.reference not in names:
         raise ColumnError(
             f"{factor.name!r} has no level {factor.reference!r} in these rows (levels: {quoted(names)})",
@@ -305,7 +305,9 @@ def _check_number_of_columns(formula: Formula, levels: Mapping[Factor, np.ndarra
             )
 
 
-def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[tuple[int, Factor]]:
+def _terms_and_factors_coded_by_all_levels(
+    formula: Formula, levels: Mapping[Factor, np.ndarray]
+) -> set[tuple[int, Factor]]:
     """Return the (term position, factor) pairs that R codes by indicators of all levels, not by contrasts.
 
     A factor is coded by contrasts if the term without it is contained in an earlier term. Pairs of numeric

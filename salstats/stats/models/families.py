@@ -13,7 +13,7 @@ FAMILIES = {
 }
 
 
-def family_of(name: str) -> Family:
+def family_by_name(name: str) -> Family:
     """Return the family called `name`; an unknown name raises ValueRangeError."""
     check_choice(name, tuple(FAMILIES), "family")
     return FAMILIES[name]

@@ -203,7 +203,7 @@ def fit_model(
     n_rows, n_columns = matrix.shape
     if n_rows == 0:
         raise NotEstimableError("no complete rows", value=0)
-    estimable = estimable_positions(matrix)
+    estimable = estimable_column_positions(matrix)
     if n_rows <= len(estimable) or len(estimable) == 0:
         rows = "row" if n_rows == 1 else "rows"
         coefficients = "coefficient" if n_columns == 1 else "coefficients"
@@ -216,7 +216,7 @@ def fit_model(
     return replace(solution, column_positions=estimable)
 
 
-def estimable_positions(matrix: np.ndarray) -> np.ndarray:
+def estimable_column_positions(matrix: np.ndarray) -> np.ndarray:
     """Return the int64 positions of the columns that do not depend linearly on earlier ones."""
     positions = list(range(matrix.shape[1]))
     lengths = np.sqrt((matrix**2).sum(axis=0))

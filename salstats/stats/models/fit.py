@@ -9,7 +9,7 @@ from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.fit_summary import FitSummary, fit_summary
 from salstats.stats.models.fitted_models import Fitted
-from salstats.stats.models.goodness_of_fit import glance, observations
+from salstats.stats.models.goodness_of_fit import augmented_rows, glance
 from salstats.stats.models.joint_tests import joint_tests
 from salstats.stats.models.margins import (
     MarginalOptions,
@@ -197,7 +197,7 @@ class Fit(Fitted):
 
     def augment(self) -> pd.DataFrame:
         """Rows used, with fitted values, residuals and influence, with the columns of `augment`."""
-        return observations(self)
+        return augmented_rows(self)
 
     def joint(
         self, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False

@@ -80,7 +80,7 @@ def _model_lines(
     components: pd.DataFrame | None,
 ) -> list[str]:
     """Return the lines of one model."""
-    lines = [_title(fitted), f"Formula: {model.formula.text}"]
+    lines = [_model_kind_title(fitted), f"Formula: {model.formula.text}"]
     for column, value in zip(fitted.by, model.key, strict=True):
         lines.append(f"{column}: {value}")
     if fitted.reference is not None:
@@ -95,7 +95,7 @@ def _model_lines(
         lines += ["", "Random effects:", *_component_lines(components)]
     heading = "Coefficients" if components is None else "Fixed effects"
     lines += _coefficient_lines(coefficients, heading)
-    lines += ["", *_error_lines(fitted, model), *_fit_and_count_lines(model, statistics, components)]
+    lines += ["", *_standard_error_lines(fitted, model), *_fit_and_count_lines(model, statistics, components)]
     if components is not None:
         lines += _correlation_lines(model)
     return lines
@@ -122,7 +122,7 @@ def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
     return lines
 
 
-def _title(fitted: Fitted) -> str:
+def _model_kind_title(fitted: Fitted) -> str:
     """Return the kind of model."""
     if fitted.reml is not None:
         likelihood = "REML" if fitted.reml else "maximum likelihood"
@@ -155,7 +155,7 @@ def _residual_lines(model: Model, *, is_mixed: bool) -> list[str]:
         heading = "Scaled residuals"
         residual = residual / np.sqrt(solution.dispersion)
     quantiles = np.quantile(residual, [0, 0.25, 0.5, 0.75, 1])
-    values = _with_common_decimals(quantiles, decimals_for(np.abs(quantiles).max()))
+    values = _texts_with_common_decimals(quantiles, decimals_for_four_digits(np.abs(quantiles).max()))
     return ["", f"{heading}:", *_aligned_lines([["Min", "1Q", "Median", "3Q", "Max"], values])]
 
 
@@ -166,7 +166,7 @@ def _component_lines(components: pd.DataFrame) -> list[str]:
     n_correlation_columns = 0
     rows = []
     groups_before: list[str] = []
-    decimals = decimals_for(variances["std_dev"].min())
+    decimals = decimals_for_four_digits(variances["std_dev"].min())
     for row in variances.itertuples():
         name = "" if row.group == RESIDUAL else str(row.term)
         texts = [
@@ -210,16 +210,16 @@ def _aligned_coefficient_lines(coefficients: pd.DataFrame) -> _MarkedLines:
     is_printed = np.isfinite(numbers) & (numbers > 0)
     decimals = 1
     if is_printed.any():
-        decimals = decimals_for(numbers[is_printed].min())
+        decimals = decimals_for_four_digits(numbers[is_printed].min())
     columns = {
         "": coefficients["term"].tolist(),
-        "Estimate": _with_common_decimals(estimates, decimals),
-        "Std. Error": _with_common_decimals(std_errors, decimals),
+        "Estimate": _texts_with_common_decimals(estimates, decimals),
+        "Std. Error": _texts_with_common_decimals(std_errors, decimals),
     }
     if not is_normal and not has_one_df:
-        columns["df"] = _with_common_decimals(coefficients["df"].to_numpy(), 1)
-    columns[f"{letter} value"] = _with_common_decimals(coefficients["statistic"].to_numpy(), 3)
-    columns[f"Pr(>|{letter}|)"] = [_p_text(p) for p in coefficients["p_value"]]
+        columns["df"] = _texts_with_common_decimals(coefficients["df"].to_numpy(), 1)
+    columns[f"{letter} value"] = _texts_with_common_decimals(coefficients["statistic"].to_numpy(), 3)
+    columns[f"Pr(>|{letter}|)"] = [_p_value_text_of_r(p) for p in coefficients["p_value"]]
     marks = [_significance_mark(p) for p in coefficients["p_value"]]
     rows = [list(columns)]
     rows += [list(texts) for texts in zip(*columns.values(), strict=True)]
@@ -228,7 +228,7 @@ def _aligned_coefficient_lines(coefficients: pd.DataFrame) -> _MarkedLines:
     return _MarkedLines(lines, any(marks))
 
 
-def _error_lines(fitted: Fitted, model: Model) -> list[str]:
+def _standard_error_lines(fitted: Fitted, model: Model) -> list[str]:
     """Return the kind of standard errors, with the number of clusters."""
     label = ERRORS[fitted.errors].label.format(unit=fitted.unit)
     text = f"{label[:1].upper()}{label[1:]}"
@@ -255,7 +255,7 @@ def _fit_and_count_lines(model: Model, statistics: pd.Series, components: pd.Dat
         if np.isfinite(statistics["statistic"]):
             lines.append(
                 f"F-statistic: {statistics['statistic']:.4g} on {statistics['df']:.0f} and "
-                f"{statistics['df_denominator']:.4g} DF, p-value: {_p_text(statistics['p_value'])}"
+                f"{statistics['df_denominator']:.4g} DF, p-value: {_p_value_text_of_r(statistics['p_value'])}"
             )
     if components is None and not model.family.is_linear:
         lines += _deviance_and_aic_lines(statistics)
@@ -356,20 +356,20 @@ def _deviance_and_aic_lines(statistics: pd.Series) -> list[str]:
     return lines
 
 
-def decimals_for(smallest: float) -> int:
+def decimals_for_four_digits(smallest: float) -> int:
     """Return the decimals with which a number has four significant digits; at least one."""
     if not np.isfinite(smallest) or smallest <= 0:
         return 1
     return max(1, _DIGITS - 1 - int(np.floor(np.log10(smallest))))
 
 
-def _with_common_decimals(values: np.ndarray, decimals: int) -> list[str]:
+def _texts_with_common_decimals(values: np.ndarray, decimals: int) -> list[str]:
     """Return numbers as texts with equal decimals, in scientific notation if these are many; NaN is "NA"."""
     notation = f".{decimals}f" if decimals <= _MAX_DECIMALS else f".{_DIGITS - 1}e"
     return ["NA" if np.isnan(value) else format(value, notation) for value in values]
 
 
-def _p_text(p: float) -> str:
+def _p_value_text_of_r(p: float) -> str:
     """Return a P value with three significant digits, as R prints it; with more if its mark would not fit."""
     if np.isnan(p):
         return "NA"

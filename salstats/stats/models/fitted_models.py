@@ -9,8 +9,19 @@ import pandas as pd
 
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
-from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_METRICS, POOLED_TASKS, caution_column
-from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, inference_column, is_fixed_row
+from salstats.stats.engine.cautions import (
+    DIFFERENT_CASES,
+    POOLED_METRICS,
+    POOLED_TASKS,
+    caution_column_if_any,
+)
+from salstats.stats.engine.fixed_factors import (
+    FACTORS,
+    NOUNS,
+    FixedFactor,
+    inference_to_column_of_masks,
+    is_fixed_row,
+)
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import DesignMatrix, Variable
 from salstats.stats.models.family import Family, Solution
@@ -159,7 +170,9 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
     is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
     for factor in FACTORS:
         is_fixed[factor.noun] |= [_holds_several_fixed_levels(model, factor) for model in models]
-    columns |= inference_column({noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()})
+    columns |= inference_to_column_of_masks(
+        {noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()}
+    )
     if fitted.weights is not None:
         columns["weights"] = fitted.weights
     if any(model.n_shared is not None for model in models):
@@ -167,7 +180,7 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
     different_cases = [model.different_cases for model in models]
     tasks_pooled = [model.tasks_pooled for model in models]
     metrics_pooled = [model.metrics_pooled for model in models]
-    columns |= caution_column(
+    columns |= caution_column_if_any(
         {
             DIFFERENT_CASES: np.repeat(different_cases, n_rows),
             POOLED_TASKS: np.repeat(tasks_pooled, n_rows),

@@ -108,7 +108,7 @@ def parse_formula(text: object) -> Formula:
     formulaic makes a tree of operators and factors, which is walked here: operators and, node by node, the
     syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
     """
-    formula = _checked_text(text)
+    formula = _checked_formula_text(text)
     formula_excerpt = _quoted_excerpt(formula)
     fixed_formula, random_effect_texts = _without_random_effects(formula)
     tree = _two_sided_formulaic_tree(fixed_formula, formula_excerpt)
@@ -308,7 +308,7 @@ def _quoted_excerpt(formula: str) -> str:
     return repr(formula)
 
 
-def _checked_text(text: object) -> str:
+def _checked_formula_text(text: object) -> str:
     """Return the formula without surrounding spaces, checked to be text with two sides and not too long."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")

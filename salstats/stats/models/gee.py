@@ -18,7 +18,7 @@ _MAX_ITERATIONS = 200
 _PERFECT = 1e-20
 
 
-def with_gee_label_and_errors(family: Family) -> Family:
+def gee_family(family: Family) -> Family:
     """Return the family for models of correlated rows, which has clustered errors only."""
     other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
     return replace(

@@ -140,7 +140,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         if model.solution is None:
             rows.append({})
             continue
-        rows.append(_goodness_statistics(model.solution, fitted.family) | _f_test(model, notes))
+        rows.append(_goodness_statistics(model.solution, fitted.family) | _f_test_columns(model, notes))
         new_names = [name for name in model.solution.parameters if name not in parameter_names]
         parameter_names.extend(new_names)
     notes.warn()
@@ -226,10 +226,10 @@ def augment(
     3    0.5   4.0    0.44      0.06       0.7
     """
     options = ModelOptions(by=by, family=family, reference=reference)
-    return observations(fit_models(data, formula, options))
+    return augmented_rows(fit_models(data, formula, options))
 
 
-def observations(fitted: Fitted) -> pd.DataFrame:
+def augmented_rows(fitted: Fitted) -> pd.DataFrame:
     """Return the frame of `augment` for fitted models."""
     if fitted.overall:
         raise ValueRangeError(
@@ -241,11 +241,11 @@ def observations(fitted: Fitted) -> pd.DataFrame:
     models_by_formula: dict[str, list[Model]] = defaultdict(list)
     for model in fitted.models:
         models_by_formula[model.formula.text].append(model)
-    frames = [_formula_observations(models, fitted.family) for models in models_by_formula.values()]
+    frames = [_augmented_rows_of_formula(models, fitted.family) for models in models_by_formula.values()]
     return pd.concat(frames, ignore_index=True)
 
 
-def _formula_observations(models: Sequence[Model], family: Family) -> pd.DataFrame:
+def _augmented_rows_of_formula(models: Sequence[Model], family: Family) -> pd.DataFrame:
     """Return the rows that the models of one formula use, in the order of their frame, with all columns."""
     frame = models[0].frame
     clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
@@ -337,7 +337,7 @@ def _r_squared_columns(solution: Solution) -> dict[str, float]:
     return {"r_squared": r_squared, "adj_r_squared": adjusted}
 
 
-def _f_test(model: Model, notes: Notes) -> dict[str, float]:
+def _f_test_columns(model: Model, notes: Notes) -> dict[str, float]:
     """Return the F test of all terms of a linear model by column; empty for other models or without terms."""
     solution = model.solution
     if solution is None or not model.family.is_linear or solution.rank == solution.intercept:

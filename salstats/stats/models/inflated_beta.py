@@ -7,11 +7,11 @@ from scipy import special
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    all_predictors,
     beta_likelihood,
+    full_predictors,
     interior_mask,
-    likelihood_of_present,
-    mean_of_present,
+    likelihood_of_present_predictors,
+    mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
 )
@@ -21,7 +21,7 @@ from salstats.stats.models.family import (
     MeanDerivatives,
     NotEstimableError,
     Solution,
-    estimable_positions,
+    estimable_column_positions,
 )
 from salstats.stats.models.fisher_scoring import SummedLikelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, recession_direction
@@ -51,7 +51,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     """
     label = INFLATED_BETA.label
     interior = interior_mask(response, label)
-    if len(estimable_positions(matrix[interior])) < matrix.shape[1]:
+    if len(estimable_column_positions(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
     # For each predictor of a boundary, the rows with this score
     boundaries = {}
@@ -71,12 +71,14 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     start = np.concatenate([coefficients, np.zeros(n_boundary_coefficients), [log_precision]])
     constant = np.ones((len(response), 1))
     designs = [matrix] * len(part_columns) + [constant]
-    mle = maximize_likelihood(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
+    mle = maximize_likelihood(
+        designs, start, likelihood_of_present_predictors(likelihood, present, _DEFAULTS), label
+    )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(all_predictors(predictors, present, _DEFAULTS))
+        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _DEFAULTS))
 
     return solution_at_maximum(
         mle,
@@ -84,7 +86,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         response,
         intercept,
         predictor_names=tuple(_PARTS[column] for column in part_columns),
-        mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
+        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _DEFAULTS),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )

@@ -10,7 +10,7 @@ from scipy import special
 from salstats.checks import quoted
 from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.covariance import closest_wishart_df, wald_f_statistic
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
@@ -23,7 +23,7 @@ from salstats.stats.models.fitted_models import (
     key_columns,
 )
 from salstats.stats.models.formulas import Formula, parse_formula
-from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
+from salstats.stats.models.marginal_hypotheses import marginal_hypothesis_matrix_if_determined
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions
@@ -144,7 +144,7 @@ def joint_test(
             term  statistic   df  p_value
     0  size:site     9.6626  1.0   0.0526
     """
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     options = ModelOptions(
         by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
@@ -156,7 +156,7 @@ def joint_tests(
     fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
 ) -> pd.DataFrame:
     """Return the rows of `joint_test` for fitted models."""
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     term_names = []
     tests = []
@@ -254,7 +254,7 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
     solution = model.solution
     if solution is None:
         return WaldTest(np.nan, np.nan, np.nan, np.nan)
-    hypotheses = marginal_hypotheses(model.design, solution.column_positions, positions)
+    hypotheses = marginal_hypothesis_matrix_if_determined(model.design, solution.column_positions, positions)
     if hypotheses is None:
         tested = []
         for position in positions:

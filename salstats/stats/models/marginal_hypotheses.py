@@ -11,7 +11,7 @@ from salstats.stats.models.formulas import Factor
 _ROUNDING = 1e-6
 
 
-def marginal_hypotheses(
+def marginal_hypothesis_matrix_if_determined(
     design: DesignMatrix, estimated: np.ndarray, positions: Sequence[int]
 ) -> np.ndarray | None:
     """Return the combinations of a model's coefficients that are zero if some terms have no average effect.
@@ -88,7 +88,7 @@ def _averaged_effect_weights(
         has_all_levels = is_reference[is_of_term].any()
         if not has_all_levels:
             same_level -= is_reference
-        elif _replaces_intercept(design, position):
+        elif _is_first_categorical_term_without_intercept(design, position):
             same_level[:, np.isnan(column_levels)] = 1.0
         weights *= same_level
     return np.asarray(weights)
@@ -110,7 +110,7 @@ def _numeric_factors(product: Product) -> frozenset[Factor]:
     return frozenset(factor for factor, level in product if level is None)
 
 
-def _replaces_intercept(design: DesignMatrix, position: int) -> bool:
+def _is_first_categorical_term_without_intercept(design: DesignMatrix, position: int) -> bool:
     """Return True if a term is the first categorical one of a formula without intercept.
 
     This term has a column for each of its levels.

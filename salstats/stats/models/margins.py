@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import text_column
-from salstats.stats.adjust import MULTIVARIATE_T, SIDAK, TUKEY, adjust_unless_none, check_procedure
+from salstats.stats.adjust import MULTIVARIATE_T, SIDAK, TUKEY, adjust_unless_none, checked_procedure
 from salstats.stats.adjust import adjust as adjusted
 from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
@@ -46,8 +46,8 @@ from salstats.stats.models.predictions import (
 )
 from salstats.stats.models.standard_errors import (
     correlation_of_combinations,
-    errors_of_combinations,
     inference_columns,
+    standard_errors_of_combinations,
 )
 
 #: Kinds of averages: over a grid of all combinations of levels, or over the rows of the model.
@@ -88,7 +88,7 @@ class MarginalOptions:
                 value=self.at,
             )
 
-    def codes(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
+    def at_codes(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
         """Return the values of each column of `at` as numbers or codes of levels, without repetitions."""
         codes: dict[str, list[float]] = {}
         if self.at is None:
@@ -104,7 +104,7 @@ class MarginalOptions:
             codes[column] = list(distinct_codes)
         return codes
 
-    def columns(self, cell_columns: Sequence[str]) -> dict[str, str]:
+    def option_columns(self, cell_columns: Sequence[str]) -> dict[str, str]:
         """Return the options as columns of a result, those that are not the default.
 
         `cell_columns` are columns of the result, whose values need not be named again.
@@ -154,8 +154,8 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], options: Margin
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        at = options.codes(fitted, model)
-        cells = _cells(model, columns, at)
+        at = options.at_codes(fitted, model)
+        cells = _level_combinations(model, columns, at)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in columns})
         means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
@@ -184,10 +184,10 @@ def marginal_contrasts(
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
-        at = options.codes(fitted, model)
+        at = options.at_codes(fitted, model)
         _check_are_factors_or_in_at(model, columns, at)
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
-        cells = _cells(model, columns, at, reference_code)
+        cells = _level_combinations(model, columns, at, reference_code)
         row_sets = [_rows_to_average(model, cell, by, options.average, at) for cell in cells]
         means = _average_means_or_slopes(fitted, model, row_sets, notes, scale=options.scale)
         compared_cells = []
@@ -195,7 +195,7 @@ def marginal_contrasts(
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
             reference_level = cells[reference_position][term]
             compared_cells.append(cells[position] | {_REFERENCE: reference_level})
-            contrasts.append(_difference(means[position], means[reference_position]))
+            contrasts.append(_estimate_difference(means[position], means[reference_position]))
         factor_of_column = {column: column for column in columns} | {_REFERENCE: term}
         keys = _level_columns(model, compared_cells, factor_of_column)
         if reference_code is not None and np.isnan(reference_code):
@@ -210,8 +210,8 @@ def marginal_contrasts(
             for _ in model_margins.estimates
         ]
         # In models of gaps, reference - method, a larger estimate is a lower score of the method.
-        sense = -1 if fitted.reference else 1
-        frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
+        score_sign = -1 if fitted.reference else 1
+        frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), score_sign))
     family_columns = [column for column in (*fitted.by, "formula", *columns) if column != term]
     if procedure == TUKEY:
         return tukey_frame(frame, family_columns, term)
@@ -234,7 +234,7 @@ def _correlation_of_rows(margins: Sequence[_ModelMargins], rows_of_one_model: np
 
 def _checked_contrast_procedure(adjust: str, margin: Margin | None, *, compares_all: bool) -> str:
     """Return the name of the procedure for the P values of contrasts; raise if it does not suit them."""
-    procedure = check_procedure(adjust, "adjust", of_contrasts=True)
+    procedure = checked_procedure(adjust, "adjust", of_contrasts=True)
     if procedure == TUKEY and not compares_all:
         raise ValueRangeError(
             Setting("adjust", TUKEY),
@@ -289,15 +289,17 @@ def _is_same_level_or_both_missing(code: float, reference_code: float) -> bool:
     return bool(code == reference_code or (np.isnan(code) and np.isnan(reference_code)))
 
 
-def _difference(estimate: MarginalEstimate, reference: MarginalEstimate) -> MarginalEstimate:
+def _estimate_difference(estimate: MarginalEstimate, reference: MarginalEstimate) -> MarginalEstimate:
     """Return the difference of two estimates of one model."""
     return MarginalEstimate(estimate.value - reference.value, estimate.gradient - reference.gradient)
 
 
-def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, sense: int) -> dict[str, Any]:
+def _margin_columns(
+    frame: pd.DataFrame, margin: Margin, responses: np.ndarray, score_sign: int
+) -> dict[str, Any]:
     """Return verdict, margin and P value of each contrast.
 
-    `sense` is 1 where a larger estimate is a higher score, and -1 where it is a lower one.
+    `score_sign` is 1 where a larger estimate is a higher score, and -1 where it is a lower one.
     """
     estimate = frame["estimate"].to_numpy(dtype=np.float64)
     std_error = frame["std_error"].to_numpy(dtype=np.float64)
@@ -309,7 +311,7 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     is_different = is_strictly_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_strictly_below(p_value, alpha)
     side = lower_or_higher_verdicts(estimate, is_different)
-    return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, sense)
+    return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, score_sign)
 
 
 def marginal_slopes(
@@ -317,7 +319,7 @@ def marginal_slopes(
 ) -> pd.DataFrame:
     """Return the rows of `Fit.slopes`."""
     options = MarginalOptions(average, level)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
@@ -332,7 +334,7 @@ def marginal_slopes(
                 value=covariate,
                 choices=numeric,
             )
-        cells = _cells(model, by, {})
+        cells = _level_combinations(model, by, {})
         row_sets = [_rows_to_average(model, cell, by, average, {}) for cell in cells]
         slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
@@ -345,7 +347,7 @@ def marginal_slopes(
 def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     """Return the rows of `Fit.effects`."""
     options = MarginalOptions("rows", level)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     notes = fitted.inference_notes.copy()
     margins = []
     term_names: list[str] = []
@@ -363,13 +365,13 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
-            cells = _cells(model, [column], {})
+            cells = _level_combinations(model, [column], {})
             if not cells:
                 # A model without rows has no levels.
                 continue
             row_sets = [_rows_to_average(model, cell, (), "rows", {}) for cell in cells]
             reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
-            effects += [_difference(mean, reference_mean) for mean in level_means]
+            effects += [_estimate_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
             reference_level, *levels = display_values(model, column, codes)
             term_names += [f"{factors[column].name}{level_name}" for level_name in levels]
@@ -406,7 +408,7 @@ def _check_are_factors_or_in_at(
             )
 
 
-def _cells(
+def _level_combinations(
     model: Model,
     columns: Sequence[str],
     at: Mapping[str, Sequence[float]],
@@ -563,7 +565,7 @@ def _marginal_frame(
         df = np.full(n, np.nan)
         if model.solution is not None and n:
             gradients = np.array([estimate.gradient for estimate in estimates])
-            std_error, df = errors_of_combinations(model, gradients, notes)
+            std_error, df = standard_errors_of_combinations(model, gradients, notes)
         values = np.array([estimate.value for estimate in estimates])
         model_columns = inference_columns(values, std_error, df, options.level)
         # `prediction_frame` expects an infinite df for the normal distribution.
@@ -572,7 +574,7 @@ def _marginal_frame(
         columns.append(model_columns)
     notes.warn()
     keys = pd.concat([model_margins.keys for model_margins in margins], ignore_index=True)
-    frame = prediction_frame(fitted, columns, keys, options.columns(keys.columns.tolist()))
+    frame = prediction_frame(fitted, columns, keys, options.option_columns(keys.columns.tolist()))
     # Grouping columns and levels are keys, which come before the formula.
     first_columns = [*fitted.by, *keys.columns]
     remaining_columns = [column for column in frame.columns if column not in first_columns]

@@ -28,10 +28,19 @@ from salstats.frames import (
     coded_scores,
 )
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
-from salstats.stats.engine.grouping import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.engine.grouping import (
+    joined_group_labels,
+    pooled_by_default_warning,
+    row_groups,
+    warn_pooled_methods,
+)
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.engine.score_reasons import has_absent_finding, human_display_name_column, is_absent
+from salstats.stats.engine.score_reasons import (
+    has_absent_finding,
+    human_label_column_if_any,
+    is_score_of_absent_finding,
+)
 from salstats.stats.engine.shared_cases import (
     advice_to_compare_in_pairs,
     advice_to_keep_shared_cases,
@@ -54,7 +63,7 @@ from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.model_frame import by_columns_or_method, model_frame, model_frame_key
 from salstats.stats.models.model_notes import Notes, column_or_text
-from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
+from salstats.stats.models.model_options import ModelOptions, resolve_family, resolve_standard_error_kind
 from salstats.stats.models.random_terms import (
     MixedInference,
     check_random_effects_are_identified,
@@ -99,7 +108,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
         checked_table_codes(data, [column for column in named_columns if column in data.columns])
     family = resolve_family(options.family, options.correlation, formulas)
-    errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
+    errors = resolve_standard_error_kind(family, options.errors, options.unit, reml=options.reml)
     check_weights_are_supported(options.weights, family, errors, options.correlation, formulas)
     by = by_columns_or_method(data, formulas, options.by)
 
@@ -133,7 +142,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
             formula_models, groups, has_no_finding, by, data, inference_notes
         )
     notes.warn()
-    _check_one_unit(unit_by_formula)
+    _check_formulas_share_unit(unit_by_formula)
 
     reml = None
     if errors in MIXED_MODEL_ERRORS:
@@ -157,11 +166,11 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         ),
         inference_notes=inference_notes,
         weights=weights,
-        human_label=human_display_name_column(data).get("human_label"),
+        human_label=human_label_column_if_any(data).get("human_label"),
     )
 
 
-def _check_one_unit(unit_by_formula: Mapping[str, str | None]) -> None:
+def _check_formulas_share_unit(unit_by_formula: Mapping[str, str | None]) -> None:
     """Raise if the rows of some formulas are of patients and those of others, of fewer cases, are not."""
     if len(set(unit_by_formula.values())) < 2:
         return
@@ -214,7 +223,7 @@ def _formula_data(
     warn_of_numeric_identifiers(formula, variables)
     outcome = formula.columns[0]
     # Absent findings are marked in scores frames only.
-    absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
+    absent = is_score_of_absent_finding(frame.assign(score=frame[outcome])) & is_scores
     if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
         check_random_effects_are_identified(
@@ -465,7 +474,7 @@ def _with_n_cases_shared_by_methods(
             if different_cases:
                 notes.add(
                     "methods that have scores of different cases, which compares unlike with unlike,",
-                    Message(model.label, ": ", group_list(missing_texts)),
+                    Message(model.label, ": ", joined_group_labels(missing_texts)),
                     hint=remedy,
                 )
     return marked
@@ -501,7 +510,7 @@ def _pools_tasks(
     remedy = "add + {terms} to the formula"
     if formula.random:
         remedy = "add + {terms} or + (1|{first}) to the formula"
-    pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
+    pooled = pooled_by_default_warning(frame, by_option, by, formula.columns, remedy=remedy)
     if pooled is None:
         return False
     notes.add(Message(pooled.message, ","), formula.text, option="by", column=pooled.column)

@@ -11,7 +11,7 @@ from salstats.stats.models.error_kinds import CHOICES, CLUSTERED, MIXED_MODEL_ER
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
-from salstats.stats.models.gee import CORRELATIONS, with_gee_label_and_errors
+from salstats.stats.models.gee import CORRELATIONS, gee_family
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.random_terms import MIXED
 
@@ -60,7 +60,7 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
                 " lets rows of a unit depend on each other in every family",
             ),
         )
-    return with_gee_label_and_errors(family)
+    return gee_family(family)
 
 
 def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> None:
@@ -88,18 +88,18 @@ def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> N
         )
 
 
-def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool) -> str:
+def resolve_standard_error_kind(family: Family, errors: str | None, unit: Unit, *, reml: bool) -> str:
     """Return the kind of standard errors, by default the family's recommended one.
 
     A kind that does not suit the family or other options raises ValueRangeError.
     """
     if errors is None:
         errors = RECOMMENDED
-    kind = _checked_kind(errors)
+    kind = _checked_standard_error_kind(errors)
     if kind == RECOMMENDED:
         kind = family.errors[0]
     elif kind not in family.errors:
-        raise _unsupported_errors(family, kind)
+        raise _unsupported_standard_errors_error(family, kind)
     mixed = family.errors == MIXED_MODEL_ERRORS
     if unit is not None and mixed:
         grouping = unit if isinstance(unit, str) else ":".join(unit)
@@ -128,7 +128,7 @@ def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool
     return kind
 
 
-def _checked_kind(errors: str) -> str:
+def _checked_standard_error_kind(errors: str) -> str:
     """Return the name of a kind of standard errors, which may be written in capitals."""
     name = errors.lower() if isinstance(errors, str) else errors
     if name == "cr1":
@@ -141,7 +141,7 @@ def _checked_kind(errors: str) -> str:
     return check_choice(name, CHOICES, "errors")
 
 
-def _unsupported_errors(family: Family, kind: str) -> ValueRangeError:
+def _unsupported_standard_errors_error(family: Family, kind: str) -> ValueRangeError:
     """Return the error for a kind of standard errors that a family does not support."""
     supported = f"use one of {quoted(family.errors)}"
     if kind in MIXED_MODEL_ERRORS:

@@ -5,11 +5,11 @@ from scipy import special
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    all_predictors,
     beta_likelihood,
+    full_predictors,
     interior_mask,
-    likelihood_of_present,
-    mean_of_present,
+    likelihood_of_present_predictors,
+    mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
 )
@@ -59,17 +59,17 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     mle = maximize_likelihood(
         designs,
         _starting_parameters(matrix, response, interior, present),
-        likelihood_of_present(likelihood, present, _DEFAULTS),
+        likelihood_of_present_predictors(likelihood, present, _DEFAULTS),
         label,
     )
 
     def boundary_probabilities_and_interior_mean(
         predictors: np.ndarray,
     ) -> BoundaryProbabilitiesAndInteriorMean:
-        return _boundary_probabilities_and_interior_mean(all_predictors(predictors, present, _DEFAULTS))
+        return _boundary_probabilities_and_interior_mean(full_predictors(predictors, present, _DEFAULTS))
 
     constants = mle.parameters[None, matrix.shape[1] :]
-    estimates = all_predictors(constants, present[1:], _DEFAULTS)[0]
+    estimates = full_predictors(constants, present[1:], _DEFAULTS)[0]
     finite = np.where(np.isfinite(estimates), estimates, np.nan)
     return solution_at_maximum(
         mle,
@@ -77,7 +77,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         response,
         intercept,
         predictor_names=("",),
-        mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
+        mean_function=mean_of_present_predictors(_mean_and_derivatives, present, _DEFAULTS),
         boundary_probabilities_and_interior_mean=boundary_probabilities_and_interior_mean,
         parameters={
             "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),

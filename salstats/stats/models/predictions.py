@@ -26,8 +26,8 @@ from salstats.stats.models.formulas import Factor
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.random_effect_summaries import summed_effects_at
-from salstats.stats.models.standard_errors import errors_of_combinations
+from salstats.stats.models.random_effect_summaries import summed_random_effects
+from salstats.stats.models.standard_errors import standard_errors_of_combinations
 
 #: First step of the differences from which a slope is computed, as a share of the range of the covariate.
 _FIRST_STEP = 1e-4
@@ -79,7 +79,7 @@ def prediction_rows(
             # There are no limits for a sum of coefficients and predicted random effects.
             for name in ("std_error", "conf_low", "conf_high"):
                 model_means[name] = np.full(len(rows), np.nan)
-            model_means["estimate"] = model_means["estimate"] + summed_effects_at(model, rows, codes)
+            model_means["estimate"] = model_means["estimate"] + summed_random_effects(model, rows, codes)
             for column in grouping:
                 if column in rows.columns and column not in codes:
                     model_variables[column] = rows[column]
@@ -160,7 +160,7 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
     for fitted_model in fitted.models:
         factor = numeric_and_factor_columns(fitted_model).factors.get(column)
         if factor is not None:
-            levels += fitted_model.variables[column].names(fitted_model.design.levels[factor])
+            levels += fitted_model.variables[column].printed_names(fitted_model.design.levels[factor])
     level = level_name(value)
     if level not in levels:
         distinct_levels = list(dict.fromkeys(levels))
@@ -173,7 +173,7 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
         )
     variable = model.variables[column]
     codes = np.unique(variable.values[~np.isnan(variable.values)])
-    names = variable.names(codes)
+    names = variable.printed_names(codes)
     if level not in names:
         return np.nan
     return float(codes[names.index(level)])
@@ -352,7 +352,7 @@ def predicted_mean_columns(model: Model, codes: Codes, level: float, notes: Note
         return undefined | {"conf_level": conf_level}
     points = design_points(model, codes, notes)
     predictor, combinations = mean_on_link_scale_at(solution, points)
-    std_error, df = errors_of_combinations(model, combinations, notes)
+    std_error, df = standard_errors_of_combinations(model, combinations, notes)
     half_width = special.stdtrit(df, (1 + level) / 2) * std_error
     return {
         "estimate": link.mean(predictor),
@@ -488,7 +488,7 @@ def fit_line(
     lines = []
     held_variables = []
     for model in fitted.models:
-        covariate = _given_or_first_covariate(model, at)
+        covariate = _line_covariate(model, at)
         line = _line_values(model, covariate, n_points)
         values = default_values(model) | _checked_codes_of_hold(fitted, model, covariate, dict(hold or {}))
         codes = {column: np.full(len(line), value) for column, value in values.items()}
@@ -508,7 +508,7 @@ def fit_line(
     return prediction_frame(fitted, means, all_lines, held_columns_by_name)
 
 
-def _given_or_first_covariate(model: Model, at: str | None) -> str:
+def _line_covariate(model: Model, at: str | None) -> str:
     """Return the covariate of a line, by default the first numeric column."""
     numeric = numeric_and_factor_columns(model).numeric
     if not numeric:

@@ -10,7 +10,7 @@ from scipy import optimize, special
 from salstats.checks import check_level
 from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.fitted_models import Model, count_and_caution_columns, key_columns
@@ -18,7 +18,7 @@ from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
-from salstats.stats.models.regression import reference_level_and_normalized_columns
+from salstats.stats.models.regression import reference_level_and_normalized_columns_if_any
 
 #: Largest number of times that the distance from the estimate is doubled until it is beyond a limit.
 _MAX_DOUBLINGS = 40
@@ -222,7 +222,7 @@ def quantile_regress(
     """
     check_level(level)
     check_level(quantile, "quantile")
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     formulas: list[Any] = [formula]
     if isinstance(formula, Sequence) and not isinstance(formula, str):
         formulas = list(formula)
@@ -251,7 +251,7 @@ def quantile_regress(
     special_columns: dict[str, Any] = {"family": family}
     if fitted.human_label is not None:
         special_columns["human_label"] = fitted.human_label
-    special_columns |= reference_level_and_normalized_columns(fitted.models, fitted.normalized)
+    special_columns |= reference_level_and_normalized_columns_if_any(fitted.models, fitted.normalized)
     result = estimates_frame(key_columns(fitted, repeats), columns, special_columns)
     return adjust_unless_none(result, adjust)
 

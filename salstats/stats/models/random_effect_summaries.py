@@ -186,7 +186,7 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
     )
 
 
-def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
+def summed_random_effects(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
     """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
 
     A row without a name, or with a missing one, is of no group, whatever groups are called.
@@ -205,7 +205,7 @@ def summed_effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndar
         is_named = rows[list(groups)].notna().all(axis=1).to_numpy()
         columns = []
         for column in groups:
-            columns.append(model.variables[column].unchecked_names(rows.loc[is_named, column]))
+            columns.append(model.variables[column].printed_user_names(rows.loc[is_named, column]))
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
         positions = np.full(len(rows), -1)
         positions[is_named] = [positions_by_name.get(name, -1) for name in names]
@@ -276,7 +276,7 @@ def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
     """Names of the groups of a random effect: "R1", or "P1:C3" for groups of several columns."""
     columns = []
     for i, column in enumerate(random_effect.effect.groups):
-        columns.append(model.variables[column].names(random_effect.values[:, i]))
+        columns.append(model.variables[column].printed_names(random_effect.values[:, i]))
     return [":".join(levels) for levels in zip(*columns, strict=True)]
 
 

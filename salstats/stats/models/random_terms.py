@@ -145,7 +145,7 @@ def _check_estimable(grouped: FittedRandomEffect) -> None:
             f"{effect_text} has {n_effects} effects in {n_rows} rows, which leaves nothing to the residuals",
             hint="leave it out",
         )
-    if grouped.effect.correlated and _rank(design.matrix) < len(design.names):
+    if grouped.effect.correlated and _rank_of_scaled_columns(design.matrix) < len(design.names):
         raise NotEstimableError(
             f"{effect_text} has effects that depend on each other, so that any of their variances would do",
             hint="leave one out",
@@ -159,7 +159,7 @@ def _check_distinct_groups_of_intercepts(
     if not grouped.is_intercept:
         return
     for earlier in earlier_effects:
-        if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
+        if earlier.is_intercept and _have_same_groups(grouped.term, earlier.term):
             effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
             earlier_text = f"(1|{earlier.effect.grouping_name})"
             raise NotEstimableError(
@@ -169,12 +169,12 @@ def _check_distinct_groups_of_intercepts(
             )
 
 
-def _rank(matrix: np.ndarray) -> int:
+def _rank_of_scaled_columns(matrix: np.ndarray) -> int:
     """Return the rank of a matrix, its columns scaled to length 1."""
     return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=_RANK_TOLERANCE))
 
 
-def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
+def _have_same_groups(first: RandomTerm, second: RandomTerm) -> bool:
     """Return True if two random terms divide the rows into the same groups."""
     if first.n_levels != second.n_levels:
         return False

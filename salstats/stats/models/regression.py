@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.cautions import Caution, add_caution
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
@@ -280,7 +280,7 @@ def regress(
     1  gradcam         size    0.0886     0.0153  2.4134   0.0183  6
     """
     check_level(level)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     is_marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
     if is_marginal and exponentiate:
         raise ValueRangeError(
@@ -311,7 +311,7 @@ def coefficient_rows(
 ) -> pd.DataFrame:
     """Return the rows of `regress` for fitted models."""
     check_level(level)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     if exponentiate:
         _warn_if_exponentiated_off_log_scale(fitted)
     notes = fitted.inference_notes.copy()
@@ -346,7 +346,9 @@ def coefficient_rows(
         keys.insert(len(fitted.by), "part", parts)
     columns |= count_and_caution_columns(fitted, repeats)
     result = estimates_frame(
-        keys, columns, options | reference_level_and_normalized_columns(fitted.models, fitted.normalized)
+        keys,
+        columns,
+        options | reference_level_and_normalized_columns_if_any(fitted.models, fitted.normalized),
     )
     for caution, rows in rows_by_caution.items():
         result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
@@ -399,10 +401,10 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
 def n_coefficient_rows(model: Model) -> int:
     """Return the number of rows that `coefficient_rows` has for a model."""
     # A model without columns has one row.
-    return _n_parts(model) * max(len(model.design.names), 1)
+    return _n_linear_predictors(model) * max(len(model.design.names), 1)
 
 
-def _n_parts(model: Model) -> int:
+def _n_linear_predictors(model: Model) -> int:
     """Return the number of linear predictors of a model, 1 for a model without estimates."""
     if model.solution is None:
         return 1
@@ -426,7 +428,7 @@ def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
         )
 
 
-def reference_level_and_normalized_columns(
+def reference_level_and_normalized_columns_if_any(
     models: Sequence[Model], normalized: frozenset[str]
 ) -> dict[str, Any]:
     """Return the columns `reference_level` and `normalized` of terms, unless they are empty.
@@ -437,7 +439,7 @@ def reference_level_and_normalized_columns(
     is_normalized: list[bool] = []
     for model in models:
         design = model.design
-        n_parts = _n_parts(model)
+        n_parts = _n_linear_predictors(model)
         # A model without columns has one row, which belongs to no term.
         column_terms = design.assign or (-1,)
         for position in column_terms * n_parts:

@@ -184,7 +184,9 @@ class StandardErrors(NamedTuple):
     df: np.ndarray
 
 
-def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> StandardErrors:
+def standard_errors_of_combinations(
+    model: Model, parameter_combinations: np.ndarray, notes: Notes
+) -> StandardErrors:
     """Return standard errors and degrees of freedom of combinations (q, p) of a model's parameters.
 
     Undefined ones are NaN; degrees of freedom are infinite for the normal distribution.
@@ -194,31 +196,33 @@ def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes)
     values, parameter_df = covariance_and_df(model, notes)
     is_undefined = np.isnan(np.diag(values))
     defined_values = np.where(np.isnan(values), 0.0, values)
-    variance = np.einsum("ij,jk,ik->i", combinations, defined_values, combinations)
-    uses_undefined = (combinations[:, is_undefined] != 0).any(axis=1)
+    variance = np.einsum("ij,jk,ik->i", parameter_combinations, defined_values, parameter_combinations)
+    uses_undefined = (parameter_combinations[:, is_undefined] != 0).any(axis=1)
     variance[uses_undefined] = np.nan
     if np.isfinite(solution.dispersion):
-        combination_bread = np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations)
+        combination_bread = np.einsum(
+            "ij,jk,ik->i", parameter_combinations, solution.bread, parameter_combinations
+        )
         mean_square = float((solution.fitted**2).mean())
         is_zero = are_zero_variances(variance, np.diag(combination_bread), solution.dispersion, mean_square)
         variance[is_zero] = np.nan
     is_defined = np.isfinite(variance)
-    df = np.full(len(combinations), np.nan)
+    df = np.full(len(parameter_combinations), np.nan)
     power = ERRORS[model.errors].power
     if solution.inference is not None:
-        df[is_defined] = solution.inference.df(model.errors, combinations[is_defined])
+        df[is_defined] = solution.inference.df(model.errors, parameter_combinations[is_defined])
     elif power is None:
         df[:] = parameter_df[0]
     elif is_defined.any():
-        _, df[is_defined] = _bias_reduced_covariance(model, power, combinations[is_defined])
+        _, df[is_defined] = _bias_reduced_covariance(model, power, parameter_combinations[is_defined])
     return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 
-def correlation_of_combinations(model: Model, combinations: np.ndarray) -> np.ndarray:
+def correlation_of_combinations(model: Model, parameter_combinations: np.ndarray) -> np.ndarray:
     """Return the correlations (q, q) of combinations (q, p) of a model's parameters with standard errors."""
-    # `errors_of_combinations` notes problems of the covariance
+    # `standard_errors_of_combinations` notes problems of the covariance
     values, _ = covariance_and_df(model, Notes())
-    covariance = combinations @ np.where(np.isnan(values), 0.0, values) @ combinations.T
+    covariance = parameter_combinations @ np.where(np.isnan(values), 0.0, values) @ parameter_combinations.T
     std_error = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(std_error, std_error))
 

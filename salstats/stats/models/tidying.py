@@ -118,12 +118,12 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     if isinstance(fit, Fitted):
         return coefficient_rows(fit, level=level)
     if isinstance(fit, str | os.PathLike):
-        return _from_table(_read_csv(Path(fit)), str(fit), level)
+        return _estimates_from_table(_read_csv(Path(fit)), str(fit), level)
     if isinstance(fit, pd.DataFrame):
-        return _from_table(fit, "the table", level)
+        return _estimates_from_table(fit, "the table", level)
     result_attributes = ("params", "bse", "pvalues", "conf_int")
     if all(hasattr(fit, name) for name in result_attributes):
-        return _from_statsmodels(fit, level)
+        return _estimates_from_statsmodels(fit, level)
     raise SalstatsError(
         "tidy() takes results of statsmodels, a DataFrame or a CSV file of broom's, not "
         f"{type(fit).__name__}",
@@ -142,7 +142,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         raise InputFileError(f"{path} is not a CSV file: {str(error).splitlines()[0]}", path=path) from None
 
 
-def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
+def _estimates_from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
     """Return a table in broom's columns as an estimates frame; `name` is that of the table in messages."""
     frame = table.rename(columns={column: _BROOM.get(str(column), str(column)) for column in table.columns})
     row_names = [column for column in frame.columns if _ROW_NAMES.fullmatch(str(column))]
@@ -174,7 +174,7 @@ def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
     return estimates_frame(frame[keys], columns, additional_columns)
 
 
-def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
+def _estimates_from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     """Return the coefficients of a statsmodels result, with the errors that it was fitted with."""
     estimate = np.asarray(fit.params, dtype=np.float64)
     if estimate.ndim != 1:

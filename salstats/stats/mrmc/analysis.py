@@ -9,7 +9,13 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
-from salstats.stats.engine.grouping import check_one_metric, code_scores, group_label, group_list, row_groups
+from salstats.stats.engine.grouping import (
+    check_one_metric,
+    code_scores,
+    group_label,
+    joined_group_labels,
+    row_groups,
+)
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures_of_merit
 from salstats.stats.mrmc.anova import (
@@ -23,9 +29,9 @@ from salstats.stats.mrmc.designs import (
     UNBALANCED,
     CodedReadings,
     ReaderStudy,
-    check_readers,
+    checked_scores_with_readers,
     code_readings,
-    study_of,
+    study_of_group,
 )
 
 _BY = ("metric", "task")
@@ -141,7 +147,7 @@ def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
 ) -> FiguresOfGroups:
     """Return the figures of the readers of each group of scores, which are checked."""
-    codes, columns = code_scores(check_readers(scores), by, _BY, excluded="method")
+    codes, columns = code_scores(checked_scores_with_readers(scores), by, _BY, excluded_column="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
@@ -158,7 +164,7 @@ def _analyse_groups(
     different_cases = []
     numbers_shared = []
     for group, group_rows in enumerate(groups):
-        study = study_of(rows, group_rows, options.figure)
+        study = study_of_group(rows, group_rows, options.figure)
         readings = study.readings
         if study.design.startswith(UNBALANCED):
             n_incomplete = np.count_nonzero(~readings.is_read.all(axis=1))
@@ -184,7 +190,7 @@ def _analyse_groups(
     if incomplete:
         warn(
             "cases lack readings of some reader with some method (",
-            group_list(incomplete),
+            joined_group_labels(incomplete),
             "), so figures are of different cases, which compare fairly only where readings are missing by "
             "chance",
             hint="keep the cases that all have read to compare figures of the same ones",
@@ -194,7 +200,7 @@ def _analyse_groups(
     if different_cases:
         warn(
             "methods have different cases (",
-            group_list(different_cases),
+            joined_group_labels(different_cases),
             "), so a difference of methods is one of cases too, unless cases were assigned to methods by "
             "chance",
             hint="keep the cases that all methods have, if there are any, to compare them on the same ones",

@@ -107,13 +107,13 @@ def anova_table(
         ms_within=float((residuals**2).sum() / df_within),
         df_within=df_within,
         var=float(np.diag(covariance).mean()),
-        cov1=_mean_of_cells(covariance, same_reader & ~same_method),
-        cov2=_mean_of_cells(covariance, same_method & ~same_reader),
-        cov3=_mean_of_cells(covariance, ~same_method & ~same_reader),
+        cov1=_mean_of_masked_covariances(covariance, same_reader & ~same_method),
+        cov2=_mean_of_masked_covariances(covariance, same_method & ~same_reader),
+        cov3=_mean_of_masked_covariances(covariance, ~same_method & ~same_reader),
     )
 
 
-def _mean_of_cells(covariance: np.ndarray, cells: np.ndarray) -> float:
+def _mean_of_masked_covariances(covariance: np.ndarray, cells: np.ndarray) -> float:
     """Mean of the covariances where `cells` (n_cells, n_cells) is true, NaN if it is nowhere."""
     if not cells.any():
         return np.nan
@@ -228,7 +228,7 @@ class StandardError(NamedTuple):
     df: float
 
 
-def error_of_difference(table: AnovaTable, analysis: Analysis, first: int, second: int) -> StandardError:
+def std_error_of_difference(table: AnovaTable, analysis: Analysis, first: int, second: int) -> StandardError:
     """Standard error of the difference of two methods' figures, and its degrees of freedom.
 
     `first` and `second` are positions of methods. The variance is 2 error / readers.
@@ -247,7 +247,7 @@ def error_of_difference(table: AnovaTable, analysis: Analysis, first: int, secon
     return StandardError(_square_root_or_nan(2 / table.effective_readers_per_method * error), df)
 
 
-def error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
+def std_error_of_mean(table: AnovaTable, analysis: Analysis) -> StandardError:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
     return StandardError(_square_root_or_nan(error / table.effective_readers_per_method), df)

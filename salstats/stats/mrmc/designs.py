@@ -10,7 +10,7 @@ from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, are_equal_cells, dataset_and_case_columns
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.score_reasons import is_absent
+from salstats.stats.engine.score_reasons import is_score_of_absent_finding
 from salstats.stats.engine.shared_cases import has_many_missing
 from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings
 
@@ -54,7 +54,7 @@ PAIRED = ("factorial", "cases nested in readers")
 UNBALANCED = "unbalanced "
 
 
-def check_readers(scores: object) -> pd.DataFrame:
+def checked_scores_with_readers(scores: object) -> pd.DataFrame:
     """Return the scores; a row without a reader raises ColumnError."""
     frame = check_frame(scores)
     if "reader" not in frame.columns:
@@ -146,13 +146,13 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
         readers=codes.combined(["reader"]),
         units=units,
         scores=check_numeric(frame, "score"),
-        absent=is_absent(frame),
+        absent=is_score_of_absent_finding(frame),
         truth=truth,
         label=str(label),
     )
 
 
-def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -> ReaderStudy:
+def study_of_group(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -> ReaderStudy:
     """Return the readings of `rows`, a group, checked to be of a design that can be analysed."""
     frame = all_rows.frame
     group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_rows.by)

@@ -13,7 +13,7 @@ from scipy import special
 from salstats.checks import check_level, did_you_mean, quoted
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.equivalence import (
     Margin,
@@ -25,7 +25,7 @@ from salstats.stats.engine.equivalence import (
     margin_p_value,
     warn_of_margin_units,
 )
-from salstats.stats.engine.grouping import group_label, group_list, metrics_of
+from salstats.stats.engine.grouping import group_label, joined_group_labels, metric_of_each_key
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.engine.resampling_units import Unit
@@ -35,9 +35,9 @@ from salstats.stats.mrmc.anova import (
     ANALYSES,
     Analysis,
     AnovaTable,
-    error_of_difference,
-    error_of_mean,
     global_test,
+    std_error_of_difference,
+    std_error_of_mean,
 )
 
 #: Value of the column `interval`.
@@ -215,7 +215,7 @@ def mrmc(
     3       equal    NaN       NaN     1.00      0.0
     """
     options = checked_mrmc_options(figure, label, covariance, (readers, cases), n_replicates, rng)
-    check_procedure(adjust, "adjust")
+    checked_procedure(adjust, "adjust")
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
     groups_by_problem: dict[str, list[Message]] = defaultdict(list)
@@ -227,7 +227,7 @@ def mrmc(
         for problem in unique_problems:
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
-        warn(problem, ": ", group_list(labels), column=_COLUMN_OF_PROBLEM[problem])
+        warn(problem, ": ", joined_group_labels(labels), column=_COLUMN_OF_PROBLEM[problem])
     table = {}
     for column in rows[0]:
         table[column] = np.array([row[column] for row in rows])
@@ -250,7 +250,7 @@ def mrmc(
     if margin is not None:
         metrics = np.full(len(rows), "auc")
         if not options.figure.needs_label:
-            metrics = metrics_of(row_keys, scores)
+            metrics = metric_of_each_key(row_keys, scores)
         verdict_columns = _margin_columns(
             (estimate, std_error, df), margin, metrics, side, is_difference, level
         )
@@ -301,7 +301,7 @@ def _group_rows_and_warnings(
     problems = []
     for i, method in enumerate(methods):
         method_table = group_figures.table_of_method(i)
-        error, df = error_of_mean(method_table, analysis)
+        error, df = std_error_of_mean(method_table, analysis)
         if not error > smallest_error:
             error = 0.0
         problems += _warning_texts(method_table, analysis, [error])
@@ -311,7 +311,7 @@ def _group_rows_and_warnings(
         rows.append(row)
     difference_errors = []
     for i, j in _compared_pairs(methods, reference):
-        error, df = error_of_difference(table, analysis, i, j)
+        error, df = std_error_of_difference(table, analysis, i, j)
         if not error > smallest_error:
             error = 0.0
         difference_errors.append(error)
@@ -418,7 +418,7 @@ def _margin_columns(
     estimate, std_error, df = estimates
     p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
     is_shown = is_strictly_below(p_value, 1 - level)
-    return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, sense=1)
+    return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, score_sign=1)
 
 
 def _text_column_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:

@@ -41,7 +41,7 @@ from salstats.stats.planning.populations import (
     move_pilot,
     slope_and_intercept_of_effect,
 )
-from salstats.stats.planning.spreads import error_ratio_limits, spread_of
+from salstats.stats.planning.spreads import error_ratio_limits, spread_of_estimate
 from salstats.stats.planning.studies import Plan
 
 #: Units of a pilot below which its spread is uncertain.
@@ -167,14 +167,14 @@ def _curve_of_pilot(
         low, high = (None if np.isinf(bound) else bound for bound in bounds)
         plan = replace(plan, margin=(low, high))
     moved = move_pilot(pilot, plan.term, effect, metric)
-    spread = spread_of(moved, plan.term, effect)
+    spread = spread_of_estimate(moved, plan.term, effect)
     tested_effect = effect
     tested_spread = spread
     method_mean, reference_mean = moved.method_and_reference_means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
         # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
         tested_effect = method_mean - reference_mean
-        tested_spread = spread_of(moved, "difference", tested_effect)
+        tested_spread = spread_of_estimate(moved, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
             f"the differences of the pilot in {metric} do not vary, which says nothing of how others would",

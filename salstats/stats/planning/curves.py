@@ -13,7 +13,7 @@ from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine.limits import wilson
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import StudySampler
-from salstats.stats.planning.studies import Plan, simulate
+from salstats.stats.planning.studies import Plan, simulate_studies
 
 #: Default sizes, in multiples of the size that is enough by formula.
 _SIZE_MULTIPLES = (0.4, 0.6, 0.75, 0.9, 1.0, 1.15, 1.4, 1.8)
@@ -68,7 +68,9 @@ class Curve:
         """Return the smallest number of units whose power reaches the target by formula, or None."""
         if self.plan.goal == "difference" and self.tested_effect == 0:
             return None
-        return formulas.smallest_number(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
+        return formulas.smallest_size_reaching_power(
+            partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS
+        )
 
     def limits_of_cases_needed(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
@@ -96,9 +98,7 @@ class Curve:
         """Return the number of cases in `n_units` units, rounded up."""
         return int(np.ceil(n_units * self.cases_per_unit - _ROUNDING))
 
-    def given_sizes_or_some_around_need(
-        self, n_cases: Iterable[int] | None, target: float
-    ) -> list[StudySize]:
+    def planned_sizes(self, n_cases: Iterable[int] | None, target: float) -> list[StudySize]:
         """Return the sizes to plan for: those of `n_cases`, or some around the size needed by formula."""
         if n_cases is not None:
             sizes = [StudySize(n, n_units=round(n / self.cases_per_unit)) for n in n_cases]
@@ -163,7 +163,7 @@ def rows_by_simulation(
     n_studies = simulation.n_studies
     n_units = np.array([size.n_units for size in sizes])
     samplers = {size.n_units: curve.sampler(size.n_units) for size in sizes}
-    counts = simulate(
+    counts = simulate_studies(
         samplers, curve.plan, curve.metric, n_studies, jobs=simulation.jobs, progress=simulation.progress
     )
     n_shown = np.array([counts[size.n_units].n_shown for size in sizes])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, error_of_difference
+from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, std_error_of_difference
 
 #: Numbers, or arrays of numbers that broadcast together.
 Numbers = Any
@@ -17,7 +17,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _TAIL = 1e-15
 #: Degrees of freedom beyond which t and F are computed as normal and chi-squared.
 _LARGEST_DF = 1e7
-#: Largest number of units that `smallest_number` tries.
+#: Largest number of units that `smallest_size_reaching_power` tries.
 MOST_CASES = 1_000_000
 
 
@@ -98,7 +98,7 @@ def width_power(width: float, precision: Precision, level: float) -> np.ndarray:
     return np.asarray(special.chdtr(df, df * largest_ratio**2))
 
 
-def smallest_number(power: Callable[[int], float], target: float, minimum: int) -> int | None:
+def smallest_size_reaching_power(power: Callable[[int], float], target: float, minimum: int) -> int | None:
     """Smallest number from `minimum` on at which a power that never decreases reaches the target.
 
     None if no number up to about a million does.
@@ -180,7 +180,7 @@ def precision_of_readers(
             cov3=cov3,
         )
         analysis = ANALYSES[random_readers, random_cases]
-        std_error, df = error_of_difference(table, analysis, first=0, second=1)
+        std_error, df = std_error_of_difference(table, analysis, first=0, second=1)
         std_errors.append(std_error)
         dfs.append(df)
     shape = np.shape(n_cases)

@@ -91,7 +91,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     target_mean = slope * reference_mean + intercept
     _check_effect_is_possible(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
-        moved = MovedPilot(pilot, _flip_chances(pilot, target_mean))
+        moved = MovedPilot(pilot, _flip_probabilities_of_pairs(pilot, target_mean))
         return replace(moved, shared_flip_chance=_chance_that_unit_shares_flips(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
@@ -110,7 +110,7 @@ def slope_and_intercept_of_effect(term: str, effect: float) -> tuple[float, floa
     return 1 - effect / 100, 0.0
 
 
-def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
+def _flip_probabilities_of_pairs(pilot: Pilot, target_mean: float) -> np.ndarray:
     """Chance (n_pairs,) that each 0/1 score of the method is flipped, so that their mean is the target."""
     method_mean, _ = pilot.method_and_reference_means()
     if target_mean < method_mean:

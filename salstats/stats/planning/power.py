@@ -217,7 +217,7 @@ def power(
     n_studies = check_count(n_studies, "n_studies", 2)
     _check_goal(margin, width)
     case_numbers = _sorted_distinct_sizes(n_cases, "n_cases")
-    effects = _check_effects(effect, plan)
+    effects = _checked_effects(effect, plan)
     if term != "mrmc":
         _check_no_reader_options(n_readers, readers, cases)
     needs_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
@@ -229,7 +229,7 @@ def power(
             " are of all",
             hint="leave it out",
         )
-    approach = _check_approach(approach, needs_formula)
+    approach = _checked_approach(approach, needs_formula)
     if approach == "formula":
         _check_t_analysis(interval, test)
     curves: Iterator[Curve]
@@ -252,7 +252,7 @@ def power(
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
     for curve in curves:
-        sizes = curve.given_sizes_or_some_around_need(case_numbers, target)
+        sizes = curve.planned_sizes(case_numbers, target)
         if approach == "formula":
             rows += rows_by_formula(curve, sizes, target)
         else:
@@ -286,7 +286,7 @@ def _check_no_reader_options(n_readers: int | Sequence[int] | None, readers: str
             raise SalstatsError(Setting(option), " is for ", Setting("term", "mrmc"), ", which plans readers")
 
 
-def _check_approach(approach: str | None, needs_formula: bool) -> str:
+def _checked_approach(approach: str | None, needs_formula: bool) -> str:
     """Return the approach, by default simulation where the pilot allows it."""
     if approach is None:
         return "formula" if needs_formula else "simulation"
@@ -364,7 +364,7 @@ def _sorted_distinct_sizes(sizes: int | Sequence[int] | None, option: str) -> li
     return sorted({check_count(value, option, 2) for value in values})
 
 
-def _check_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
+def _checked_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
     """Return effects as numbers; an effect of None in the list stands for the pilot's."""
     if effect is None:
         if plan.goal == "difference":

@@ -26,7 +26,7 @@ class Spread:
     df: float
 
 
-def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
+def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
     """Spread of an estimate among studies that are drawn from a moved pilot, clustered by unit.
 
     For a percentage decrease it is that of the linear approximation (delta method).
@@ -47,11 +47,11 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if sd > 0 and moved.flip_chances is not None and pilot.sizes.max() == 1:
         return _spread_of_binary_difference(moved, sd)
-    df = variance_df(unit_sums)
+    df = df_of_sample_variance(unit_sums)
     return Spread(sd, error_ratio_limits(df), df)
 
 
-def variance_df(values: np.ndarray) -> float:
+def df_of_sample_variance(values: np.ndarray) -> float:
     """Degrees of freedom of the chi-squared distribution that a sample's variance is about as uncertain as.
 
     They are n - 1 for normal values, and fewer for values with long tails: 2 / (2 / (n - 1) + g / n), where g

@@ -20,7 +20,7 @@ from salstats.stats.comparison_frames import (
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
 from salstats.stats.engine.equivalence import Margin, is_strictly_below, sides_and_claims
-from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.inference import checked_options
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import DrawnPairs, StudySampler
 
@@ -68,7 +68,7 @@ class Plan:
 
     def analyse_pairs(self, pairs: DrawnPairs, metric: str, rng: np.random.Generator) -> pd.DataFrame:
         """Analyse pairs of several studies as `analyse` would; return a row for each study."""
-        options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
+        options = checked_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_without_binary_defaults_for_flips(options, self.test, adjust="none")
         test = self.test or options.agreeing_test_name
         comparison = ComparisonOptions(
@@ -86,7 +86,9 @@ class Plan:
         )
         target = paired_target.target
         estimates, test_result = infer_and_test(paired_target, options, test, pairs.units)
-        method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
+        method_mean, reference_mean = target.estimand.method_and_reference_levels_of_rows(
+            target.cells.means()
+        )
         metrics = np.full(len(keys), metric)
         columns = {
             "n_pairs": paired_target.n_pairs,
@@ -157,7 +159,7 @@ class _Block(NamedTuple):
     studies: range
 
 
-def simulate(
+def simulate_studies(
     samplers: Mapping[int, StudySampler],
     plan: Plan,
     metric: str,

@@ -11,7 +11,7 @@ from salstats.stats.agreement.readings import (
     fisher_z,
     inverse_fisher_z,
     jackknife_df,
-    jackknife_error,
+    jackknife_std_error,
     jackknife_wilson_coefficients,
     normal_coefficients,
     one_way_anova,
@@ -44,8 +44,8 @@ def test_a_jackknife_of_a_mean_is_its_standard_error():
     assert estimate == pytest.approx(values[:, 0].mean())
     expected = [np.delete(values[:, 0], i).mean() for i in range(12)]
     np.testing.assert_allclose(replicates[:, 0], expected)
-    assert jackknife_error(replicates) == pytest.approx(stats.sem(values[:, 0]))
-    assert np.isnan(jackknife_error(replicates[:1])).all()
+    assert jackknife_std_error(replicates) == pytest.approx(stats.sem(values[:, 0]))
+    assert np.isnan(jackknife_std_error(replicates[:1])).all()
     assert 1 <= jackknife_df(replicates)[0] <= 11
 
 
@@ -135,4 +135,4 @@ def test_a_coefficient_that_is_infinite_without_a_unit_has_no_replicate():
     estimate, replicates = estimate_and_leave_one_out(readings, infinite_without_last)
     assert estimate == [4.0]
     np.testing.assert_array_equal(replicates[:, 0], [3.0, 3.0, 3.0, np.nan])
-    assert np.isnan(jackknife_error(replicates)).all()
+    assert np.isnan(jackknife_std_error(replicates)).all()

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from salstats.stats.agreement.records import KINDS, LABELS, common_kind_label, is_agreement, short_label
+from salstats.stats.agreement.records import KINDS, LABELS, common_kind_label, is_agreement_frame, short_label
 from salstats.stats.engine.intervals import interval_by_name
 
 
@@ -16,11 +16,11 @@ def test_records_name_their_intervals_and_every_term_has_a_label():
 
 
 def test_a_frame_is_of_agreement_if_all_its_terms_are():
-    assert is_agreement(pd.DataFrame({"term": ["icc2"]}))
-    assert is_agreement(pd.DataFrame({"term": ["icc2", "icc3"]}))
-    assert not is_agreement(pd.DataFrame({"term": ["icc2", "(Intercept)"]}))
-    assert not is_agreement(pd.DataFrame({"term": []}))
-    assert not is_agreement(pd.DataFrame({"estimate": [0.5]}))
+    assert is_agreement_frame(pd.DataFrame({"term": ["icc2"]}))
+    assert is_agreement_frame(pd.DataFrame({"term": ["icc2", "icc3"]}))
+    assert not is_agreement_frame(pd.DataFrame({"term": ["icc2", "(Intercept)"]}))
+    assert not is_agreement_frame(pd.DataFrame({"term": []}))
+    assert not is_agreement_frame(pd.DataFrame({"estimate": [0.5]}))
 
 
 def test_terms_have_a_short_label_and_that_of_their_kind():

@@ -11,11 +11,11 @@ from tests_support import warns
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import (
     coefficient,
+    coefficient_with_t_test,
     fisher_limits,
     fisher_std_error,
-    pool_fisher_z,
-    weighted_spearman,
-    with_t_test,
+    pooled_correlation,
+    spearman_of_replicates,
 )
 
 # a factorial through its logarithm
@@ -75,7 +75,7 @@ def test_two_pairs_and_constant_variables_have_no_coefficient(test):
 def test_the_t_test_of_a_correlation_is_that_of_a_slope():
     x, y = np.random.default_rng(2).normal(size=(2, 25))
     slope = stats.linregress(x, y)
-    ours = with_t_test(slope.rvalue, df=23)
+    ours = coefficient_with_t_test(slope.rvalue, df=23)
     assert ours.statistic == pytest.approx(slope.slope / slope.stderr, rel=1e-10)
     assert ours.p_value == pytest.approx(slope.pvalue, rel=1e-10)
 
@@ -106,7 +106,7 @@ def test_fisher_limits_are_scipys():
 
 def test_strata_are_pooled_by_their_precision():
     """z of 1 and 0 with errors of 0.1 and 0.2: weights 100 and 25, mean 0.8, Q = 100 * 0.04 + 25 * 0.64."""
-    pooled = pool_fisher_z(np.tanh([1.0, 0.0]), np.array([0.1, 0.2]))
+    pooled = pooled_correlation(np.tanh([1.0, 0.0]), np.array([0.1, 0.2]))
     assert pooled.estimate == pytest.approx(np.tanh(0.8), rel=1e-12)
     assert pooled.std_error == pytest.approx(125**-0.5, rel=1e-12)
     assert pooled.q == pytest.approx(4 + 16, rel=1e-12)
@@ -115,10 +115,10 @@ def test_strata_are_pooled_by_their_precision():
 
 
 def test_a_single_stratum_has_no_test_of_equality_and_none_has_nothing():
-    one = pool_fisher_z(np.array([0.3]), np.array([0.2]))
+    one = pooled_correlation(np.array([0.3]), np.array([0.2]))
     assert one.estimate == pytest.approx(0.3)
     assert np.isnan(one.q_p_value)
-    assert np.isnan(pool_fisher_z(np.empty(0), np.empty(0))).all()
+    assert np.isnan(pooled_correlation(np.empty(0), np.empty(0))).all()
 
 
 def test_a_weighted_spearman_is_that_of_repeated_rows():
@@ -126,4 +126,4 @@ def test_a_weighted_spearman_is_that_of_repeated_rows():
     x, y = rng.integers(0, 6, (2, 20)).astype(float)
     weights = rng.integers(0, 4, (30, 20))
     expected = [stats.spearmanr(np.repeat(x, w), np.repeat(y, w)).statistic for w in weights]
-    np.testing.assert_allclose(weighted_spearman(x, y, weights.astype(float)), expected, rtol=1e-10)
+    np.testing.assert_allclose(spearman_of_replicates(x, y, weights.astype(float)), expected, rtol=1e-10)

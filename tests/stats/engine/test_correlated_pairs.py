@@ -11,7 +11,7 @@ from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_rm_has_repeats
+from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_rm_has_repeats, checked_covariates
 from salstats.stats.engine.resampling_units import Units
 
 RELATED = Path(__file__).parents[2] / "reference" / "correlation"
@@ -159,15 +159,18 @@ def test_a_partial_correlation_is_that_of_residuals():
 
 def test_too_few_pairs_have_a_reason_and_no_correlation():
     pairs = pairs_of("pearson", covariate_names=("age",))
-    assert pairs.undefined_reason(np.array([1, 2, 3])) == ("3 complete pairs and 1 covariates", None)
+    assert pairs.undefined_reason_and_column(np.array([1, 2, 3])) == (
+        "3 complete pairs and 1 covariates",
+        None,
+    )
     assert np.isnan(pairs.coefficient(np.array([1, 2, 3]))).all()
 
 
 def test_covariates_are_a_tuple_of_other_columns():
-    assert check_covariates("pearson", "x", "y", None, "both") == ()
-    assert check_covariates("pearson", "x", "y", "age", "x") == ("age",)
+    assert checked_covariates("pearson", "x", "y", None, "both") == ()
+    assert checked_covariates("pearson", "x", "y", "age", "x") == ("age",)
     with raises(ColumnError, option="covariates", column="age"):
-        check_covariates("pearson", "x", "y", ["age", "age"], "both")
+        checked_covariates("pearson", "x", "y", ["age", "age"], "both")
 
 
 def test_a_correlation_within_needs_two_pairs_of_a_unit():

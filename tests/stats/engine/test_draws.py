@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from salstats.stats.engine import draws as module
-from salstats.stats.engine.draws import draw_counts, draw_units, few_threads, sign_blocks, weight_blocks
+from salstats.stats.engine.draws import (
+    counts_of_drawn_units,
+    draw_units,
+    one_thread_if_small,
+    sign_blocks,
+    weight_blocks,
+)
 
 
 @pytest.fixture(params=["small blocks", "large blocks"])
@@ -19,7 +25,7 @@ def blocks(request, monkeypatch):
 def test_counts_say_how_often_each_unit_was_drawn(blocks):
     drawn = np.random.default_rng(0).integers(0, 9, (50, 9))
     expected = [np.bincount(row, minlength=9) for row in drawn]
-    np.testing.assert_array_equal(draw_counts(drawn, 9), expected)
+    np.testing.assert_array_equal(counts_of_drawn_units(drawn, 9), expected)
 
 
 def test_draws_in_blocks_are_the_draws_at_once(blocks):
@@ -32,7 +38,7 @@ def test_draws_in_blocks_are_the_draws_at_once(blocks):
         # the next block overwrites the weights
         weights.append(block.copy())
     assert rows == list(range(57))
-    np.testing.assert_array_equal(np.vstack(weights), draw_counts(at_once, 9))
+    np.testing.assert_array_equal(np.vstack(weights), counts_of_drawn_units(at_once, 9))
 
 
 def test_draws_of_the_user_replace_random_ones(blocks):
@@ -62,5 +68,5 @@ def test_signs_are_either_with_the_same_chance(blocks):
 def test_products_that_take_little_time_use_one_thread(monkeypatch):
     monkeypatch.setattr(module, "one_blas_thread", lambda: "one thread")
     # blocks of 131 replicates: 131 * 1000 * 3800 multiplications are below 500 million
-    assert few_threads(1000, 3800) == "one thread"
-    assert few_threads(1000, 3850) != "one thread"
+    assert one_thread_if_small(1000, 3800) == "one thread"
+    assert one_thread_if_small(1000, 3850) != "one thread"

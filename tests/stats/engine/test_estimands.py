@@ -51,7 +51,7 @@ def test_the_mean_of_decreases_is_not_the_decrease_of_means():
         "percent_decrease", np.vstack([identity, zeros]), np.vstack([zeros, identity]), weights
     )
     np.testing.assert_allclose(estimand.value(METHODS.ravel()), [-60, 20, -200, -80])
-    method, reference = estimand.row_levels(METHODS.ravel())
+    method, reference = estimand.method_and_reference_levels_of_rows(METHODS.ravel())
     np.testing.assert_allclose([method[3], reference[3]], [0.6, 0.4])
 
 
@@ -129,8 +129,8 @@ def test_units_that_count_alike_have_their_mean_as_a_score():
 
 def test_a_sample_has_the_units_of_its_smallest_cell():
     paired = two_cells().followed_by(two_cells().select(np.array([1, 0])))
-    assert paired.smallest_sample_n_units().tolist() == [1, 1, 1, 1]
-    assert two_cells().smallest_sample_n_units().tolist() == [2, 1]
+    assert paired.smallest_n_in_sample_of_cells().tolist() == [1, 1, 1, 1]
+    assert two_cells().smallest_n_in_sample_of_cells().tolist() == [2, 1]
     assert smallest_n_in_sample_of_cell(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
 
 
@@ -165,17 +165,17 @@ def decreases_of_tasks():
 
 def test_rounding_is_relative_to_the_numbers_behind_an_estimate():
     np.testing.assert_allclose(
-        estimand_of("mean").size_of_numbers_behind_estimates(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6]
+        estimand_of("mean").magnitude_behind_estimates(-METHODS.ravel()), [0.8, 0.4, 0.6, 0.6]
     )
     np.testing.assert_allclose(
-        estimand_of("difference").size_of_numbers_behind_estimates(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6]
+        estimand_of("difference").magnitude_behind_estimates(METHODS.ravel()), [0.8, 0.5, 0.6, 0.6]
     )
     # 100 times the ratio, at least 100
     np.testing.assert_allclose(
-        estimand_of("percent_decrease").size_of_numbers_behind_estimates(METHODS.ravel()),
+        estimand_of("percent_decrease").magnitude_behind_estimates(METHODS.ravel()),
         [160, 100, 300, 150],
     )
-    of_decreases = decreases_of_tasks().size_of_numbers_behind_estimates(METHODS.ravel())
+    of_decreases = decreases_of_tasks().magnitude_behind_estimates(METHODS.ravel())
     np.testing.assert_allclose(of_decreases, [160, 100, 300, 560 / 3])
 
 

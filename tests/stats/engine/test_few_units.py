@@ -13,8 +13,8 @@ from salstats.stats.engine.few_units import (
     are_few_events,
     are_few_misranked,
     count_units_with_rarer_value,
-    estimates_have_few_units,
-    has_few_equal_units,
+    has_few_effective_units,
+    has_few_effective_units_by_estimate,
 )
 
 
@@ -37,11 +37,11 @@ def caution_of(frame):
 def test_units_are_worth_as_many_equal_ones_as_kish_says():
     sizes = np.array([[1.0, 40], [1, 40], [1, 3], [1, 3], [1, 3]])
     # (89)^2 / (2 * 1600 + 3 * 9) = 2.45
-    assert has_few_equal_units(sizes).tolist() == [False, True]
+    assert has_few_effective_units(sizes).tolist() == [False, True]
     # four equal ones are enough, three and a small one are not
     of_four = np.array([[2.0, 2], [2, 2], [2, 2], [2, 1]])
-    assert has_few_equal_units(of_four).tolist() == [False, True]
-    assert estimates_have_few_units(
+    assert has_few_effective_units(of_four).tolist() == [False, True]
+    assert has_few_effective_units_by_estimate(
         [np.array([0, 0, 1, 1, 2, 3, 2, 3]), np.array([0, 1, 2, 2])]
     ).tolist() == [
         False,

@@ -17,11 +17,11 @@ from salstats.stats.engine.grouping import (
     check_one_metric,
     checked_task_column,
     display_order,
-    group_list,
     group_rows_for_means,
     is_average,
     is_summary_row,
-    metrics_of,
+    joined_group_labels,
+    metric_of_each_key,
     pool_over,
     row_groups,
 )
@@ -181,8 +181,8 @@ def test_rows_pooled_over_tasks_follow_the_tasks_of_their_site():
 
 def test_groups_have_the_metric_of_their_keys_or_the_only_one():
     scores = pd.DataFrame({"metric": ["iou", "iou"], "score": [0.1, 0.2]})
-    assert metrics_of(pd.DataFrame({"task": ["a", "b", "c"]}), scores).tolist() == ["iou"] * 3
-    assert metrics_of(pd.DataFrame({"metric": ["hit", "iou"]}), scores).tolist() == ["hit", "iou"]
+    assert metric_of_each_key(pd.DataFrame({"task": ["a", "b", "c"]}), scores).tolist() == ["iou"] * 3
+    assert metric_of_each_key(pd.DataFrame({"metric": ["hit", "iou"]}), scores).tolist() == ["hit", "iou"]
 
 
 def test_scores_of_several_metrics_are_averaged_together_nowhere():
@@ -287,5 +287,5 @@ def test_methods_that_are_taken_together_are_told():
 
 
 def test_lists_of_groups_end_with_how_many_more_there_are():
-    assert str(group_list(["a", "b", "c", "d"])) == "a; b; c; d"
-    assert str(group_list(["a", "b", "c", "d", "e", "f"])) == "a; b; c; d and 2 more"
+    assert str(joined_group_labels(["a", "b", "c", "d"])) == "a; b; c; d"
+    assert str(joined_group_labels(["a", "b", "c", "d", "e", "f"])) == "a; b; c; d and 2 more"

@@ -14,7 +14,7 @@ from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.inference import (
     bootstrap_p_values,
     check_binary,
-    check_options,
+    checked_options,
     estimates_at_levels,
     infer,
     moments_and_n_defined,
@@ -85,7 +85,7 @@ def test_bootstrap_p_values_count_the_side_of_0_with_fewer_replicates():
 
 def test_replicates_are_those_of_a_loop_over_the_draws(target):
     draws = np.random.default_rng(2).integers(0, 25, (60, 25))
-    options = check_options("mean", "studentized", 0.95, 10_000, 0, draws)
+    options = checked_options("mean", "studentized", 0.95, 10_000, 0, draws)
     replicates = replicate(target.cells, target.estimand, options, variances=True, differences=True)
     sums, counts = target.cells.sums[:, 0], target.cells.counts[:, 0]
     expected = [sums[draw].sum() / counts[draw].sum() for draw in draws]
@@ -98,7 +98,7 @@ def test_replicates_are_those_of_a_loop_over_the_draws(target):
 
 
 def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
-    options = check_options("mean", "t", 0.95, 10_000, 0, None)
+    options = checked_options("mean", "t", 0.95, 10_000, 0, None)
     estimates = infer(target, options)
     assert estimates.estimate[0] == pytest.approx(target.cells.sums.sum() / target.cells.counts.sum())
     for level, frame in ((0.95, estimates), (0.8, estimates_at_levels(estimates, np.array([0.8])))):
@@ -111,9 +111,9 @@ def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
 
 
 def test_constant_scores_are_certain_only_if_that_is_said():
-    options = check_options("mean", "cr2", 0.95, 10_000, 0, None)
+    options = checked_options("mean", "cr2", 0.95, 10_000, 0, None)
     constant = mean_of_units(np.full(30, 0.4), np.arange(30))
-    certain = infer(constant, options, constant=True)
+    certain = infer(constant, options, allow_constant_scores=True)
     assert certain.conf_low[0] == certain.conf_high[0] == certain.estimate[0]
     with warns(option="interval", value="cr2", column="std_error"):
         uncertain = infer(constant, options)
@@ -131,15 +131,15 @@ def test_constant_scores_are_certain_only_if_that_is_said():
     ],
 )
 def test_each_interval_has_the_test_that_agrees_with_it(term, interval, test):
-    assert check_options(term, interval, 0.95, 10_000, 0, None).agreeing_test_name == test
+    assert checked_options(term, interval, 0.95, 10_000, 0, None).agreeing_test_name == test
 
 
 def test_options_take_the_number_of_replicates_from_the_draws():
-    options = check_options("mean", None, 0.95, 10_000, 0, np.zeros((70, 4), dtype=int))
+    options = checked_options("mean", None, 0.95, 10_000, 0, np.zeros((70, 4), dtype=int))
     assert options.n_replicates == 70
     assert options.interval.name == "percentile"
-    assert options.columns() == {"n_replicates": 70}
-    assert check_options("mean", "t", 0.95, 10_000, 0, None).columns() == {}
+    assert options.n_replicates_column_if_any() == {"n_replicates": 70}
+    assert checked_options("mean", "t", 0.95, 10_000, 0, None).n_replicates_column_if_any() == {}
 
 
 def test_scores_that_are_not_0_or_1_are_named():
@@ -197,7 +197,7 @@ def target_of(scores, kind):
 def test_limits_at_another_level_are_those_computed_at_that_level(compared, kind, interval):
     target = target_of(compared, kind)
     wide, narrow = (
-        infer(target, check_options(kind, interval, level, 500, np.random.default_rng(0), None))
+        infer(target, checked_options(kind, interval, level, 500, np.random.default_rng(0), None))
         for level in (0.95, 0.8)
     )
     moved = estimates_at_levels(wide, np.array([0.8]))
@@ -209,7 +209,7 @@ def test_limits_at_another_level_are_those_computed_at_that_level(compared, kind
 def test_fieller_sets_at_another_level_say_what_they_contain(compared):
     # the reference's mean is about 1.5 standard errors above 0
     scores = compared.assign(score=compared["score"] - np.where(compared["method"] == "human", 0.56, 0.0))
-    options = check_options("percent_decrease", "fieller", 0.5, 500, 0, None)
+    options = checked_options("percent_decrease", "fieller", 0.5, 500, 0, None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         bounded = infer(target_of(scores, "percent_decrease"), options)

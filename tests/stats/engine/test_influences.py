@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from salstats.stats.engine.influences import (
-    centred_influences,
+    influences_of_centred_pairs,
     pair_influences,
-    partial_influences,
+    partial_correlation_influences,
     row_influences_by_leaving_out_units,
 )
-from salstats.stats.engine.partial_correlation import residuals
-from salstats.stats.engine.repeated_measures import deviations_within
+from salstats.stats.engine.partial_correlation import residuals_on_covariates
+from salstats.stats.engine.repeated_measures import deviations_from_unit_means
 from salstats.stats.engine.robust_correlation import robust_estimate
 
 COEFFICIENTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
@@ -70,7 +70,9 @@ def test_influence_on_a_partial_correlation_is_the_change_by_one_more_row(ranks,
         y = left[:, 1] if covariates_of != "x" else both[:, 1]
         return float(stats.pearsonr(x, y).statistic)
 
-    found = partial_influences(residuals(variables, ranks=ranks, covariates_of=covariates_of))
+    found = partial_correlation_influences(
+        residuals_on_covariates(variables, ranks=ranks, covariates_of=covariates_of)
+    )
     assert_allclose(found, change_by_weight(correlation, len(variables)), atol=2e-3)
     assert_allclose(found.sum(), 0, atol=1e-9)
 
@@ -93,7 +95,9 @@ def test_influence_within_units_is_the_change_by_one_more_unit() -> None:
         products = sum(w * part.T @ part for w, part in zip(weights, deviations, strict=True))
         return products[0, 1] / np.sqrt(products[0, 0] * products[1, 1])
 
-    found = centred_influences(deviations_within(x, units), deviations_within(y, units))
+    found = influences_of_centred_pairs(
+        deviations_from_unit_means(x, units), deviations_from_unit_means(y, units)
+    )
     n = copies * len(units)
     moved = [(correlation(unit, 1) - correlation(unit, -1)) / 2 * n for unit in range(6)]
     assert_allclose(np.bincount(units, found), moved, atol=1e-3)

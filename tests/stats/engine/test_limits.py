@@ -14,7 +14,7 @@ from salstats.stats.engine import limits as kernels
 from salstats.stats.engine.estimands import Estimand, sum_cells
 from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import resolve_unit
-from salstats.stats.engine.variances import jackknife
+from salstats.stats.engine.variances import estimates_without_each_unit
 
 # the hand-worked examples are small on purpose
 pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
@@ -51,7 +51,7 @@ def test_cluster_bca_levels_are_those_of_boot_ci(synth1_iou, synth1_draws, r_exp
     estimand = Estimand("mean", np.ones((len(keys), 1)))
     replicates = r_expected("cluster_boot_t")[[stat]].to_numpy()
     levels = kernels.bca_probabilities(
-        replicates, estimand.value(cells.means()), jackknife(cells, estimand), 0.95
+        replicates, estimand.value(cells.means()), estimates_without_each_unit(cells, estimand), 0.95
     )
     want = r_expected("cluster_boot_ci").query("stat == @stat and type == 'bca_jack' and conf == 0.95")
     got = [r_quantile(replicates[:, 0], p) for p in levels[:, 0]]

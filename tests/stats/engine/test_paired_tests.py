@@ -99,7 +99,7 @@ def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
     sums = ((wide["human"] - wide["gradcam"]) / 60).to_numpy()[:, None]
     want = r_expected("signflip").iloc[0]
     np.testing.assert_allclose(
-        paired.sign_flips(sums, [signs], np.ones(1)).p_values(), [want["p_plus1"]], rtol=1e-12
+        paired.null_draws_of_sign_flips(sums, [signs], np.ones(1)).p_values(), [want["p_plus1"]], rtol=1e-12
     )
     np.testing.assert_allclose(sums.sum(), want["t0"], rtol=1e-12)
 

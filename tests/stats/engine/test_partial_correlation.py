@@ -9,7 +9,7 @@ from scipy import stats
 from tests_support import warns
 
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.partial_correlation import partial_coefficient, residuals
+from salstats.stats.engine.partial_correlation import partial_coefficient, residuals_on_covariates
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -77,7 +77,7 @@ def test_a_variable_that_the_covariate_determines_has_no_semipartial_correlation
 @pytest.mark.parametrize("ranks", [False, True])
 def test_the_variables_named_are_replaced_by_their_residuals(covariates_of, taken, ranks):
     variables = np.random.default_rng(4).normal(size=(30, 4))
-    regression = residuals(variables, ranks=ranks, covariates_of=covariates_of)
+    regression = residuals_on_covariates(variables, ranks=ranks, covariates_of=covariates_of)
     values = stats.rankdata(variables, axis=0) if ranks else variables
     design = np.column_stack([np.ones(30), values[:, 2:]])
     correlated = values[:, :2].copy()
@@ -87,7 +87,7 @@ def test_the_variables_named_are_replaced_by_their_residuals(covariates_of, take
     result = partial_coefficient(regression, df=26)
     assert result.estimate == pytest.approx(expected, rel=1e-10)
     assert result.df == 26
-    assert regression.undefined_reason(("x", "y")) == ("", None)
+    assert regression.undefined_reason_and_column(("x", "y")) == ("", None)
     # residuals do not depend on the covariates
     assert np.abs(regression.residuals.T @ regression.standardized[:, 2:]).max() < 1e-9
 
@@ -95,9 +95,13 @@ def test_the_variables_named_are_replaced_by_their_residuals(covariates_of, take
 def test_collinear_and_determining_covariates_are_reasons():
     rng = np.random.default_rng(5)
     x, y, age = rng.normal(size=(3, 20))
-    collinear = residuals(np.column_stack([x, y, age, 2 * age]), ranks=False, covariates_of="both")
-    reason, column_at_fault = collinear.undefined_reason(("x", "y"))
+    collinear = residuals_on_covariates(
+        np.column_stack([x, y, age, 2 * age]), ranks=False, covariates_of="both"
+    )
+    reason, column_at_fault = collinear.undefined_reason_and_column(("x", "y"))
     assert reason
     assert column_at_fault is None
-    determined = residuals(np.column_stack([x, age + 1, age]), ranks=False, covariates_of="both")
-    assert determined.undefined_reason(("x", "y"))[1] == "y"
+    determined = residuals_on_covariates(
+        np.column_stack([x, age + 1, age]), ranks=False, covariates_of="both"
+    )
+    assert determined.undefined_reason_and_column(("x", "y"))[1] == "y"

@@ -6,7 +6,7 @@ import pytest
 from tests_support import warns
 
 import salstats as ss
-from salstats.stats.engine.quantile_limits import quantile_replicates, sample_quantile
+from salstats.stats.engine.quantile_limits import quantile_replicates, weighted_quantiles
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_quantiles_of_counted_scores_are_those_of_repeated_ones():
     scores = np.sort(rng.integers(0, 6, 12) / 5)
     weights = rng.integers(0, 4, (50, 12)).astype(float)
     for quantile in (0.2, 0.5, 0.9):
-        ours = sample_quantile(scores, weights, quantile)
+        ours = weighted_quantiles(scores, weights, quantile)
         theirs = [
             np.quantile(np.repeat(scores, w.astype(int)), quantile, method="averaged_inverted_cdf")
             for w in weights

@@ -10,7 +10,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.inference import checked_options
 from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, kendall_tau, make_signed_rank_test
 from salstats.stats.engine.rankings import RankingOptions, rank_methods
 
@@ -46,7 +46,7 @@ def frame(values, **columns):
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_values_and_ranks_of_every_draw_are_challengers(scores, draws, ranks, scheme, ties):
-    options = check_options("rank", "percentile", 0.95, 10, 0, draws)
+    options = checked_options("rank", "percentile", 0.95, 10, 0, draws)
     asked = RankingOptions(["task"], "case", "complete", None, scheme, ties)
     found = rank_methods(scores, asked, options)
     theirs = ranks[(ranks["scheme"] == scheme) & (ranks["ties"] == ties)]

@@ -6,8 +6,8 @@ import pytest
 from tests_support import raises, warns
 
 from salstats.errors import ColumnError, Setting, ValueRangeError
-from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.rankings import RankingOptions, direction_of, rank_methods, ranking_groups
+from salstats.stats.engine.inference import checked_options
+from salstats.stats.engine.rankings import RankingOptions, direction_sign, rank_methods, ranking_group_columns
 
 
 def frame(values, **columns):
@@ -23,14 +23,14 @@ def test_medians_of_draws_are_numpys():
     values, drawn = rng.random((21, 3)), rng.integers(0, 21, (50, 21))
     found = rank_methods(
         frame(values), RankingOptions(None, None, "complete", None, "median", "average"),
-        check_options("rank", "percentile", 0.95, 10, 0, drawn),
+        checked_options("rank", "percentile", 0.95, 10, 0, drawn),
     )  # fmt: skip
     np.testing.assert_array_equal(found.drawn_values, [np.median(values[d], axis=0) for d in drawn])
 
 
 def ranked(scores, pairs="complete", scheme="mean", **options):
     ranking = RankingOptions(None, None, pairs, None, scheme, "average", **options)
-    return rank_methods(scores, ranking, check_options("rank", "percentile", 0.95, 40, 0, None))
+    return rank_methods(scores, ranking, checked_options("rank", "percentile", 0.95, 40, 0, None))
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -68,27 +68,27 @@ def test_the_last_group_stands_behind_the_others():
 
 def test_a_column_that_is_empty_is_no_default_and_one_that_is_partly_so_is_an_error():
     scores = frame(np.ones((4, 2)), model=None)
-    assert ranking_groups(scores, None) == ["metric"]
+    assert ranking_group_columns(scores, None) == ["metric"]
     partly = scores.assign(model=["net", None] * 4)
     with raises(ColumnError, column="model", rows=(1, 3, 5, 7)):
-        ranking_groups(partly, None)
+        ranking_group_columns(partly, None)
 
 
 def test_directions_are_the_users_or_the_metrics_own():
-    assert direction_of("iou", None) == 1
-    assert direction_of("hd95", None) == -1
-    assert direction_of("hd95", {"hd95": "larger"}) == 1
+    assert direction_sign("iou", None) == 1
+    assert direction_sign("hd95", None) == -1
+    assert direction_sign("hd95", {"hd95": "larger"}) == 1
     with raises(ValueRangeError, option="directions", column="metric", value="rating"):
-        direction_of("rating", None)
+        direction_sign("rating", None)
     with raises(
         ValueRangeError, option="directions['rating']", value="upwards", choices=("larger", "smaller")
     ):
-        direction_of("rating", {"rating": "upwards"})
+        direction_sign("rating", {"rating": "upwards"})
 
 
 def test_a_method_may_not_be_a_grouping_column():
     scores = frame(np.ones((4, 2)))
-    options = check_options("rank", "percentile", 0.95, 40, 0, None)
+    options = checked_options("rank", "percentile", 0.95, 40, 0, None)
     with raises(ColumnError, option="by", column="method"):
         rank_methods(scores, RankingOptions("method", None, "complete", None, "mean", "average"), options)
 

@@ -11,7 +11,11 @@ from tests_support import warns
 
 from salstats.errors import SalstatsWarning
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
+from salstats.stats.engine.repeated_measures import (
+    deviations_from_unit_means,
+    is_in_repeated_unit,
+    repeated_measures_coefficient,
+)
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -86,7 +90,7 @@ def test_units_with_one_row_are_not_repeated():
 
 
 def test_deviations_are_from_the_mean_of_the_unit():
-    deviations = deviations_within(np.array([1.0, 5, 2, 4, 3]), np.array(["a", "a", "b", "b", "b"]))
+    deviations = deviations_from_unit_means(np.array([1.0, 5, 2, 4, 3]), np.array(["a", "a", "b", "b", "b"]))
     np.testing.assert_allclose(deviations, [-2, 2, -1, 1, 0])
 
 
@@ -97,7 +101,7 @@ def test_it_is_the_share_that_a_common_slope_explains_with_its_degrees_of_freedo
     table["y"] = -0.7 * table["x"] + table["unit"] + rng.normal(size=32)
     fit = smf.ols("y ~ C(unit) + x", table).fit()
     explained = fit.tvalues["x"] ** 2 * fit.mse_resid
-    r = within_coefficient(*(table[name].to_numpy() for name in ("x", "y", "unit")))
+    r = repeated_measures_coefficient(*(table[name].to_numpy() for name in ("x", "y", "unit")))
     assert r.estimate == pytest.approx(-np.sqrt(explained / (explained + fit.ssr)), rel=1e-10)
     assert r.df == fit.df_resid
     assert r.p_value == pytest.approx(fit.pvalues["x"], rel=1e-9)

@@ -11,10 +11,10 @@ import salstats as ss
 from salstats.stats.engine.estimands import Estimand, sum_cells
 from salstats.stats.engine.variances import (
     analytic_variance,
+    bessel_factor,
     drawn_variances,
-    jackknife,
+    estimates_without_each_unit,
     levels_and_covariance,
-    variance_factor,
 )
 
 # the same arithmetic in another order of summation
@@ -95,7 +95,7 @@ def test_the_jackknife_leaves_out_one_unit_after_the_other():
     expected = [
         100 * (1 - method[units != unit].mean() / reference[units != unit].mean()) for unit in range(12)
     ]
-    np.testing.assert_allclose(jackknife(cells, estimand)[:, 0], expected, rtol=RTOL)
+    np.testing.assert_allclose(estimates_without_each_unit(cells, estimand)[:, 0], expected, rtol=RTOL)
 
 
 def test_the_variance_of_a_replicate_is_that_of_the_units_drawn():
@@ -115,7 +115,7 @@ def test_the_variance_of_a_replicate_is_that_of_the_units_drawn():
 
 
 def test_one_unit_has_no_factor():
-    np.testing.assert_array_equal(variance_factor(np.array([0, 1, 2, 5])), [np.nan, np.nan, 2, 1.25])
+    np.testing.assert_array_equal(bessel_factor(np.array([0, 1, 2, 5])), [np.nan, np.nan, 2, 1.25])
 
 
 def test_averages_of_tasks_have_welchs_degrees_of_freedom():

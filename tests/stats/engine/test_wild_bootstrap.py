@@ -8,7 +8,12 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.wild_bootstrap import Contrast, all_signs_up_to_reversal, flip, sign_patterns
+from salstats.stats.engine.wild_bootstrap import (
+    Contrast,
+    all_signs_up_to_reversal,
+    sign_flips_of_contrast,
+    sign_patterns,
+)
 
 N_UNITS = 8
 
@@ -49,7 +54,7 @@ def test_limits_are_where_p_crosses_the_level(ratio: bool, level: float) -> None
     contrast, sums = _contrast(own if ratio else own - other, other if ratio else None, units)
     null = 1.0 if ratio else 0.0
     signs, complete = sign_patterns(N_UNITS, 10_000, rng)
-    found = flip(contrast, null, signs, complete=complete)
+    found = sign_flips_of_contrast(contrast, null, signs, complete=complete)
     assert complete
     assert_allclose(found.p_value, _mid_p(sums, null), rtol=1e-12)
     (low,), (high,) = found.limits(level)
@@ -63,7 +68,9 @@ def test_p_of_any_value_is_read_from_the_same_flips(ratio: bool) -> None:
     units = np.repeat(np.arange(N_UNITS), [1, 2, 9, 1, 3, 1, 4, 2])
     own, other = rng.integers(0, 2, len(units)).astype(float), rng.integers(1, 3, len(units)).astype(float)
     contrast, sums = _contrast(own if ratio else own - other, other if ratio else None, units)
-    found = flip(contrast, 1.0 if ratio else 0.0, all_signs_up_to_reversal(N_UNITS), complete=True)
+    found = sign_flips_of_contrast(
+        contrast, 1.0 if ratio else 0.0, all_signs_up_to_reversal(N_UNITS), complete=True
+    )
     # hits make ties: values at which a flip is exactly as far as the data are among them
     ends = found.low[np.isfinite(found.low)]
     for theta in [*np.linspace(-2, 2, 41), *ends[:20]]:
@@ -75,7 +82,7 @@ def test_of_paired_hits_it_is_mcnemars_mid_p(r_expected) -> None:
     row = r_expected("mcnemar").set_index("set").loc["boot60"]
     gaps = np.repeat([1.0, -1.0], [int(row["n10"]), int(row["n01"])])
     contrast, _ = _contrast(gaps, None, np.arange(len(gaps)))
-    found = flip(contrast, 0.0, all_signs_up_to_reversal(len(gaps)), complete=True)
+    found = sign_flips_of_contrast(contrast, 0.0, all_signs_up_to_reversal(len(gaps)), complete=True)
     assert_allclose(found.p_value, row["p_midp"], rtol=1e-12)
 
 
@@ -83,9 +90,9 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
     rng = np.random.default_rng(2)
     units = np.repeat(np.arange(12), rng.integers(1, 6, 12))
     contrast, _ = _contrast(rng.normal(0.4, 1, len(units)), None, units)
-    every = flip(contrast, 0.0, all_signs_up_to_reversal(12), complete=True)
+    every = sign_flips_of_contrast(contrast, 0.0, all_signs_up_to_reversal(12), complete=True)
     signs, complete = sign_patterns(12, 2_000, rng)
-    drawn = flip(contrast, 0.0, signs, complete=complete)
+    drawn = sign_flips_of_contrast(contrast, 0.0, signs, complete=complete)
     assert not complete
     assert drawn.null_draws.p_floor == 0.5 / 2_001
     assert abs(drawn.p_value - every.p_value)[0] < 4 * np.sqrt(0.25 / 2_000)
@@ -96,7 +103,7 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
 
 def test_units_too_few_for_a_level_have_no_limits() -> None:
     contrast, _ = _contrast(np.array([0.2, 0.3, 0.5]), None, np.arange(3))
-    found = flip(contrast, 0.0, all_signs_up_to_reversal(3), complete=True)
+    found = sign_flips_of_contrast(contrast, 0.0, all_signs_up_to_reversal(3), complete=True)
     assert found.p_value == 0.125
     # all patterns are there: the smallest P value is no bound
     assert np.isnan(found.null_draws.p_floor)

@@ -7,11 +7,11 @@ from tests_support import raises
 
 from salstats.stats.models.beta_models import (
     BoundaryProbabilitiesAndInteriorMean,
-    all_predictors,
     beta_likelihood,
+    full_predictors,
     interior_mask,
-    likelihood_of_present,
-    mean_of_present,
+    likelihood_of_present_predictors,
+    mean_of_present_predictors,
     solution_at_maximum,
     starting_coefficients_and_log_precision,
 )
@@ -90,7 +90,7 @@ def test_search_starts_near_the_parameters_that_made_the_scores():
 
 def test_absent_predictors_have_their_defaults():
     predictors = np.array([[1.0, 2.0], [3.0, 4.0]])
-    full = all_predictors(predictors, [2, 0], np.array([7.0, 8.0, 9.0]))
+    full = full_predictors(predictors, [2, 0], np.array([7.0, 8.0, 9.0]))
     np.testing.assert_array_equal(full, [[2, 8, 1], [4, 8, 3]])
 
 
@@ -106,7 +106,7 @@ def test_functions_of_present_predictors_are_those_of_all_at_the_defaults():
         information = two.information[:, [0, 0, 1]][:, :, [0, 0, 1]]
         return two._replace(gradients=gradients, information=information)
 
-    some = likelihood_of_present(likelihood, present, defaults)(predictors)
+    some = likelihood_of_present_predictors(likelihood, present, defaults)(predictors)
     every = likelihood(full)
     assert some.log_likelihood == every.log_likelihood
     np.testing.assert_array_equal(some.gradients, every.gradients[:, present])
@@ -116,7 +116,7 @@ def test_functions_of_present_predictors_are_those_of_all_at_the_defaults():
         gradient = values * [1, 2, 3]
         return values.sum(axis=1), gradient, gradient[:, :, None] * [10, 20, 30]
 
-    value, gradient, hessian = mean_of_present(mean, present, defaults)(predictors)
+    value, gradient, hessian = mean_of_present_predictors(mean, present, defaults)(predictors)
     np.testing.assert_allclose(value, full.sum(axis=1))
     np.testing.assert_allclose(gradient, predictors * [1, 3])
     np.testing.assert_allclose(hessian, (predictors * [1, 3])[:, :, None] * [10, 30])

@@ -5,7 +5,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ValueRangeError
-from salstats.stats.models.families import FAMILIES, family_of
+from salstats.stats.models.families import FAMILIES, family_by_name
 
 PREDICTORS = np.array([-2.0, -0.3, 0.0, 0.7, 3.0])
 #: The mean at these predictors, by the name of a link.
@@ -23,12 +23,12 @@ def test_families_are_found_by_the_name_on_their_record():
     ]
     for name, family in FAMILIES.items():
         assert family.name == name
-        assert family_of(name) is family
+        assert family_by_name(name) is family
 
 
 def test_an_unknown_family_is_an_error_with_the_choices():
     with raises(ValueRangeError, option="family", value="no-family", choices=tuple(FAMILIES)):
-        family_of("no-family")
+        family_by_name("no-family")
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))

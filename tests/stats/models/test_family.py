@@ -3,7 +3,7 @@
 import numpy as np
 from tests_support import raises
 
-from salstats.stats.models.family import NotEstimableError, estimable_positions, fit_model
+from salstats.stats.models.family import NotEstimableError, estimable_column_positions, fit_model
 from salstats.stats.models.linear import GAUSSIAN
 
 
@@ -12,9 +12,9 @@ def test_estimable_positions_are_those_of_the_first_of_those_that_depend_on_each
     a, b, c = rng.normal(size=(3, 20))
     one = np.ones(20)
     matrix = np.column_stack([one, 5 * one, a, a + 2, b, a - b, 1e-8 * c, c + 3 * a - 1])
-    assert estimable_positions(matrix).tolist() == [0, 2, 4, 6]
-    assert estimable_positions(matrix[:3]).tolist() == [0, 2, 4]
-    assert estimable_positions(np.zeros((5, 2))).tolist() == []
+    assert estimable_column_positions(matrix).tolist() == [0, 2, 4, 6]
+    assert estimable_column_positions(matrix[:3]).tolist() == [0, 2, 4]
+    assert estimable_column_positions(np.zeros((5, 2))).tolist() == []
 
 
 def test_a_model_needs_more_rows_than_coefficients():

@@ -12,7 +12,7 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.errors import ColumnName, ColumnValue
-from salstats.stats.models.standard_errors import errors_of_combinations
+from salstats.stats.models.standard_errors import standard_errors_of_combinations
 
 # both sides solve by QR in double precision
 LINEAR_RTOL = 1e-10
@@ -55,7 +55,7 @@ def test_cr2_is_clubsandwichs_with_satterthwaites_df_and_is_recommended(family, 
     (model,) = fit.models
     half = np.zeros((1, len(model.solution.bread)))
     half[0, :2] = 0.5
-    std_error, df = errors_of_combinations(model, half, defaultdict(list))
+    std_error, df = standard_errors_of_combinations(model, half, defaultdict(list))
     combination = of_r[of_r["what"] == "combination"].iloc[0]
     assert std_error[0] == pytest.approx(combination["std_error"], rel=LOGIT_RTOL)
     assert df[0] == pytest.approx(combination["df"], rel=LOGIT_RTOL)

@@ -176,7 +176,7 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
     """Over all samples of 3 cases and 2 readers, one reading missing: E(V) is Var of the mean."""
     # what three kinds of case get of two kinds of reader
     table, missing = np.array([[0.0, 1.0], [1.0, 3.0], [3.0, 2.0]]), (2, 1)
-    from salstats.stats.mrmc.anova import ANALYSES, anova_table, error_of_mean
+    from salstats.stats.mrmc.anova import ANALYSES, anova_table, std_error_of_mean
     from salstats.stats.mrmc.covariances import BootstrapOptions
     from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
     from salstats.stats.mrmc.figures_of_merit import ReaderReadings
@@ -195,7 +195,7 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
             variances.append(parts.ms_within / 2 + parts.cov2)
             means.append(parts.means[0])
             if parts.cov2 > 0:
-                error, _ = error_of_mean(parts, ANALYSES[True, True])
+                error, _ = std_error_of_mean(parts, ANALYSES[True, True])
                 assert error**2 == pytest.approx(variances[-1], rel=1e-12)
     assert np.mean(variances) == pytest.approx(np.var(means), rel=1e-12)
 

@@ -39,13 +39,13 @@ def test_fewest_pairs_are_those_of_pwr(by_r):
         def power(n, row=row):
             return float(formulas.t_power(row["effect"], formulas.precision_of_units(row["sd"], n), 0.95))
 
-        assert formulas.smallest_number(power, 0.8, 2) == row["n"]
+        assert formulas.smallest_size_reaching_power(power, 0.8, 2) == row["n"]
 
 
 def test_fewest_is_none_where_power_stays_below():
-    assert formulas.smallest_number(lambda n: 0.5, 0.8, 2) is None
-    assert formulas.smallest_number(lambda n: np.nan, 0.8, 2) is None
-    assert formulas.smallest_number(lambda n: 0.9, 0.8, 2) == 2
+    assert formulas.smallest_size_reaching_power(lambda n: 0.5, 0.8, 2) is None
+    assert formulas.smallest_size_reaching_power(lambda n: np.nan, 0.8, 2) is None
+    assert formulas.smallest_size_reaching_power(lambda n: 0.9, 0.8, 2) == 2
 
 
 def test_power_against_a_margin_is_the_integral_over_the_sd(by_r):
@@ -96,7 +96,7 @@ def test_published_number_of_cases(van_dyke, readers, cases, target):
     def power(n):
         return float(formulas.t_power(OBSERVED, formulas.precision_of_readers(van_dyke, readers, n), 0.95))
 
-    assert formulas.smallest_number(power, target, 2) == cases
+    assert formulas.smallest_size_reaching_power(power, target, 2) == cases
 
 
 def test_published_power_with_fixed_readers_or_cases(van_dyke):

@@ -4,7 +4,7 @@ from stats.planning.test_populations import clustered, clustered_hits
 
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import StudySampler, move_pilot
-from salstats.stats.planning.spreads import error_ratio_limits, spread_of, variance_df
+from salstats.stats.planning.spreads import df_of_sample_variance, error_ratio_limits, spread_of_estimate
 
 
 def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
@@ -12,7 +12,7 @@ def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
     pilot = Pilot.from_pairs(own, np.zeros(30), np.arange(30), np.arange(30))
     for effect in (-0.5, 0.0, 2.0):
         population = move_pilot(pilot, "difference", effect, "gap")
-        assert spread_of(population, "difference", effect).sd == pytest.approx(own.std(ddof=1))
+        assert spread_of_estimate(population, "difference", effect).sd == pytest.approx(own.std(ddof=1))
 
 
 def test_spread_is_that_of_clustered_means():
@@ -24,7 +24,7 @@ def test_spread_is_that_of_clustered_means():
     residuals = np.bincount(units[known], gaps[known] - gaps[known].mean(), minlength=12)
     expected = np.sqrt(12 / 11 * (residuals**2).sum()) / known.sum() * np.sqrt(12)
     population = move_pilot(pilot, "difference", -0.05, "iou")
-    assert spread_of(population, "difference", -0.05).sd == pytest.approx(expected)
+    assert spread_of_estimate(population, "difference", -0.05).sd == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("term", "effect"), [("difference", -0.1), ("percent_decrease", 12.0)])
@@ -41,7 +41,7 @@ def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
         )
         estimate = (own_sum - other_sum) / n if term == "difference" else 100 * (1 - own_sum / other_sum)
         # an SD of 2000 is good to 1.6 %
-        assert spread_of(population, term, effect).sd == pytest.approx(estimate.std() * 20, rel=0.05)
+        assert spread_of_estimate(population, term, effect).sd == pytest.approx(estimate.std() * 20, rel=0.05)
 
 
 def test_limits_of_an_sd_are_those_of_tables():
@@ -51,11 +51,11 @@ def test_limits_of_an_sd_are_those_of_tables():
 
 def test_long_tails_take_degrees_of_freedom():
     rng = np.random.default_rng(3)
-    assert variance_df(rng.normal(size=4000)) == pytest.approx(3999, rel=0.15)
+    assert df_of_sample_variance(rng.normal(size=4000)) == pytest.approx(3999, rel=0.15)
     # excess kurtosis of the Laplace distribution is 3: 2n / (2 + 3)
-    assert variance_df(rng.laplace(size=400_000)) == pytest.approx(160_000, rel=0.05)
+    assert df_of_sample_variance(rng.laplace(size=400_000)) == pytest.approx(160_000, rel=0.05)
     # short tails count as normal
-    assert variance_df(rng.uniform(size=50)) == pytest.approx(49)
+    assert df_of_sample_variance(rng.uniform(size=50)) == pytest.approx(49)
 
 
 def test_limits_of_the_sd_hold_it():
@@ -63,7 +63,7 @@ def test_limits_of_the_sd_hold_it():
     held = []
     for _ in range(1000):
         sample = rng.beta(5, 3, 20) - rng.beta(2, 3, 20)
-        low, high = error_ratio_limits(variance_df(sample))
+        low, high = error_ratio_limits(df_of_sample_variance(sample))
         sd = np.sqrt(15 / (64 * 9) + 6 / (25 * 6))
         held.append(low * sample.std(ddof=1) <= sd <= high * sample.std(ddof=1))
     assert np.mean(held) >= 0.93
@@ -72,7 +72,7 @@ def test_limits_of_the_sd_hold_it():
 def test_hits_that_all_differ_equally_have_no_spread():
     same = np.repeat([1.0, 0.0], [30, 10])
     pilot = Pilot.from_pairs(same, same, np.arange(40), np.arange(40))
-    assert spread_of(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0).sd == 0
+    assert spread_of_estimate(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0).sd == 0
 
 
 def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
@@ -80,7 +80,7 @@ def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     own = np.repeat([1.0, 0.0, 1.0], [4, 4, 32])
     other = np.repeat([0.0, 1.0, 1.0], [4, 4, 32])
     pilot = Pilot.from_pairs(own, other, np.arange(40), np.arange(40))
-    spread = spread_of(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0)
+    spread = spread_of_estimate(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0)
     assert spread.sd == pytest.approx(np.sqrt(0.2))
     np.testing.assert_allclose(spread.limits, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
     # few discordant pairs tell little: 2 n share / (1 - share)

@@ -6,7 +6,7 @@ from stats.planning.test_populations import clustered, clustered_hits
 import salstats as ss
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import StudySampler, move_pilot
-from salstats.stats.planning.studies import Plan, simulate
+from salstats.stats.planning.studies import Plan, simulate_studies
 
 
 def frame_of_pairs(pairs, metric):
@@ -26,7 +26,7 @@ def test_studies_of_one_call_are_analysed_as_each_alone():
     # Nine units have so few patterns of signs that all are enumerated, and no random number matters.
     sampler = StudySampler(move_pilot(clustered(40), "difference", -0.1, "gain"), 9, 4)
     options = {"jobs": None, "progress": False}
-    counts = simulate({9: sampler}, Plan("difference", 0.95), "gain", 40, **options)[9]
+    counts = simulate_studies({9: sampler}, Plan("difference", 0.95), "gain", 40, **options)[9]
     frames = [frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain") for i in range(40)]
     single = [ss.difference(frame, reference="human", unit="patient", n_replicates=1000) for frame in frames]
     single = pd.concat(single)
@@ -42,7 +42,7 @@ def test_studies_of_one_call_are_analysed_as_each_alone():
 def test_a_test_that_is_given_decides_by_its_p_value(test):
     sampler = StudySampler(move_pilot(clustered(40), "difference", -0.05, "gain"), 9, 4)
     options = {"jobs": None, "progress": False}
-    counts = simulate({9: sampler}, Plan("difference", 0.95, test=test), "gain", 30, **options)[9]
+    counts = simulate_studies({9: sampler}, Plan("difference", 0.95, test=test), "gain", 30, **options)[9]
     n_significant = 0
     for i in range(30):
         frame = frame_of_pairs(sampler.draw_pairs(range(i, i + 1)), "gain")
@@ -65,20 +65,20 @@ def test_margins_and_widths_decide_by_the_interval():
     )
     n_inside = results["verdict"].str.contains("equivalent|not inferior|not superior").sum()
     assert 0 < n_inside < 30
-    assert simulate({9: sampler}, plan, "gain", 30, **options)[9].n_shown == n_inside
+    assert simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_shown == n_inside
     widths = results["conf_high"] - results["conf_low"]
     widest = float(widths.median())
     plan = Plan("difference", 0.95, width=widest, interval="t")
-    assert simulate({9: sampler}, plan, "gain", 30, **options)[9].n_shown == (widths <= widest).sum()
+    assert simulate_studies({9: sampler}, plan, "gain", 30, **options)[9].n_shown == (widths <= widest).sum()
 
 
 def test_counts_do_not_depend_on_the_number_of_processes():
     moved = move_pilot(clustered_hits(), "difference", -0.1, "hit")
     samplers = {n: StudySampler(moved, n, 5) for n in (10, 20)}
     plan = Plan("difference", 0.95, n_replicates=99)
-    counts = simulate(samplers, plan, "hit", 40, jobs=None, progress=False)
+    counts = simulate_studies(samplers, plan, "hit", 40, jobs=None, progress=False)
     assert list(counts) == [10, 20]
-    assert simulate(samplers, plan, "hit", 40, jobs=2, progress=False) == counts
+    assert simulate_studies(samplers, plan, "hit", 40, jobs=2, progress=False) == counts
 
 
 def test_power_by_formula_is_that_of_the_goal():

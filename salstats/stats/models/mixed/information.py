@@ -40,7 +40,7 @@ def covariance_entries(terms: Sequence[RandomTerm]) -> list[CovarianceEntry]:
     return entries
 
 
-def entry_times(products: Crossproducts, entry: CovarianceEntry, rows: np.ndarray) -> np.ndarray:
+def covariance_entry_times(products: Crossproducts, entry: CovarianceEntry, rows: np.ndarray) -> np.ndarray:
     """Return E_r times a matrix with one row for each column of Z; rows of other terms become zero."""
     columns = products.term_columns[entry.term]
     result = np.zeros_like(rows)
@@ -221,7 +221,7 @@ def hessian(
     z_by_y = weighted.z_by_w[:, -1]
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
     # E_r Z'V^-1 (y - X b), a column for each entry r
-    changes = np.hstack([entry_times(products, entry, z_by_residual) for entry in entries])
+    changes = np.hstack([covariance_entry_times(products, entry, z_by_residual) for entry in entries])
     # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = loadings_with_fixed_if_reml(evaluation, reml=True)
     p_times_changes = weighted_products_times(products, weighted, p_loadings, changes)
@@ -266,7 +266,7 @@ def _entry_jacobian_and_curvature(
     return jacobian, curvature
 
 
-def parameter_covariance(
+def theta_and_sigma_covariance(
     products: Crossproducts, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float, *, reml: bool
 ) -> np.ndarray:
     """Return the covariance of theta and sigma, (m + 1, m + 1): twice the inverse Hessian of the deviance.

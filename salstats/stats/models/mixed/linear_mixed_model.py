@@ -20,7 +20,7 @@ from salstats.stats.models.mixed.deviance import (
     block_weighted_products_by_level,
     evaluate_deviance,
 )
-from salstats.stats.models.mixed.information import covariance_slopes, parameter_covariance
+from salstats.stats.models.mixed.information import covariance_slopes, theta_and_sigma_covariance
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors, theta_entries
 
@@ -133,7 +133,7 @@ class MixedSolution:
     def scaled_parameter_covariance(self) -> np.ndarray:
         """Covariance of theta and sigma of the scaled model, (m + 1, m + 1)."""
         scaled = self.scaled
-        return parameter_covariance(
+        return theta_and_sigma_covariance(
             scaled.products, scaled.terms, self.scaled_theta, self.scaled_sigma, reml=self.reml
         )
 

@@ -23,7 +23,7 @@ from salstats.stats.models.mixed.deviance import evaluate_deviance, theta_gradie
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
-from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
+from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood_with_terms
 from salstats.stats.models.mixed.terms import (
     RandomTerm,
     is_diagonal_entry,
@@ -295,7 +295,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
             transform=_inverse_logit,
             conf_low=0.0 if includes_zero else None,
         )
-    without_terms = 2 * (solution.log_likelihood - log_likelihood(solution, []))
+    without_terms = 2 * (solution.log_likelihood - log_likelihood_with_terms(solution, []))
     yield _Quantity(
         term=None,
         kind="share",

@@ -32,21 +32,21 @@ class LikelihoodRatio(NamedTuple):
 
 
 def likelihood_ratio(
-    solution: MixedSolution, drop: int, effects: Sequence[int] | None = None
+    solution: MixedSolution, term_position: int, effect_positions: Sequence[int] | None = None
 ) -> LikelihoodRatio:
-    """Test that the term at position `drop`, or only its effects at these positions, have no variance."""
-    term = solution.terms[drop]
+    """Test that the term at `term_position`, or only its effects at `effect_positions`, have no variance."""
+    term = solution.terms[term_position]
     remaining = []
-    if effects is not None:
-        remaining = [k for k in range(len(term.effects)) if k not in effects]
+    if effect_positions is not None:
+        remaining = [k for k in range(len(term.effects)) if k not in effect_positions]
     smaller = list(solution.terms)
     if remaining:
         remaining_effects = tuple(term.effects[k] for k in remaining)
-        smaller[drop] = replace(term, effects=remaining_effects, matrix=term.matrix[:, remaining])
+        smaller[term_position] = replace(term, effects=remaining_effects, matrix=term.matrix[:, remaining])
     else:
-        del smaller[drop]
+        del smaller[term_position]
 
-    smaller_log_likelihood = log_likelihood(solution, smaller)
+    smaller_log_likelihood = log_likelihood_with_terms(solution, smaller)
     df = len(solution.theta) - sum(term.n_parameters for term in smaller)
     statistic = max(0.0, 2 * (solution.log_likelihood - smaller_log_likelihood))
     if statistic < _ROUNDING * max(1.0, abs(smaller_log_likelihood)):
@@ -65,7 +65,7 @@ def _chi_squared_tail(statistic: float, df: int) -> float:
     return float(chi2.sf(statistic, df))
 
 
-def log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
+def log_likelihood_with_terms(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
     """Return the log likelihood, restricted as in `solution`, of its model with other random terms."""
     matrix = solution.matrix
     response = solution.response

@@ -49,7 +49,7 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
     if not len(independent):
         return FTest(statistic=np.nan, df_num=0, df_den=np.nan)
     squared_t = (independent @ solution.coefficients) ** 2 / variances
-    df_den = _pooled_df(satterthwaite_df(solution, independent))
+    df_den = _f_denominator_df(satterthwaite_df(solution, independent))
     return FTest(statistic=float(squared_t.mean()), df_num=len(independent), df_den=df_den)
 
 
@@ -62,7 +62,7 @@ def uncorrelated_contrasts_and_variances(
     return eigenvectors[:, nonzero].T @ contrasts, eigenvalues[nonzero]
 
 
-def _pooled_df(df: np.ndarray) -> float:
+def _f_denominator_df(df: np.ndarray) -> float:
     """Return the denominator degrees of freedom of F, a mean of squared t values.
 
     A squared t value with df degrees of freedom has the expectation df / (df - 2). The result is that of the

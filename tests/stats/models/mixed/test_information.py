@@ -11,7 +11,7 @@ from salstats.stats.models.mixed.information import (
     covariance_entries,
     covariance_slopes,
     hessian,
-    parameter_covariance,
+    theta_and_sigma_covariance,
 )
 from salstats.stats.models.mixed.linear_mixed_model import scaled_model
 from salstats.stats.models.mixed.terms import RandomTerm, relative_covariance_factors
@@ -106,5 +106,5 @@ def test_covariance_of_variances_is_twice_the_inverse_of_the_curvature(theta, re
     # directions along which the deviance falls are treated as known
     inverse = np.where(eigenvalues > 1e-4, 1 / eigenvalues, 0)
     expected = 2 * (directions * inverse) @ directions.T
-    result = parameter_covariance(products, [term], np.array([theta]), 1.0, reml=reml)
+    result = theta_and_sigma_covariance(products, [term], np.array([theta]), 1.0, reml=reml)
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-8)
