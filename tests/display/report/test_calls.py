@@ -9,7 +9,16 @@ from display.frames import STUDIES
 from report_text import composed
 
 import salstats as ss
-from salstats.display.report.calls import read_scores_call
+from salstats.display.report.calls import (
+    COMPARED,
+    VariableName,
+    assignment_code,
+    call_text,
+    code_preamble,
+    python_literal,
+    read_scores_call,
+)
+from salstats.display.report.settings import Settings
 
 
 def pasted(code):
@@ -80,3 +89,50 @@ def test_scores_are_read_as_they_were_without_their_folders():
         "ss.read_scores('scores.csv', rename={'img': 'case'}, join=['features.csv', {'age': 'age.csv'}])"
     )
     assert read_scores_call(["x/a.csv", "y/b.csv"]) == "ss.read_scores(['a.csv', 'b.csv'])"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"iou": (0.05,), "hd95": [np.inf, -np.inf]}, (), (1, "it's"), [], np.float64(0.1), np.int64(3), "",
+        None, True,
+    ],
+)  # fmt: skip
+def test_a_value_is_written_as_python_reads_it(value):
+    assert eval(python_literal(value)) == value
+
+
+def test_numbers_are_written_without_their_numpy_type():
+    assert python_literal([np.float64(0.5), np.nan]) == "[0.5, float('nan')]"
+
+
+def test_a_call_leaves_out_options_that_are_none_and_writes_names_bare():
+    call = call_text(ss.plot_scatter, "scores", "prob", fit=VariableName("lines"), by=None, alpha=0)
+    assert call == "ss.plot_scatter(scores, 'prob', fit=lines, alpha=0)"
+    assert assignment_code("means", f"x = 1\n{call}") == f"x = 1\nmeans = {call}"
+
+
+def test_the_lines_before_calls_import_read_and_name_what_the_calls_use(tmp_path):
+    read = "scores = ss.read_scores('scores.csv')  # as ss.write_frame(scores, 'scores.csv') wrote them"
+    assert code_preamble(Settings(), ["ss.describe(scores)"]).splitlines() == [
+        "import salstats as ss", "", read,
+    ]  # fmt: skip
+    settings = Settings(reference="it's", only={"site": 3}, labels={"iou": "IoU"})
+    calls = [f"ss.plot_box({COMPARED}, labels=labels)", "pd.concat([scored])"]
+    assert code_preamble(settings, calls).splitlines() == [
+        "import pandas as pd",
+        "import salstats as ss",
+        "",
+        read,
+        "scores = scores[scores['site'].astype(str) == '3']",
+        """compared = scores[scores['method'] != "it's"]""",
+        "scored = scores[scores['score'].notna()]",
+        """labels = {'method': ["it's"], 'iou': 'IoU'}""",
+    ]
+    (tmp_path / "a.csv").touch()
+    for options, code in (
+        ({"inputs": [tmp_path / "a.csv"]}, "ss.read_scores('a.csv')"),
+        ({"inputs": [tmp_path / "a.csv"], "code": "load()"}, "load()"),
+        ({"code": "load()"}, "load()"),
+    ):
+        assert code_preamble(Settings(**options), []).splitlines()[-1] == f"scores = {code}"

@@ -8,7 +8,7 @@ import pytest
 from report_frames import SETTINGS
 
 import salstats as ss
-from salstats.display.report.case_counts import count_sentences
+from salstats.display.report.case_counts import count_sentences, count_undefined_and_absent, reasons_text
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
@@ -52,3 +52,34 @@ def test_reasons_of_undefined_scores_are_given_where_they_are_known(small_scores
     assert "1 (20.0%) was undefined (annotator failed: 1)." in text
     full = small_scores.dropna(subset="score")
     assert "No score was undefined." in sentences_of(ss.case_flow(full, reference="human"))
+
+
+@pytest.fixture
+def reasoned_flow():
+    """Two tasks of eight cases: undefined for two reasons or none, absent in one task, of 15 rows."""
+    scores = pd.DataFrame(
+        {"case": list("abcdefgh") * 2, "task": ["Edema"] * 8 + ["Mass"] * 8, "method": "cam", "metric": "iou"}
+    )
+    scores["score"] = [0.5, 0.5, *[np.nan] * 6, *[0.5] * 5, *[np.nan] * 3]
+    scores["reason"] = ["", "", "no map", "empty", "empty", "", "", "", *[""] * 5, *["finding absent"] * 3]
+    return ss.case_flow(scores)
+
+
+def test_undefined_scores_are_counted_by_reason_without_absent_findings(reasoned_flow):
+    undefined, absent = count_undefined_and_absent(reasoned_flow)
+    assert undefined.to_dict() == {"undefined": 3, "empty": 2, "no map": 1}
+    assert undefined.is_monotonic_decreasing
+    assert absent == 3
+    assert reasons_text(undefined) == " (no reason given: 3; empty: 2; no map: 1)"
+    assert reasons_text(undefined[["undefined"]]) == ""
+
+
+def test_absent_findings_are_no_scores_and_tasks_are_counted(reasoned_flow):
+    text = sentences_of(reasoned_flow, replace(SETTINGS, reference=None, unit="case"))
+    assert text.startswith(
+        "The analysis included 13 scores (7 of them defined) of 8 cases, for 2 tasks, 1 method and 1 metric."
+    )
+    assert "Of the scores, 6 (46.2%) were undefined (no reason given: 3; " in text
+    assert "(3 further rows)." in text
+    assert "there was no row" not in text
+    assert "Complete pairs" not in text
