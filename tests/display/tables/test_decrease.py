@@ -198,6 +198,31 @@ def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     assert "None is significant (95% CI of the decrease excludes 0)." in none.note
 
 
+@pytest.mark.parametrize(("verdict", "words"), [("lower", "is"), ("inconclusive", "is not")])
+def test_a_single_difference_is_significant_or_is_not(decrease, read, verdict, words):
+    one = decrease.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
+    seen = read(ss.table_decrease(one.assign(verdict=verdict)))
+    assert f"The difference {words} significant (" in seen.note
+
+
+def test_without_verdicts_nothing_is_significant_and_a_foreign_term_is_a_difference(decrease, read):
+    iou = decrease.query("metric == 'iou'").drop(columns="verdict")
+    seen = read(ss.table_decrease(iou.assign(term="own", n_missing=None)))
+    assert not seen.underline
+    assert "significant" not in seen.note
+    assert "IoU, difference (95% CI)" in [heading for row in seen.head for heading in row]
+    # whether scores are undefined is not known
+    assert "Means are over the cases" in seen.note
+
+
+def test_methods_too_wide_to_stand_beside_each_other_become_groups(decrease, read):
+    iou = decrease.query("metric == 'iou' and task != 'Average'")
+    assert read(ss.table_decrease(iou)).groups == []
+    wide = read(ss.table_decrease(iou, digits=15, percent_digits=15, style="ama"))
+    assert wide.groups[-2:] == ["Grad-CAM", "Occlusion"]
+    assert read(ss.table_decrease(iou, digits=15, percent_digits=15, wide=True)).groups == []
+
+
 def test_a_difference_without_interval_and_p_is_neither_significant_nor_underlined(decrease, read):
     tests = ["conf_low", "conf_high", "p_value", "p_floor"]
     one = decrease.query("metric == 'iou' and method == 'gradcam'").reset_index(drop=True)

@@ -13,6 +13,7 @@ from salstats.display.tables.marks import (
     better_sign,
     estimates_differing_from_reference,
     p_heading,
+    rarer_rows,
     stars_of,
 )
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -59,6 +60,11 @@ def test_the_best_is_the_largest_unrounded_and_ties_are_all_best():
     assert best([0.1, 0.3, 0.2]).rows == {1}
     assert best([0.3, 0.3, 0.2]).rows == {0, 1}
     assert best([0.3, 0.3 + 1e-9, 0.2]).rows == {1}
+    # each metric has its own, and a column of the same value everywhere is no stratum
+    by_metric = best([0.1, 0.3, 3.0, 2.0], metric=["iou", "iou", "hd95", "hd95"])
+    assert by_metric.rows == {1, 3}
+    assert (by_metric.strata, by_metric.larger, by_metric.smaller) == (("metric",), ("iou",), ("hd95",))
+    assert best([0.1, 0.3]).strata == ()
 
 
 def test_of_distances_the_smallest_is_best_and_the_metric_is_named():
@@ -120,6 +126,39 @@ def test_columns_that_lack_on_both_sides_are_named_with_the_side_that_has_them()
     assert "'task' is only in the differences" in sentence
 
 
+def test_each_row_is_different_not_shown_to_differ_or_untested():
+    means = read_estimates(frame([0.3, 0.4, 0.5, np.nan, 0.6, np.nan]))
+    rows = pd.DataFrame(
+        {"method": ["m1", "m2", "m3", "m4"], "metric": "iou", "reference": "m0", "estimate": 0.1}
+    )
+    rows["verdict"] = ["lower", "equivalent", "inconclusive", "inconclusive"]
+    compared = read_estimates(rows.assign(p_value=[0.01, 0.2, 0.3, np.nan], p_margin=[0.9, 0.01, 0.9, 0.9]))
+    result = estimates_differing_from_reference(means, ["metric", "method"], compared)
+    # m3 has no estimate and m4 no test; m5 has neither an estimate nor a difference
+    assert (result.rows, result.other_rows, result.n_untested) == ({1}, {2}, 0)
+    assert result.marks == ["", "", "†", "", "", ""]
+
+
+def test_the_rarer_rows_are_those_that_differ_unless_they_are_more():
+    assert rarer_rows({1}, {2, 3}) == {1}
+    assert rarer_rows({1}, {2}) == {1}
+    assert rarer_rows({1, 2}, {3}) == {3}
+
+
+def test_differences_from_several_references_are_an_error():
+    means = read_estimates(frame([0.3, 0.4, 0.5]))
+    several = differences(reference=["m0", "m3"])
+    with raises(SalstatsError, column="reference", choices=("m0", "m3")):
+        estimates_differing_from_reference(means, ["metric", "method", "reference"], several)
+
+
+def test_columns_of_differences_alone_are_theirs():
+    means = read_estimates(frame([0.3, 0.5, 0.9]))
+    compared = read_estimates(differences().frame.assign(task=["a", "b"]), "differences")
+    with raises(ColumnError, option="differences", column="task"):
+        estimates_differing_from_reference(means, ["metric", "method"], compared)
+
+
 def test_two_differences_of_one_estimate_are_an_error():
     means = read_estimates(frame([0.3, 0.4]))
     with raises(SalstatsError, option="differences"):
@@ -133,6 +172,16 @@ def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
     assert stars_of(plain, True, None).texts == ["*", ""]
     assert stars_of(plain, True, 1).texts == ["*", "*"]
     assert stars_of(plain, False, None) == (["", ""], "")
+    unadjusted = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04], p_adjusted=0.9, procedure="none"))
+    assert stars_of(unadjusted, True, None).texts == ["*", "*"]
+    assert stars_of(adjusted, True, 2).texts == ["***", ""]
+    with raises(ValueRangeError, option="n_tests", value=0):
+        stars_of(plain, True, 0)
+    # a footnote on stars stands where there are any
+    assert stars_of(plain, True, None).note
+    assert (
+        stars_of(read_estimates(frame([0.1], p_value=0.5)), True, None).note != stars_of(plain, True, 1).note
+    )
 
 
 @pytest.mark.parametrize("make", [ss.table_estimates, ss.table_regression, ss.table_correlation])

@@ -33,6 +33,24 @@ def test_tests_of_factors_in_interactions_are_explained():
     both = pd.concat([JOINT, JOINT.assign(term="task:age")])
     _, note = factor_tests_of_rows(read_estimates(TERMS), both, "nature", named=True)
     assert "type III" in note
+    # neither of another factor nor without the factor alone
+    others = pd.concat([JOINT, JOINT.assign(term="sex:age")])
+    assert "type III" not in factor_tests_of_rows(read_estimates(TERMS), others, "nature", named=True).note
+    slopes = TERMS.assign(formula="iou ~ task:age", term=TERMS["term"] + ":age")
+    alone = JOINT.assign(formula="iou ~ task:age", term="task:age")
+    texts, note = factor_tests_of_rows(read_estimates(slopes), alone, "nature", named=False)
+    assert texts == ["0.030"] * 2
+    assert "type III" not in note
+
+
+def test_factors_have_the_test_of_their_own_model():
+    methods = pd.concat([TERMS.assign(method="a"), TERMS.assign(method="b")])
+    methods = methods[["method", *TERMS.columns]].reset_index(drop=True)
+    joint = pd.concat([JOINT.assign(method="b"), JOINT.assign(method="a", p_value=0.2)])
+    adjusted = joint.assign(p_adjusted=[0.06, 0.2], procedure="holm", n_tests=2)
+    texts, note = factor_tests_of_rows(read_estimates(methods), adjusted, "nature", named=False)
+    assert texts == ["0.200", "0.200", "0.060", "0.060"]
+    assert note.endswith("adjusted (Holm, 2 tests).")
 
 
 def test_without_joint_tests_nothing_stands_beside_factors():

@@ -249,3 +249,14 @@ def test_random_effects_have_their_sd_share_and_groups_at_the_foot():
         "n": "100",
     }
     assert found == expected
+    # a random slope is per as many units as the coefficient of its covariate
+    per_ten = joined.with_columns(covariate_units=[1.0, 10.0])
+    texts = foot_texts(per_ten, models, None, none, other, Labels(), 2, "nature")
+    assert texts["SD, reader, Age, per 10"] == {ModelCell((), 0): "0.20 (0.10, 0.30)"}
+    foreign = read_estimates(components.assign(formula="iou ~ size"), needed=())
+    both = read_estimates(pd.concat([foreign.frame, components]), needed=())
+    assert foot_texts(joined, models, None, none, both, Labels(), 2, "nature") == foot_texts(
+        joined, models, None, none, other, Labels(), 2, "nature"
+    )
+    with raises(SalstatsError, option="components", hint=Call("variance_components")):
+        foot_texts(joined, models, None, none, foreign, Labels(), 2, "nature")

@@ -73,6 +73,7 @@ def test_pairs_are_methods_in_the_order_of_labels():
     named = pairs_as_methods(read(pairs), labels).frame
     assert named["method"].tolist() == ["b − A", "c − A", "c − b"]
     assert list(named["method"].cat.categories) == ["c − A", "b − A", "c − b"]
+    assert named["method"].cat.ordered
     assert "reference" not in named
     of_ratios = pairs_as_methods(read(pairs.assign(term="percent_decrease")), labels).frame
     assert of_ratios["method"].iloc[0] == "b vs A"

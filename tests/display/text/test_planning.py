@@ -4,7 +4,16 @@ from display.plots.test_power import plan
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.text.planning import spread_note
+from salstats.display.text.planning import (
+    NONE,
+    checked_plan,
+    curves_of,
+    grouping_columns_of_plan,
+    label_of_test,
+    n_needed_limits_text,
+    n_needed_text,
+    spread_note,
+)
 from salstats.errors import ColumnError
 
 
@@ -55,6 +64,48 @@ def test_curves_with_tests_of_their_own_name_them():
     assert "analysed as this one (Monte-Carlo" in said
 
 
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (plan(needed=(45,)), "45"),
+        (plan(needed=(None,)), "> 80"),
+        (plan(needed=(None,), approach="formula"), NONE),
+        # the smallest planned number has power to spare, or just enough
+        (plan(needed=(20,)).assign(power=[0.85, 0.9, 0.95, 0.97]), "≤ 20"),
+        (plan(needed=(20,)).assign(power=[0.8, 0.9, 0.95, 0.97]), "20"),
+        (plan(needed=(20,), approach="formula").assign(power=[0.85, 0.9, 0.95, 0.97]), "20"),
+        (plan(needed=(40,)).assign(power=[0.85, 0.9, 0.95, 0.97]), "40"),
+    ],
+)
+def test_the_cases_that_a_curve_needs_may_be_a_bound(frame, text):
+    assert n_needed_text(frame) == text
+
+
+def test_limits_of_the_cases_may_have_no_end():
+    limits = [(31, 70, "31 to 70"), (31, pd.NA, "31 or more"), (pd.NA, pd.NA, "")]
+    for low, high, text in limits:
+        assert n_needed_limits_text(plan(n_low=low, n_high=high)) == text
+
+
+def test_curves_come_in_the_order_of_their_plan():
+    frame = checked_plan(
+        plan(methods=("occlusion", "gradcam"), effects=(-0.1, -0.05), needed=(25, 45)).iloc[::-1]
+    )
+    assert frame.index.tolist() == list(range(16))
+    assert frame.columns[0] == "metric"
+    assert frame["n_readers"].isna().all()
+    assert grouping_columns_of_plan(frame) == ["metric", "method"]
+    curves = [(rows["method"].iloc[0], rows["effect"].iloc[0]) for rows in curves_of(frame)]
+    assert curves == [("gradcam", -0.05), ("gradcam", -0.1), ("occlusion", -0.05), ("occlusion", -0.1)]
+
+
+def test_the_test_is_that_of_the_planned_number_nearest_to_the_cases_needed():
+    assert label_of_test("own") == "own"
+    for needed, test in ((45, "b"), (51, "c"), (None, "d")):
+        frame = plan(needed=(needed,)).assign(test=["a", "b", "c", "d"])
+        assert f"cases ({test}) are needed" in ss.power_sentence(frame)
+
+
 def test_several_curves_are_listed():
     frame = plan(methods=("gradcam", "occlusion"), effects=(-0.1, -0.05), needed=(25, None))
     assert ss.power_sentence(frame).endswith(
@@ -72,6 +123,9 @@ def test_several_curves_are_listed():
          "level of 0.05, by"),
         ({"goal": "width", "widest": 0.08},
          "80% of studies to have a 95% interval of the difference in mean IoU no wider than 0.08, by"),
+        ({"goal": "width", "widest": 0.08, "approach": "formula"}, "by the chi-squared distribution: 45"),
+        ({"unit": "patient", "n_units": 10, "sd": 0.176, "n_pilot": 64, "approach": "formula"},
+         "noncentral t distribution with the spread of a pilot of 64 patients (SD 0.176 per patient): 45"),
         ({"term": "percent_decrease", "effect": 15.0}, "to show a percentage decrease of 15% at a"),
         ({"approach": "formula", "test": "t"}, "level of 0.05, by the noncentral t distribution: 45 cases"),
         ({"approach": "formula", "term": "mrmc", "inference_to": "readers and cases"},

@@ -24,6 +24,17 @@ def test_populations_are_named_where_all_estimates_have_the_same_kind():
     assert inference_population_text([THESE_READERS, None, THESE_READERS]) == INFERENCE[THESE_READERS]
     assert inference_population_text([]) == ""
     assert inference_population_text([THESE_READERS, "readers in general"]) == ""
+    assert inference_population_text(["of another package"]) == ""
+    # readers are fixed in some estimates, trainings in others
+    both = inference_population_text(["these trainings", THESE_READERS])
+    assert both == INFERENCE["these readers and trainings"]
+    assert both.startswith("Readers and trainings are fixed")
+    assert "not of readers and trainings in general" in both
+
+
+def test_a_heading_begins_with_a_capital():
+    assert TERMS["calibration_slope"].heading == "Calibration slope"
+    assert TERMS["auroc"].heading == "AUROC"
 
 
 def test_contrasts_have_a_singular_and_a_plural():
