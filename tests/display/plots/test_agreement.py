@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import frame_of
-from display.plots.estimate_figures import caption, layers
+from display.plots.estimate_figures import caption, layers, scale
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.errors import Call, SalstatsError
 
 
@@ -115,3 +116,52 @@ def test_pairs_without_limits_are_not_drawn_and_named(scores):
     assert list(figure.data["pair"].unique()) == ["r0 − r1"]
     assert "r0 − r2 and" in caption(figure)
     assert "r1 − r2" in caption(figure)
+
+
+def test_bias_and_limits_differ_in_colour_and_type_of_line_and_limits_have_numbers_inside(scores, limits):
+    figure = ss.plot_agreement(scores, limits)
+    zero, *lines = layers(figure, "geom_hline")
+    assert zero.geom.aes_params["color"] == GUIDE
+    assert zero.geom.data["yintercept"].tolist() == [0]
+    colours = [PALETTE[0], PALETTE[1], PALETTE[1]]
+    assert [line.geom.aes_params["color"] for line in lines] == colours
+    assert [line.geom.aes_params["linetype"] for line in lines] == ["solid", "dashed", "dashed"]
+    for band, colour in zip(layers(figure, "geom_rect"), colours, strict=True):
+        assert band.geom.aes_params["fill"] == colour
+        assert (band._data["left"].iloc[0], band._data["right"].iloc[0]) == (-np.inf, np.inf)
+    numbers = layers(figure, "geom_text")
+    assert [number.geom.aes_params["color"] for number in numbers] == colours
+    assert [number.geom.aes_params["va"] for number in numbers] == ["bottom", "bottom", "top"]
+    assert (figure.labels.x, figure.theme.getp("legend_position")) == ("Mean IoU", "none")
+
+
+def test_more_points_are_more_transparent_and_very_many_are_cells(scores, limits, monkeypatch):
+    [points] = layers(ss.plot_agreement(scores, limits), "geom_point")
+    # 20 points in a panel
+    assert (points.geom.aes_params["alpha"], points.geom.aes_params["size"]) == (0.7, 0.9)
+    assert not points.raster
+    rng = np.random.default_rng(1)
+    many = frame_of(rng.random((150, 2)), metric="iou")
+    limits_of_many = ss.agreement(many, kind="bland-altman")
+    [points] = layers(ss.plot_agreement(many, limits_of_many), "geom_point")
+    assert points.geom.aes_params["alpha"] == pytest.approx(60 / 150)
+    monkeypatch.setattr("salstats.display.plots.agreement.CELL_POINTS", 149)
+    cells = layers(ss.plot_agreement(many, limits_of_many), "geom_rect")[-1]
+    assert cells._data["count"].sum() == 150
+    monkeypatch.setattr("salstats.display.plots.agreement.CELL_POINTS", 150)
+    assert layers(ss.plot_agreement(many, limits_of_many), "geom_point")
+
+
+def test_equal_pairs_have_larger_marks():
+    scores = frame_of(np.array([[1, 2], [1, 2], [1, 2], [2, 2], [3, 1], [3, 3.0]]), metric="rating")
+    figure = ss.plot_agreement(scores, ss.agreement(scores, kind="bland-altman"))
+    [points] = layers(figure, "geom_point")
+    assert points.mapping["size"] == "n"
+    assert list(scale(figure, "size").palette(np.array([0.0, 1.0]))) == pytest.approx([0.9, 3.0])
+
+
+def test_axes_of_several_metrics_name_none(scores):
+    both = pd.concat([scores, scores.assign(metric="hd95", score=scores["score"] * 100)])
+    figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman"))
+    assert (figure.labels.x, figure.labels.y) == ("Mean score", "Difference in score")
+    assert figure.data["panel"].nunique() == 6

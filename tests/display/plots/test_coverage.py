@@ -56,3 +56,51 @@ def test_nothing_to_draw_is_said():
         ss.plot_coverage(cells().query("role == 'other'"))
     with raises(ColumnError, column="role"):
         ss.plot_coverage(cells().drop(columns="role"))
+
+
+def test_the_band_is_of_94_to_96_percent_over_all_sizes_behind_points_and_lines():
+    figure = ss.plot_coverage(cells())
+    band, points, lines = figure.layers
+    rectangle = band.geom.data.iloc[0]
+    assert rectangle[["ymin", "ymax"]].tolist() == [94, 96]
+    assert rectangle["xmin"] < 10
+    assert rectangle["xmax"] > 100
+    assert type(points.geom).__name__ == "geom_point"
+    assert not points.show_legend
+    assert lines.mapping["linetype"] == "line"
+
+
+def test_roles_differ_in_colour_and_clusters_in_the_type_of_line():
+    figure = ss.plot_coverage(cells())
+    names = list(scale(figure, "color").limits)
+    colours = dict(zip(names, scale(figure, "color").palette(3), strict=True))
+    lines = dict(zip(names, scale(figure, "linetype").palette(3), strict=True))
+    assert colours["Default, 1 case"] == colours["Default, 1 to 5"] != colours["Textbook, 1 case"]
+    assert lines["Default, 1 case"] == lines["Textbook, 1 case"] != lines["Default, 1 to 5"]
+
+
+def test_numbers_of_units_that_have_room_are_written():
+    figure = ss.plot_coverage(pd.concat([cells(), cells().assign(n_units=11)]))
+    axis = scale(figure, "x")
+    assert list(axis.breaks) == [10, 11, 100]
+    assert axis.labels([10.0, 11.0, 100.0]) == ["10", "", "100"]
+    assert axis.labels([10.0]) == ["10"]
+    assert figure.labels.x == "Units"
+
+
+def test_the_caption_tells_of_few_huge_units_and_of_low_cells_only_where_there_are_any():
+    def caption(frame):
+        return " ".join(ss.plot_coverage(frame).labels.caption.split())
+
+    high = cells().query("coverage > 0.9")
+    assert (
+        caption(high) == "Points: 2,000 simulated studies each; lines: means over scenarios. Grey: 94 to 96%."
+    )
+    assert "40" in caption(high.assign(cluster="few huge"))
+    assert caption(cells()).endswith("80% are drawn there.")
+
+
+def test_labels_name_panels_and_a_single_size_shows_its_points_in_the_legend():
+    figure = ss.plot_coverage(cells().query("n_units == 10"), labels={"statistic": {"mean": "average"}})
+    assert list(figure.data["panel"].cat.categories) == ["Average", "AUROC"]
+    assert figure.layers[1].show_legend

@@ -133,3 +133,35 @@ def test_what_cannot_be_drawn_is_refused():
     two = pd.concat([means(model=m, task=t) for m in "ab" for t in "cd"])
     with raises(SalstatsError, column="task", value=["model", "task"]):
         plot_curves(two)
+
+
+def test_labels_of_fraction_and_probability_name_the_axes():
+    figure = plot_curves(means(), labels={"fraction": "Share of pixels", "prob": "Confidence"})
+    assert (figure.labels.x, figure.labels.y) == ("Share of pixels", "Confidence")
+    assert plot_curves(means()).labels.y == "Mean probability"
+
+
+def test_metrics_without_a_direction_and_frames_without_a_baseline_have_no_sentence():
+    frame = means(metrics=["shuffling"]).drop(columns=["baseline", "n", "conf_low", "conf_high"])
+    assert caption(plot_curves(frame)) == ""
+    assert plot_curves(frame).labels.x == "Fraction of pixels shuffling"
+    one_baseline = caption(plot_curves(means().assign(baseline="mean")))
+    assert one_baseline.endswith("n = 40. Baseline: mean.")
+    assert caption(plot_curves(means(), bands=False)).startswith(
+        "Insertion: higher is better; deletion: lower"
+    )
+
+
+def test_the_axis_of_probabilities_begins_at_zero_and_the_method_of_a_single_line_is_named():
+    figure = plot_curves(means(["gradcam"]).assign(task="Edema"))
+    assert caption(figure).startswith("Method: Grad-CAM. Task: Edema. ")
+    [blank] = layers(figure, "geom_blank")
+    assert blank.geom.data["y"].tolist() == [0]
+    # tasks that are panels are not named below
+    tasks = pd.concat([means(task=task) for task in ("Edema", "Nodule")])
+    assert "Task" not in caption(plot_curves(tasks[["task", *tasks.columns.drop("task")]]))
+
+
+def test_four_methods_have_bands_and_five_have_none():
+    assert layers(plot_curves(means([f"m{i}" for i in range(4)])), "geom_ribbon")
+    assert not layers(plot_curves(means([f"m{i}" for i in range(5)])), "geom_ribbon")

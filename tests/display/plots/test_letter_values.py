@@ -121,3 +121,34 @@ def test_bad_input_gets_a_sentence():
         ss.plot_letter_values(VALUES, labels={"task": {"Edema": "x", "Cardiomegaly": "x"}})
     with raises(ValueRangeError, option="n_columns", value=0):
         ss.plot_letter_values(VALUES, n_columns=0)
+
+
+def test_boxes_are_as_high_as_their_share_of_the_innermost_one():
+    boxes = nth_data(ss.plot_letter_values(VALUES), BOXES)
+    one = boxes.query("task == 'Edema' and covariate == 'elongation'")
+    heights = one["ymax"] - one["ymin"]
+    # four boxes, the outermost first
+    np.testing.assert_allclose(heights / heights.iloc[-1], [0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose((one["ymax"] + one["ymin"]) / 2, one["y"])
+    median = nth_data(ss.plot_letter_values(VALUES), MEDIANS)
+    np.testing.assert_allclose(median["ymax"] - median["ymin"], heights.iloc[-1])
+
+
+def test_a_single_covariate_is_named_at_the_axis_and_boxes_without_dots_by_the_caption():
+    figure = ss.plot_letter_values(ss.letter_values(SCORES, "elongation"))
+    assert figure.labels.x == "Elongation"
+    without = VALUES[VALUES["letter"] != "outside"]
+    assert caption(ss.plot_letter_values(without)).startswith(
+        "Line: median; boxes: the middle share of the cases. n = "
+    )
+    assert "dots: cases beyond the last box" in caption(ss.plot_letter_values(VALUES))
+    medians = caption(ss.plot_letter_values(VALUES[VALUES["letter"] == "M"]))
+    assert medians.startswith("Line: median. n = ")
+
+
+def test_panels_stand_side_by_side_as_asked_and_the_legend_names_the_middle():
+    values = ss.letter_values(SCORES, ["prob", "area_ratio", "elongation"])
+    assert ss.plot_letter_values(values, width=183).facet._ncol == 3
+    figure = ss.plot_letter_values(values, n_columns=1, width=183)
+    assert figure.facet._ncol == 1
+    assert scale(figure, "fill").name == "Middle"

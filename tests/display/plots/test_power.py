@@ -133,3 +133,81 @@ def test_limits_of_the_needed_cases_are_bars_as_far_as_the_axis_reaches():
     plt.close(figure.draw(show=False))
     widths = ss.plot_power(frame.assign(unit="case"), show="width")
     assert "geom_segment" not in [type(layer.geom).__name__ for layer in widths.layers]
+
+
+def texts_of(figure):
+    return [layer.geom for layer in figure.layers if isinstance(layer.geom, p9.geom_text)]
+
+
+def test_numbers_of_cases_stand_above_each_other_at_the_end_of_the_axis():
+    frame = plan(methods=("occlusion", "gradcam"), effects=(-0.1, -0.05), needed=(25, 45))
+    figure = ss.plot_power(frame)
+    [texts] = texts_of(figure)
+    assert texts.data["x"].eq(80).all()
+    of_panel = texts.data[texts.data["panel"] == "Occlusion"].set_index("line")["y"]
+    # the last line of the legend stands at the bottom
+    assert of_panel["effect −0.05"] == 0
+    assert of_panel["effect −0.1"] > 0
+    # three lines have room, and four have not
+    three = plan(("occlusion", "gradcam"), (-0.1, -0.08, -0.06), (10, 20, 30))
+    assert texts_of(ss.plot_power(three))
+    assert not texts_of(ss.plot_power(plan(effects=(-0.1, -0.05), needed=(25, 45))))
+
+
+def test_bands_are_power_in_percent_behind_the_lines_and_the_target_is_dashed():
+    figure = ss.plot_power(plan())
+    target, band, line, points, ring, _ = figure.layers
+    assert target.geom.data["yintercept"].tolist() == [80]
+    assert target.geom.aes_params["linetype"] == "dashed"
+    assert (band.mapping["ymin"], band.mapping["ymax"]) == ("100 * conf_low", "100 * conf_high")
+    assert line.mapping["linetype"] == "line"
+    assert not points.show_legend
+    assert ring.geom.aes_params["fill"] == "white"
+    assert [geom.geom.data["y"].tolist() for geom in figure.layers[-1:]] == [[0, 100]]
+    # a single line has no legend, and its number of cases stands in the caption
+    assert figure.theme.getp("legend_position") == "none"
+    assert "Rings: fewest cases for 80% (45)." in caption(figure)
+    assert "Bands: 95% intervals of the power" in caption(figure)
+    assert caption(figure).startswith(
+        "Metric: IoU. Method: Grad-CAM. Reference: Human benchmark. Effect: −0.05."
+    )
+
+
+def test_widths_have_no_band_rings_or_end_at_a_hundred():
+    figure = ss.plot_power(plan(), show="width")
+    assert [type(layer.geom).__name__ for layer in figure.layers] == ["geom_line", "geom_point", "geom_blank"]
+    assert figure.layers[-1].geom.data["y"].tolist() == [0]
+    assert "Rings" not in caption(figure)
+    assert "Bands" not in caption(figure)
+    wide = ss.plot_power(plan(goal="width", widest=0.1), show="width")
+    assert wide.layers[0].geom.data["yintercept"].tolist() == [0.1]
+    assert "Effect" not in caption(ss.plot_power(plan(goal="width", widest=0.1)))
+
+
+def test_an_axis_of_one_size_begins_at_zero_and_cases_are_named_by_the_user():
+    figure = ss.plot_power(plan().query("n_cases == 20"), labels={"n_cases": "Images"})
+    blanks = [layer.geom.data for layer in figure.layers if type(layer.geom).__name__ == "geom_blank"]
+    assert blanks[-1]["x"].tolist() == [0]
+    assert figure.labels.x == "Images"
+    assert ss.plot_power(plan()).labels.x == "Cases"
+    [points] = [layer for layer in figure.layers if type(layer.geom).__name__ == "geom_point"]
+    assert points.show_legend
+
+
+def test_a_curve_that_needs_fewer_or_more_cases_than_planned_has_no_ring_and_one_at_its_end_has_one():
+    frame = plan(effects=(-0.1, -0.08, -0.05), needed=(10, 80, 90))
+    rings = nth_data(ss.plot_power(frame), 4)
+    # the power at 80 cases is 96, above the target
+    assert rings[["n_cases", "shown"]].values.tolist() == [[80, 96]]
+
+
+def test_a_bar_without_an_upper_limit_reaches_the_end_and_one_outside_the_axis_is_not_drawn():
+    effects = (-0.1, -0.08, -0.06, -0.05)
+    frame = plan(effects=effects, needed=(45, 45, 45, 45))
+    limits = {-0.1: (31, None), -0.08: (80, 90), -0.06: (5, 20), -0.05: (None, 70)}
+    frame["n_low"] = frame["effect"].map(lambda effect: limits[effect][0])
+    frame["n_high"] = frame["effect"].map(lambda effect: limits[effect][1])
+    figure = ss.plot_power(frame.assign(unit="case", n_pilot=12, sd=0.2, caution=""))
+    [bars] = [layer.geom.data for layer in figure.layers if type(layer.geom).__name__ == "geom_segment"]
+    assert bars[["n_cases", "limit", "shown"]].values.tolist() == [[31, 80, 80]]
+    assert "Rings and thick lines: fewest cases" in caption(figure)

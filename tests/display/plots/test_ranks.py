@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layers, scale
-from tests_support import raises, warns
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import (
@@ -14,8 +14,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE,
     REFERENCE_SHAPE,
 )
-from salstats.display.plots.rank_diagram import _pairs_without_bar_note
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError
 
 METHODS = ["cam", "ig", "lrp", "rise"]
 #: From the best to the worst.
@@ -174,120 +173,6 @@ def test_the_best_rank_is_bold_in_a_table_and_its_limits_are_named(ranks, signif
 def test_limits_of_ranks_are_drawn_as_such(significance):
     said = caption(ss.plot_ranks(ss.rank_limits(significance)))
     assert "joint 95% confidence limits" in said
-
-
-#: Demšar (2006), Table 6: AUC of four variants of C4.5 on 14 data sets. The last two of "voting" have ranks 2
-#: and 3 there, so that they differ beyond the third decimal.
-C45 = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
-AUC = [
-    [0.763, 0.768, 0.771, 0.798],
-    [0.599, 0.591, 0.590, 0.569],
-    [0.954, 0.971, 0.968, 0.967],
-    [0.628, 0.661, 0.654, 0.657],
-    [0.882, 0.888, 0.886, 0.898],
-    [0.936, 0.931, 0.916, 0.931],
-    [0.661, 0.668, 0.609, 0.685],
-    [0.583, 0.583, 0.563, 0.625],
-    [0.775, 0.838, 0.866, 0.875],
-    [1.000, 1.000, 1.000, 1.000],
-    [0.940, 0.962, 0.965, 0.962],
-    [0.619, 0.666, 0.614, 0.669],
-    [0.972, 0.981, 0.9751, 0.975],
-    [0.957, 0.978, 0.946, 0.970],
-]
-
-
-@pytest.fixture(scope="module")
-def demsar():
-    """Mean ranks of Demšar's example, and Nemenyi's test at P = 0.10, whose critical difference is 1.12."""
-    wide = pd.DataFrame(AUC, columns=C45).rename_axis("case").reset_index()
-    scores = wide.astype({"case": str}).melt("case", var_name="method", value_name="score")
-    with warns(column="case", value=14):
-        ranks = ss.rank_stability(scores.assign(metric="auc"), by=[], scheme="mean-rank", n_replicates=50)
-    mean_rank = ranks.set_index("method")["value"]
-    tests = [
-        (method, other, mean_rank[other] - mean_rank[method] > 1.12, 0.5)
-        for method in C45
-        for other in C45
-        if method != other
-    ]
-    return ranks, pd.DataFrame(tests, columns=["method", "reference", "better", "p_adjusted"]).assign(
-        estimate=0
-    )
-
-
-def test_a_diagram_has_the_ranks_and_the_bars_that_demsar_published(demsar):
-    ranks, tests = demsar
-    figure = ss.plot_significance(tests, form="diagram", ranks=ranks)
-    published = {"C4.5+m+cf": 1.964, "C4.5+m": 2.000, "C4.5+cf": 2.893, "C4.5": 3.143}
-    assert list(figure.data["method"]) == list(published)
-    np.testing.assert_allclose(figure.data["rank"], list(published.values()), atol=5e-4)
-    # at P = 0.10 C4.5 differs from the two variants with m, and C4.5+cf from none
-    bars = layers(figure, "geom_segment")[-1]._data
-    np.testing.assert_allclose(bars[["best_rank", "worst_rank"]], [[1.964, 2.893], [2.893, 3.143]], atol=5e-4)
-    by_rank = figure.data.set_index("method")["x"]
-    assert bars["x"].iloc[0] == pytest.approx(by_rank["C4.5+m+cf"], abs=0.5)
-    assert bars["xend"].iloc[0] == pytest.approx(by_rank["C4.5+cf"], abs=0.5)
-    # at P = 0.05 the critical difference is 1.25 and one bar joins all
-    alike = ss.plot_significance(tests.assign(better=False), form="diagram", ranks=ranks)
-    assert list(layers(alike, "geom_segment")[-1]._data["level"]) == [0]
-
-
-def test_names_of_a_diagram_stand_at_the_nearer_end_the_outermost_on_top(demsar):
-    ranks, tests = demsar
-    data = ss.plot_significance(tests, form="diagram", ranks=ranks).data
-    assert list(data["is_left"]) == [True, True, False, False]
-    assert list(data["row"]) == [0, 1, 1, 0]
-    assert data["x"].is_monotonic_increasing
-
-
-def test_pairs_that_no_bar_joins_are_named_in_the_caption(demsar):
-    ranks, tests = demsar
-    # the first and the third do not differ, but the second, between them, differs from the third
-    second = {"C4.5+m", "C4.5+cf"}
-    tests = tests.assign(
-        better=[{m, r} == second for m, r in zip(tests["method"], tests["reference"], strict=True)]
-    )
-    figure = ss.plot_significance(tests, form="diagram", ranks=ranks)
-    assert "C4.5+m+cf and C4.5+cf" in caption(figure)
-    # a pair without a P value is not joined
-    untested = ss.plot_significance(tests.assign(p_adjusted=np.nan), form="diagram", ranks=ranks)
-    assert layers(untested, "geom_segment")[-1]._data.empty
-
-
-def test_of_many_pairs_that_no_bar_joins_two_are_named():
-    pairs = ["a and b", "c and d", "e and f", "g and h"]
-    assert _pairs_without_bar_note(pairs).startswith("No bar joins a and b; c and d; 2 further pairs: they")
-    assert _pairs_without_bar_note(pairs[:2]).startswith("No bar joins a and b; c and d: they")
-    assert _pairs_without_bar_note([]) == ""
-
-
-def test_ranks_among_more_methods_than_those_compared_lie_on_the_axis_of_a_diagram(demsar):
-    ranks, tests = demsar
-    last_two = ["C4.5", "C4.5+cf"]
-    own = tests[tests["method"].isin(last_two) & tests["reference"].isin(last_two)]
-    figure = ss.plot_significance(own, form="diagram", ranks=ranks)
-    axis = layers(figure, "geom_segment")[0]._data.iloc[0]
-    assert figure.data["x"].between(axis["x"], axis["xend"]).all()
-
-
-def test_a_diagram_has_the_tests_and_the_ranks_of_each_panel(significance, ranks):
-    figure = ss.plot_significance(significance, form="diagram", ranks=ranks)
-    best = figure.data.groupby("panel", observed=True)["method"].first().to_dict()
-    assert list(best.values()) == ["lrp", "ig"]
-    assert "Ranked by mean score." in caption(figure)
-
-
-def test_a_diagram_needs_the_ranks_of_the_groups_of_the_tests(significance, ranks):
-    with raises(SalstatsError, option="ranks"):
-        ss.plot_significance(significance, form="diagram")
-    with raises(ColumnError, column="metric"):
-        pooled = ranks[ranks["metric"] == "iou"].drop(columns="metric")
-        ss.plot_significance(significance, form="diagram", ranks=pooled)
-    with raises(SalstatsError, option="ranks", column="method", value="ig"):
-        ss.plot_significance(significance, form="diagram", ranks=ranks[ranks["method"] != "ig"])
-    with raises(ValueRangeError, option="form"):
-        ss.plot_significance(significance, form="map")
 
 
 def test_the_reference_is_a_black_diamond(scores):

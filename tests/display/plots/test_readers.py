@@ -1,8 +1,9 @@
 """Figures of readers: a line for each, the mean with its limits, panels of metrics."""
 
+import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import caption, layer_data, layers, size_mm
+from display.plots.estimate_figures import caption, layer_data, layers, scale, size_mm
 from mrmc_readings import mrmc_frame
 from tests_support import raises
 
@@ -64,3 +65,71 @@ def test_two_figures_of_one_reader_are_refused(scores):
         ss.plot_readers(pd.concat([readers, readers.head(1)]))
     with raises(ColumnError, column="reader", hint="mrmc_readers() makes the frame"):
         ss.plot_readers(readers.drop(columns="reader"))
+
+
+def readers_frame(**columns):
+    """Two readers of two methods, whose labels stand in the order of the alphabet."""
+    frame = pd.DataFrame(
+        {
+            "metric": "iou",
+            "method": ["lime", "lime", "gradcam", "gradcam"],
+            "reader": ["r1", "r2"] * 2,
+            "term": "mean",
+            "estimate": [0.2, 0.4, 0.3, 0.5],
+        }
+    )
+    return frame.assign(**columns)
+
+
+def means_frame(**columns):
+    """Means of the same readers, one of them without limits."""
+    frame = pd.DataFrame(
+        {
+            "metric": "iou",
+            "method": ["gradcam", "lime", "rise"],
+            "term": "mean",
+            "estimate": [0.4, 0.3, 0.1],
+            "conf_low": [0.1, np.nan, 0.0],
+            "conf_high": [0.6, np.nan, 0.2],
+        }
+    )
+    return frame.assign(**columns)
+
+
+def test_means_stand_a_quarter_of_a_row_below_their_readers_with_bars_where_they_have_limits():
+    figure = ss.plot_readers(readers_frame(), means=means_frame())
+    places = figure.data.groupby("method", observed=True)["place"].first()
+    assert places.to_dict() == {"gradcam": 0.0, "lime": -1.0}
+    mean = layer_data(figure, "geom_point", 1)
+    assert dict(zip(mean["method"], mean["place"], strict=True)) == {"gradcam": -0.25, "lime": -1.25}
+    bar = layers(figure, "geom_segment")[0]
+    assert bar._data["method"].tolist() == ["gradcam"]
+    assert (bar.mapping["x"], bar.mapping["xend"]) == ("conf_low", "conf_high")
+    axis = scale(figure, "y")
+    assert (list(axis.breaks), list(axis.labels)) == ([0, -1], ["Grad-CAM", "LIME"])
+    low, high = axis.limits
+    assert low < -1.25
+    assert high > 0
+    assert caption(figure).startswith("Grey: each reader. Black: mean over readers.")
+
+
+def test_areas_have_their_axis_and_their_metric_in_the_caption_and_metrics_one_column_of_panels():
+    areas = ss.plot_readers(readers_frame(figure="auc", task="Edema"))
+    assert areas.labels.x == "Area under the ROC curve"
+    assert caption(areas) == "Metric: IoU. Task: Edema. Grey: each reader."
+    both = pd.concat([readers_frame(), readers_frame(metric="hit")])
+    figure = ss.plot_readers(both)
+    assert figure.labels.x == "Mean score"
+    assert figure.facet._ncol == 1
+    assert figure.facet.free["x"]
+    tasks = pd.concat([readers_frame(task=task) for task in ("Edema", "Nodule")])
+    assert list(ss.plot_readers(tasks).data["panel"].cat.categories) == ["Edema", "Nodule"]
+    assert ss.plot_readers(tasks).facet._ncol == 2
+
+
+def test_readers_without_an_estimate_are_named():
+    frame = readers_frame()
+    frame.loc[0, "estimate"] = np.nan
+    figure = ss.plot_readers(frame)
+    assert len(figure.data) == 3
+    assert "not drawn: IoU/LIME/r1." in caption(figure)

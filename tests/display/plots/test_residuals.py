@@ -186,3 +186,46 @@ def test_mixed_models_have_no_panel_of_influence():
     assert (figure.data["panel"].value_counts() == 80).all()
     assert "Cook" not in caption(figure)
     figure.draw()
+
+
+def test_fewer_points_are_larger_and_more_opaque(augmented):
+    styles = []
+    for copies in (1, 2, 16):
+        rows = pd.concat([augmented] * copies, ignore_index=True)
+        points = layers(ss.plot_residuals(rows), "geom_point")[0].geom
+        styles.append((points.aes_params["size"], points.aes_params["alpha"]))
+    # 130, 260 and 2,080 points in a panel
+    assert styles == [(0.8, 0.6), (0.5, 0.4), (0.35, 0.25)]
+
+
+def test_lines_span_their_points_and_rings_are_of_the_panel_of_influence(augmented):
+    figure = ss.plot_residuals(augmented)
+    segments = layer_data(figure, "geom_segment")
+    for title, segment in zip(TITLES[:2], segments.itertuples(), strict=True):
+        across = places(figure, title)[:, 0]
+        assert (segment.across, segment.end) == (across.min(), across.max())
+    ringed = figure.data[figure.data["ringed"]]
+    assert set(ringed["panel"]) == {TITLES[3]}
+    assert len(ringed) == 3
+
+
+def test_the_caption_names_the_model_its_rows_and_cases_of_several_tasks(scores, augmented):
+    text = caption(ss.plot_residuals(augmented))
+    assert text.startswith("Model: IoU ~ ")
+    assert "Method: Grad-CAM. Task: Edema." in text
+    without_formula = caption(ss.plot_residuals(augmented.drop(columns="formula")))
+    assert without_formula.startswith("Method: Grad-CAM.")
+    rows = scores.query("method == 'gradcam' and task in ['Edema', 'Cardiomegaly']")
+    both = ss.augment(rows, "iou ~ prob + task")
+    largest = both.nlargest(1, "cooks_distance").iloc[0]
+    assert f"from the top ({largest['case']} of {largest['task']}, " in caption(ss.plot_residuals(both))
+    by_task = ss.augment(rows, "iou ~ prob", by="task")
+    of_models = caption(ss.plot_residuals(by_task, by="task"))
+    assert "from the top (Cardiomegaly: " in of_models
+    assert "; Edema: " in of_models
+    assert "Task" not in of_models
+
+
+def test_models_stand_in_rows_from_forty_mm_a_panel(augmented):
+    assert ss.plot_residuals(augmented, width=160).facet._ncol == 4
+    assert ss.plot_residuals(augmented, width=159).facet._ncol == 2

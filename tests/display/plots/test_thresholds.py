@@ -171,3 +171,46 @@ def test_unusual_sweeps_are_drawn(rows):
 def test_what_cannot_be_drawn_is_said(rows, options, error, expected):
     with raises(error, **expected):
         ss.plot_thresholds(rows, **options)
+
+
+def test_lines_need_two_points_and_the_best_ones_have_a_black_edge():
+    rows = pd.concat([sweep(["Edema"]), sweep(["Nodule"]).head(1)])
+    figure = ss.plot_thresholds(rows)
+    assert layer_data(figure, "geom_line")["task"].unique().tolist() == ["Edema"]
+    points, best = layers(figure, "geom_point")
+    assert points.mapping["fill"] == best.mapping["fill"] == "name"
+    assert best.geom.aes_params["color"] == "black"
+    assert best.geom.aes_params["size"] > points.geom.aes_params["size"]
+    assert not best.show_legend
+
+
+def test_panels_of_tasks_are_numbered_and_four_make_a_square():
+    figure = ss.plot_thresholds(sweep(list("abcd")), n_panels=4)
+    assert list(figure.data["panel"].cat.categories) == ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]
+    assert figure.facet._ncol == 2
+    assert ss.plot_thresholds(sweep(list("abcdef")), n_panels=6).facet._ncol == 3
+    # five tasks share a panel, and six have two
+    assert ss.plot_thresholds(sweep(list("abcde"))).data["panel"].nunique() == 1
+    assert ss.plot_thresholds(sweep(list("abcdef"))).data["panel"].nunique() == 2
+    two = pd.concat([sweep(list("ab"), method=method) for method in ("lime", "gradcam")])
+    assert list(ss.plot_thresholds(two, n_panels=2).data["panel"].cat.categories) == [
+        "Grad-CAM, 1 of 2", "Grad-CAM, 2 of 2", "LIME, 1 of 2", "LIME, 2 of 2",
+    ]  # fmt: skip
+
+
+def test_the_first_of_equal_thresholds_is_the_best_and_rows_stand_in_their_order():
+    rows = sweep(estimates=(0.5, 0.5, 0.2, 0.1), method="lime").sample(frac=1, random_state=1)
+    figure = ss.plot_thresholds(rows)
+    assert marked(figure).tolist() == [0.2, 0.2]
+    assert figure.data["threshold"].tolist() == THRESHOLDS * 2
+    assert caption(figure) == (
+        "Method: LIME. Large marks, numbers in brackets: threshold of the largest value (the first of equal "
+        "ones)."
+    )
+
+
+def test_a_row_without_a_threshold_is_an_error_that_says_where():
+    rows = sweep()
+    rows.loc[[1, 5], "threshold"] = np.nan
+    with raises(SalstatsError, column="threshold", rows=(1, 5)):
+        ss.plot_thresholds(rows)

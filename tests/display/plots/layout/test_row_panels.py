@@ -19,7 +19,7 @@ from salstats.display.plots.layout.row_panels import (
     row_panels,
 )
 from salstats.display.plots.layout.text_fit import text_width_mm
-from salstats.display.plots.layout.theme import PALETTE
+from salstats.display.plots.layout.theme import LINE_MM, PALETTE
 from salstats.errors import SalstatsError
 
 ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
@@ -108,6 +108,19 @@ def test_titles_and_headings_make_panels_higher():
     assert grid.heading_lines == 0
     sided = row_panels(ROWS, [""], 1, 89, has_sides=True)
     assert sided.sides_mm > grid.sides_mm == 0
+
+
+def test_a_figure_is_as_high_as_its_rows_titles_texts_and_axes():
+    grid = row_panels(ROWS, [""], 1, 89)
+    # an axis of 5.5 mm and margins of 4 mm
+    assert height_mm(grid) == pytest.approx(ROWS.height + 9.5)
+    assert height_mm(replace(grid, sides_mm=2.8)) == pytest.approx(ROWS.height + 12.3)
+    one_line = row_panels(ROWS, ["t", "u"], 2, 183)
+    assert height_mm(one_line) == pytest.approx(ROWS.height + 9.5 + 6)
+    three_lines = replace(one_line, titles={"t": "a\nb\nc", "u": ""})
+    assert height_mm(three_lines) == pytest.approx(ROWS.height + 9.5 + 3 * 1.1 * LINE_MM + 2)
+    below = replace(one_line, n_columns=1)
+    assert height_mm(below) == pytest.approx(2 * (ROWS.height + 5.5 + 6) + 4)
 
 
 def test_titles_stand_above_headings_only_where_they_need_the_room_over_the_columns():
