@@ -9,7 +9,17 @@ from display.plots.overlay_study import GRADCAM, SHAPE, answer, box, hill, study
 from tests_support import raises
 
 from salstats.display.plots.layout.overlay_layers import scale_bar_length
+from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.overlay import (
+    absent_findings_note,
+    legend_text_of_stored_masks,
+    method_label,
+    missing_images_note,
+    number_of_readers_note,
+    threshold_note,
+)
+from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.masks import encode
 from salstats.scoring.overlay_figures import plot_overlay
@@ -214,3 +224,84 @@ def test_a_stored_mask_stands_before_one_made_of_the_map():
 def test_a_scale_bar_is_a_round_number_of_about_a_quarter_of_the_width(width, per_unit, length):
     assert scale_bar_length(width, per_unit) == pytest.approx(length)
     assert 0.1 < length * per_unit / width <= 0.3
+
+
+LRP = Series("lrp", model="resnet", seed="1")
+
+
+def pictured(case="a", task="Edema", series=(GRADCAM,), **content):
+    """A picture with a map, as far as notes read one."""
+    values = {
+        "case": case, "task": task, "method": "gradcam", "series": series, "shape": SHAPE,
+        "printed_shape": (6, 8), "grey": np.zeros((6, 8)), "saliency": np.ones((6, 8)),
+        "outlines": {"truth": []}, "points": {}, "threshold": 0.5,
+    }  # fmt: skip
+    return Picture(**(values | content))
+
+
+def test_one_threshold_is_said_once_and_a_few_with_their_tasks_and_methods():
+    labels = Labels()
+    assert threshold_note([pictured(), pictured("b")], labels) == "Threshold: 0.5."
+    tasks = [pictured(), pictured(task="Nodule", threshold=0.25)]
+    assert threshold_note(tasks, labels) == "Threshold: 0.5 (Edema) and 0.25 (Nodule)."
+    methods = [pictured(), pictured(series=(LRP,), threshold=0.25)]
+    assert (
+        threshold_note(methods, labels)
+        == "Threshold: 0.5 (Edema, Grad-CAM) and 0.25 (Edema, LRP, resnet, 1)."
+    )
+    assert threshold_note([pictured(threshold=None)], labels) == ""
+
+
+def test_many_thresholds_are_a_range_with_the_rules_among_them():
+    levels = [0.2, 0.6, 0.4, 0.3, 0.5, 0.25, 0.35, 0.45]
+    pictures = [pictured(task=f"t{level}", threshold=level) for level in levels]
+    assert threshold_note(pictures, Labels()) == "Threshold: 0.2 to 0.6, by task and method."
+    with_rule = [*pictures, pictured(task="Otsu", threshold="otsu")]
+    assert threshold_note(with_rule, Labels()) == (
+        "Threshold: 0.2 to 0.6 or Otsu's level, by task and method."
+    )
+
+
+def test_smoothing_colours_and_cut_off_of_masks_are_said():
+    averaged = [pictured(smooth=5), pictured(task="Nodule", smooth=3)]
+    assert threshold_note(averaged, Labels()) == "Threshold: 0.5, of means over 3 x 3 and 5 x 5 pixels."
+    assert "of the grey levels of its colours" in threshold_note([pictured(colormap="jet")], Labels())
+    assert "below the probability cut-off" in threshold_note([pictured(cutoff=0.0)], Labels())
+
+
+def test_a_method_is_named_with_what_tells_its_series_apart():
+    assert method_label(Labels(), [LRP]) == "LRP, resnet, 1"
+    assert method_label(Labels(), [LRP], omitted_columns=("model",)) == "LRP, 1"
+    assert method_label(Labels(), [LRP, replace(LRP, seed="2")]) == "LRP"
+
+
+def test_absent_findings_are_named_up_to_a_few_and_each_once():
+    absent = [pictured(str(number), outlines={}) for number in range(20)]
+    assert absent_findings_note([absent[0], absent[0], pictured()], Labels()) == (
+        "Absent in the truth: Edema of 0."
+    )
+    assert absent_findings_note(absent, Labels()) == "Absent in the truth: 20 of the findings shown."
+    assert absent_findings_note([pictured()], Labels()) == ""
+
+
+def test_the_number_of_readers_is_said_where_it_is_not_one():
+    readers = [pictured(outlines={"human": []}, n_readers=n) for n in (1, 3, 2)]
+    assert number_of_readers_note(readers[:1]) == ""
+    assert number_of_readers_note(readers) == "Outlines of 1 to 3 readers."
+    assert number_of_readers_note(readers[1:2]) == "Outlines of 3 readers."
+    # readers without outlines are not counted
+    assert number_of_readers_note([pictured(n_readers=4)]) == ""
+
+
+def test_cases_without_an_image_are_named_unless_none_has_one():
+    without = pictured("b", grey=None)
+    assert missing_images_note([without, without]) == "Grey ground: no image was given."
+    assert missing_images_note([pictured(), without, without]) == "Grey ground: no image was given of b."
+    assert missing_images_note([pictured()]) == ""
+
+
+def test_stored_masks_have_their_own_name():
+    stored = pictured(saliency=None, outlines={"mask": []})
+    assert list(legend_text_of_stored_masks([pictured(), stored])) == ["mask"]
+    assert legend_text_of_stored_masks([pictured(outlines={"mask": []})]) == {}
+    assert legend_text_of_stored_masks([pictured(saliency=None)]) == {}
