@@ -86,3 +86,79 @@ def test_a_factor_that_turns_is_above_its_levels_and_its_p():
 def test_what_fits_or_may_not_turn_stays_as_it_is():
     for table in (wide(1, 3), wide(1, 30, may_rearrange=False)):
         assert rearranged_to_fit(table) is table
+
+
+def test_a_factor_without_p_is_a_heading_of_its_levels_alone():
+    stub = [("Site",), ("b",), ("n",)]
+    turned = rearranged_to_fit(without_p(wide(1, 30), stub))
+    over = "Coefficient (95% CI)"
+    assert turned.columns == [TableColumn("b", (over, "Site")), TableColumn("n", ())]
+    kept = rearranged_to_fit(without_p(wide(1, 8), stub))
+    assert kept.stub == stub * 2
+    assert kept.cells[0] == kept.cells[3] == [""] * 8
+    assert kept.indented_rows == {1, 4}
+
+
+def without_p(table, stub):
+    """The table with a factor of one level in its first two rows."""
+    blank = [""] * len(table.columns)
+    return replace(table, stub=stub, cells=[blank, *table.cells[1:]], indented_rows={1}, bold=set())
+
+
+def test_a_term_that_a_group_lacks_is_a_blank_where_terms_are_columns():
+    table = wide(2, 30)
+    rows = [0, 2, 3, 4, 5]
+    table = replace(
+        table,
+        stub=[table.stub[row] for row in rows],
+        cells=[table.cells[row] for row in rows],
+        groups=[table.groups[row] for row in rows],
+        foot_rows={1, 4},
+        rows_with_rule_above=set(),
+        bold=set(),
+    )
+    made = rearranged_to_fit(table)
+    assert said(made) == said(table)
+    assert made.stub[:2] == [("T0", "M0"), ("T0", "M1")]
+    assert [column.heading for column in made.columns] == ["Size", "n", "Elongation"]
+    assert [row[2] == "" for row in made.cells[:60]] == [True] * 30 + [False] * 30
+
+
+def test_one_outcome_is_no_group_and_tasks_stay_groups():
+    table = wide(5, 30)
+    one = replace(table, columns=table.columns[:30], cells=[row[:30] for row in table.cells], bold=set())
+    made = rearranged_to_fit(one)
+    assert list(dict.fromkeys(made.groups)) == [f"T{task}" for task in range(5)]
+    assert (made.stubhead, made.stub[0]) == (("Method",), ("M0",))
+    # the outcome is still said
+    assert made.columns[0].spanners == ("Coefficient (95% CI)", "IoU")
+    without_tasks = replace(
+        wide(1, 30), columns=table.columns[:30], cells=[row[:30] for row in wide(1, 30).cells]
+    )
+    assert rearranged_to_fit(replace(without_tasks, bold=set())).groups == []
+
+
+def test_methods_of_one_outcome_only_leave_no_empty_columns():
+    table = wide(1, 8)
+    columns = [
+        replace(column, heading=f"N{index}") if index >= 8 else column
+        for index, column in enumerate(table.columns)
+    ]
+    made = rearranged_to_fit(replace(table, columns=columns))
+    assert (made.stubhead, made.stub[0], made.stub[-1]) == (("Method",), ("M0",), ("N15",))
+    assert all(all(row) for row in made.cells)
+
+
+@pytest.mark.parametrize(
+    "first_column",
+    [
+        # a heading less, another side, and the same headings as the next column
+        TableColumn("M0", ("Coefficient (95% CI)",)),
+        TableColumn("M0", ("Coefficient (95% CI)", "IoU"), "right"),
+        TableColumn("M1", ("Coefficient (95% CI)", "IoU")),
+    ],
+)
+def test_columns_that_cannot_be_mixed_stay_as_they_are(first_column):
+    table = wide(1, 30)
+    mixed = replace(table, columns=[first_column, *table.columns[1:]])
+    assert rearranged_to_fit(mixed) is mixed

@@ -2,11 +2,19 @@
 
 import pandas as pd
 import pytest
-from great_tables import GT, loc, style
+from great_tables import GT, loc, md, style
+from great_tables import html as markup
 from lxml import html
 from tests_support import raises
 
-from salstats.display.tables.great_table import great_table, record_of
+import salstats as ss
+from salstats.display.tables.great_table import (
+    great_table,
+    record_of,
+    text_of_html,
+    text_without_markup,
+    version_note,
+)
 from salstats.display.tables.record import Table, TableColumn
 from salstats.errors import SalstatsError
 
@@ -112,6 +120,60 @@ def test_empty_notes_are_left_out_and_the_version_closes(read):
     assert len(seen.notes) == 3
 
 
+def stub_styles(gt):
+    """The style of the labels of each row, "" without one."""
+    rows = html.fromstring(gt.as_raw_html()).xpath("//tbody/tr")
+    return [" ".join(th.get("style") or "" for th in row.xpath("./th")) for row in rows]
+
+
+def heading_styles(gt):
+    """The style of each heading of a column by its text."""
+    headings = html.fromstring(gt.as_raw_html()).xpath("//thead//th")
+    return {th.text_content(): th.get("style") or "" for th in headings}
+
+
+def test_levels_are_set_in_and_hyphenated_words_stay_on_one_line():
+    stub = [("Site",), ("b",), ("Grad-CAM",), ("Grad-CAM of all",)]
+    columns = [TableColumn("Score-CAM"), TableColumn("A-B C"), TableColumn("x" * 30), TableColumn("x" * 31)]
+    gt = great_table(Table(("Task",), stub, columns, [["1"] * 4] * 4, indented_rows={1}), "t")
+    styles = stub_styles(gt)
+    assert ["padding-left" in line for line in styles] == [False, True, False, False]
+    assert ["nowrap" in line for line in styles] == [False, False, True, False]
+    assert not any("vertical-align" in line or "text-align" in line for line in styles)
+    headings = heading_styles(gt)
+    assert ["nowrap" in headings[column.heading] for column in columns] == [True, False, False, False]
+    assert ["max-width" in headings[column.heading] for column in columns] == [False, False, False, True]
+
+
+def test_several_labels_of_a_row_stand_at_its_top_and_counts_at_the_right():
+    gt = great_table(Table(("A", "B"), [("a", "b"), ("a", "c")], [TableColumn("x")], [["1"], ["2"]]), "t")
+    assert all("vertical-align: top" in line for line in stub_styles(gt))
+    counts = great_table(Table(("Cases",), [("10",), ("1,000",)], [TableColumn("x")], [["1"], ["2"]]), "t")
+    assert all("text-align: right" in line for line in stub_styles(counts))
+    assert "text-align: right" in heading_styles(counts)["Cases"]
+    assert "vertical-align" not in " ".join(stub_styles(counts))
+
+
+def test_abbreviations_of_all_texts_but_cells_are_spelled_out():
+    table = Table(
+        ("AUROC",), [("SD",)], [TableColumn("Q1", ("Q3",))], [["AIC"]], groups=["BIC"], notes=["95% CI."],
+        mark_note="ICC.", symbol_note="Cov1.",
+    )  # fmt: skip
+    notes = record_of(great_table(table, "t")).notes
+    assert notes[0] == "95% CI."
+    spelled_out = [entry.partition(",")[0] for entry in notes[1].split("; ")]
+    assert spelled_out == ["AUROC", "BIC", "CI", "Cov1", "ICC", "Q1", "Q3", "SD"]
+    assert notes[2:] == ["ICC.", "Cov1.", f"salstats {ss.__version__}."]
+
+
+def test_headings_are_shown_as_they_are():
+    columns = [TableColumn("{{a}} < b", ("{{m^2}}",)), TableColumn("{b}", ("",)), TableColumn("c", ("x",))]
+    gt = great_table(Table(("",), [("r",)], columns, [["1", "2", "3"]]), "t")
+    assert {"{{a}} < b", "{b}", "c"} <= set(heading_styles(gt))
+    spanners = html.fromstring(gt.as_raw_html()).xpath("//th//span[contains(@class, 'spanner')]")
+    assert [" ".join(spanner.text_content().split()) for spanner in spanners] == ["{{m^2}}", "x"]
+
+
 STRONG = style.text(weight="bold")
 
 
@@ -131,6 +193,46 @@ def test_the_record_marks_the_cells_that_great_tables_marks(rows, columns, cells
     assert shown == cells
 
 
+def test_the_record_marks_what_styles_mark():
+    line = style.text(decorate="underline")
+    gt = great_table(table_of(["1", "2"], bold={(0, 0)}), "t")
+    both = record_of(gt.tab_style([STRONG, line], [loc.body(rows=[1])]))
+    assert (both.bold, both.underline) == ({(0, 0), (1, 0)}, {(1, 0)})
+    underlined = record_of(gt.tab_style(line, loc.body(rows=0)))
+    assert (underlined.bold, underlined.underline) == ({(0, 0)}, {(0, 0)})
+    # the first column holds the labels of rows
+    assert record_of(gt.tab_style(line, loc.body(columns=[0, 1], rows=0))).underline == {(0, 0)}
+    assert record_of(gt.tab_style(line, loc.body(columns=0))).underline == set()
+
+
+def test_the_record_follows_titles_and_notes(read):
+    table = table_of(["1"], notes=["First."], title="Old", groups=["A"], symbol_note="* P < 0.05.")
+    gt = great_table(table, "t")
+    titled = gt.tab_header(md("**New** title"), markup("a<br>b"))
+    assert (record_of(titled).title, record_of(titled).subtitle) == ("New title", "a b")
+    assert record_of(gt).title == "Old"
+    assert record_of(gt).groups == read(gt).groups == ["A"]
+    untitled = record_of(titled.rm_header())
+    assert (untitled.title, untitled.subtitle) == (None, None)
+    noted = gt.tab_source_note(markup("r<sup>2</sup>"))
+    assert record_of(noted).notes == ["First.", "* P < 0.05.", "r^2", version_note()]
+    assert record_of(gt).notes == ["First.", "* P < 0.05.", version_note()]
+    assert read(noted).notes[0] == "First."
+    assert len(read(noted).notes) == 4
+    none = noted.rm_source_notes()
+    assert record_of(none).notes == []
+    assert read(none).notes == []
+    assert repr(gt).splitlines()[0] == "Old"
+    assert "First." in str(gt)
+
+
+def test_texts_lose_their_markup_and_stay_apart():
+    assert text_without_markup(None) == ""
+    assert text_without_markup("a < b") == "a < b"
+    html_text = "<p>x<sub>1</sub> &lt; 2</p><ul><li>a</li><li><b>b</b></li></ul>"
+    assert text_of_html(html_text) == "x_1 < 2 a b"
+
+
 def body_styles(gt):
     """The style of the one cell of each row."""
     return [row[0].get("style") or "" for row in cells(gt)]
@@ -146,6 +248,10 @@ def body_styles(gt):
         lambda gt: gt.tab_style(STRONG, loc.body(rows=lambda frame: frame["cell0"] == "1")),
         lambda gt: gt.tab_style(STRONG, loc.stub()),
         lambda gt: gt.tab_style(style.fill("red"), loc.body()),
+        lambda gt: gt.tab_style(style.text(weight="bold", color="red"), loc.body()),
+        lambda gt: gt.tab_style([STRONG, style.fill("red")], loc.body()),
+        lambda gt: gt.tab_style(STRONG, [loc.body(), loc.stub()]),
+        lambda gt: gt.tab_style(STRONG, loc.body(columns=lambda name: True)),
     ],
 )
 def test_a_change_that_the_record_does_not_hold_is_an_error_that_names_the_method(change):

@@ -23,3 +23,7 @@ def test_doubtful_rows_are_counted_unless_they_are_all():
 def test_the_cases_that_methods_share_are_counted():
     note = caution_note(estimates_with(DIFFERENT_CASES.name, None, n_shared=[12, 40]))
     assert note.endswith("All methods share 12 cases.")
+    other = caution_note(estimates_with(FEW_UNITS.name, None, n_shared=[12, 40]))
+    assert other == f"Caution (1 of 2 estimates): {FEW_UNITS.note}"
+    unknown = caution_note(estimates_with(DIFFERENT_CASES.name))
+    assert unknown == f"Caution: {DIFFERENT_CASES.note}"

@@ -3,13 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.great_table import record_of
-from salstats.display.text.covariate_units import has_coefficients, per_covariate_units
+from salstats.display.text.covariate_units import (
+    has_coefficients,
+    per_covariate_units,
+    without_intercepts,
+)
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import distinct_term_and_factor_rows, only_term_text
+from salstats.errors import SalstatsError, Setting
 from salstats.stats.models.design import INTERCEPT
 
 COLUMNS = ["estimate", "std_error", "conf_low", "conf_high"]
@@ -178,3 +184,10 @@ def test_joined_slopes_are_each_for_as_many_units_as_in_a_table_of_their_own(sco
 def test_variances_means_and_contrasts_are_no_coefficients(columns):
     assert has_coefficients(terms())
     assert not has_coefficients(terms(**columns))
+
+
+def test_a_figure_has_no_intercepts_and_needs_another_term():
+    both = read_estimates(pd.DataFrame({"term": [INTERCEPT, "age"], "estimate": [0.5, 0.1]}))
+    assert without_intercepts(both).frame["term"].tolist() == ["age"]
+    with raises(SalstatsError, column="term", hint=Setting("intercept", True)):
+        without_intercepts(both.subset([True, False]))
