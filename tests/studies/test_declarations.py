@@ -16,6 +16,8 @@ def test_a_metric_that_the_data_lack_is_not_compared():
     compared = PrintedNumbers(lambda: rows, ("metric", "task"), ("estimate",)).compare(frame)
     assert compared["key"].tolist() == ["iou, a", "iou, b"]
     assert compared["equal"].tolist() == [True, False]
+    assert compared["found"].tolist() == ["0.500", "NaN"]
+    assert compared["exact"].all()
 
 
 def test_a_key_that_does_not_apply_to_a_row_is_not_named():

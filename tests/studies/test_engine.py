@@ -8,10 +8,16 @@ import pytest
 from made_up_items import FRAME, GOOD, LACKING, NEEDY, PRINTED, broken, shown
 from tests_support import raises
 
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.studies import declarations
-from salstats.studies.declarations import PrintedNumbers, StudyItem
-from salstats.studies.engine import open_study, parser_of, unmet_need_messages
+from salstats.studies.declarations import (
+    ItemResult,
+    OpenedStudy,
+    PrintedNumbers,
+    PublishedStudy,
+    StudyItem,
+)
+from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
 
 
 def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
@@ -43,6 +49,7 @@ def test_print_of_other_data_is_not_compared(reproduce):
     assert code == 0
     assert "printed" not in said.out
     assert not (out / "printed.csv").exists()
+    assert "printed" not in pd.read_csv(out / "frames" / "t.csv")
 
 
 def test_a_number_that_is_made_otherwise_than_the_printed_one_is_shown_and_is_no_error(reproduce):
@@ -124,6 +131,71 @@ def test_an_option_of_tables_of_scores_without_any_is_an_error(tmp_path, option,
     options = parser_of(declaration).parse_args(["--data", str(tmp_path), f"--{option}", value])
     with raises(SalstatsError, option=option):
         open_study(declaration, options)
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_processes_are_some_or_one_for_each_core(jobs):
+    declaration = declarations.study("mrxai2025")
+    for allowed in (-1, 1, 2):
+        assert open_study(
+            declaration, parser_of(declaration).parse_args(["--simulations", f"--jobs={allowed}"])
+        )
+    with raises(ValueRangeError, option="jobs", value=jobs):
+        open_study(declaration, parser_of(declaration).parse_args(["--simulations", f"--jobs={jobs}"]))
+
+
+def test_scores_and_data_to_be_scored_are_not_given_together(tmp_path):
+    declaration = declarations.study("saporta2022")
+    given = ["--data", str(tmp_path), "--scores", "scores.csv"]
+    with raises(SalstatsError, option="data"):
+        open_study(declaration, parser_of(declaration).parse_args(given))
+
+
+def test_a_study_gets_its_scores_or_opens_the_data_that_its_options_name():
+    scores = FRAME.drop(columns="estimate").assign(case="c", method="m", metric="iou", score=[0.1, 0.5])
+    items = {"data": OpenedStudy((GOOD,), frozenset(), dict), "scores": OpenedStudy((), frozenset(), dict)}
+    declaration = PublishedStudy(
+        "mine", "A paper", "About it", lambda parser: None, lambda options: items["data"]
+    )
+    with_scores = replace(declaration, open_scores=lambda frame, options: (items["scores"], frame))
+    options = parser_of(declaration).parse_args([])
+    assert "scores" not in options
+    assert open_study(declaration, options) is items["data"]
+    options = parser_of(with_scores).parse_args([])
+    assert open_study(with_scores, options) is items["data"]
+    options.scores = [scores]
+    opened, frame = open_study(with_scores, options)
+    assert opened is items["scores"]
+    assert frame["score"].tolist() == [0.1, 0.5]
+
+
+def test_options_of_a_folder_are_those_of_a_run_that_writes_one():
+    declaration = declarations.study("mrxai2025")
+    written = parser_of(declaration)
+    assert set(written.options) - set(parser_of(declaration, output=False).options) == {"output", "overwrite"}
+    options = written.parse_args([])
+    assert str(options.output) == "salstats-mrxai2025"
+    assert (options.overwrite, options.as_published, options.jobs) == (False, False, 1)
+    assert (options.scores, options.features, options.rename, options.score) == (None, [], [], [])
+    with raises(SalstatsError, option="--simulation"):
+        written.parse_args(["--simulation"])
+
+
+def test_an_item_has_the_title_and_the_slice_of_its_result_or_else_its_own():
+    plain = StudyItem("t", "Table 1: means", lambda _: ItemResult(FRAME), slice="all")
+    named = replace(plain, make=lambda _: ItemResult(FRAME, title="Means", slice="some"))
+    nothing = replace(plain, make=lambda _: None)
+    made = [result for _, result in make_items([plain, nothing, named], (), None)]
+    assert [(result.title, result.slice) for result in made] == [("Table 1: means", "all"), ("Means", "some")]
+
+
+def test_each_unmet_need_of_an_item_is_named():
+    both = replace(NEEDY, needs=("maps", "points"))
+    (message,) = unmet_need_messages([both], set())
+    assert str(message) == "Table 3: not made, needs maps and points"
+    assert [str(unmet) for unmet in unmet_need_messages([both], {"maps"})] == [
+        "Table 3: not made, needs points"
+    ]
 
 
 def test_the_studies_are_listed(run):

@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 
+from salstats.display.tables.record import TableColumn
 from salstats.studies.result_tables import table_of
 
 ROWS = pd.DataFrame({"task": ["a", "b"], "n": [1200, 3], "share": [0.12345, 0.5], "kind": ["x", "y"]})
@@ -24,6 +25,9 @@ def test_numbers_are_aligned_to_the_right_and_text_to_the_left():
     html = html_of()
     assert re.search(r"gt_right[^>]*>1,200<", html)
     assert re.search(r"gt_left[^>]*>x<", html)
+    heading = TableColumn("Kind", align="right")
+    html = table_of(ROWS, "t", {"Task": "task"}, {heading: "kind"}).as_raw_html()
+    assert re.search(r"gt_right[^>]*>x<", html)
 
 
 def test_rows_are_grouped_by_a_heading_and_notes_stand_below():

@@ -84,6 +84,23 @@ def test_options_given_several_times_are_put_together(tmp_path):
     assert set(scores["task"]) == {"digit"}
 
 
+def test_options_that_are_not_given_are_those_of_a_scores_frame():
+    options = argparse.Namespace(rename=[], score=[], scale=None, sep=None, decimal=None)
+    assert ScoreTableOptions.of(options) == ScoreTableOptions()
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_features_are_read_with_the_names_and_the_cells_of_the_scores(tmp_path, is_file):
+    features = pd.DataFrame({"img_id": ["b", "a"], "age": [70.5, 50.5]})
+    file = saved(features, tmp_path / "ages.csv", sep=";", decimal=",")
+    scores = scores_of("gradcam")
+    if is_file:
+        scores = saved(scores.rename(columns={"case": "img_id"}), tmp_path / "s.csv", sep=";", decimal=",")
+    table_options = ScoreTableOptions(rename={"img_id": "case"}, sep=";", decimal=",")
+    joined = read_score_tables([scores], [file], table_options=table_options)
+    assert joined.set_index("case")["age"].to_dict() == {"a": 50.5, "b": 70.5}
+
+
 def test_a_score_may_stand_once_in_each_slice(tmp_path):
     full = scores_of("rise", (0.0, 0.4), slice="full")
     whole = pd.concat([scores_of("rise", slice=None), full], ignore_index=True)

@@ -25,3 +25,12 @@ def test_flags_are_named_as_options_and_as_parameters_of_functions():
 
 def test_options_are_those_of_the_study_without_help():
     assert "help" not in parser_of(declarations.study("saliency_bench")).options
+
+
+def test_arguments_are_read_and_what_argparse_finds_wrong_is_an_error_of_the_package():
+    parser = parser_of(declarations.study("saliency_bench"))
+    options = parser.parse_args(["--digits", "--replicates", "60"])
+    assert (options.digits, options.replicates) == (True, 60)
+    for arguments in (["--digits", "--printed"], ["--replicates", "many"]):
+        with raises(SalstatsError):
+            parser.parse_args(arguments)

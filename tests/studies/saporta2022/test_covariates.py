@@ -140,3 +140,68 @@ def test_confidence_of_two_cases_a_task_is_drawn_without_lines(frames, make):
     assert of_tasks["estimate"].isna().all()
     assert len(item.figure.data) == len(few)
     item.figure.draw()
+
+
+def test_a_single_task_has_no_overall_slope_beside_it():
+    found = pd.DataFrame({"term": "slope", "task": ["a", "Overall"], "estimate": [0.2, 0.3]})
+    assert overall_slope_note(found) == "there is one task"
+    two = pd.concat([found, found.head(1).assign(task="b")], ignore_index=True)
+    assert overall_slope_note(two[two["task"] != "Overall"]) == "there is one task"
+    # correlations are no slopes
+    correlations = two.assign(term="spearman", estimate=9.0)
+    assert overall_slope_note(pd.concat([correlations, two])).endswith("0.200 to 0.200")
+
+
+def test_signs_turn_only_where_both_intervals_exclude_0():
+    rows = pd.DataFrame({"scale": [PER_TASK, POOLED], "conf_low": [0.1, -0.3], "conf_high": [0.2, -0.1]})
+    rows = rows.assign(outcome="IoU", term="elongation", pool="all tasks pooled", estimate=[0.15, -0.2])
+    assert "elongation (IoU)" in effect_of_scale_note(rows)
+    for other in (
+        rows.assign(conf_high=[0.2, 0.1]),
+        rows.assign(conf_low=[0.1, 0.05], conf_high=0.2),
+        rows.assign(conf_low=[-0.1, -0.3]),
+    ):
+        assert "elongation" not in effect_of_scale_note(other)
+    with_effects = rows.assign(pool="with task effects")
+    assert "elongation" not in effect_of_scale_note(with_effects)
+
+
+def test_summary_statistics_have_the_quartiles_of_each_tasks_findings(made, frames):
+    item = made["extended_data_10"]
+    edema = frames.positives.query("task == 'Edema'")
+    row = item.frame.set_index("task").loc["Edema"]
+    html = item.table.as_raw_html()
+    for feature in FEATURES:
+        names = [f"{feature}_{name}" for name in ("median", "q1", "q3")]
+        median, q1, q3 = edema[feature].quantile([0.5, 0.25, 0.75])
+        np.testing.assert_allclose(row[names].astype(float), [median, q1, q3])
+        digits = 1 if feature == "n_instances" else 3
+        assert f"{median:.{digits}f} [{q1:.{digits}f}, {q3:.{digits}f}]" in html
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_features_that_no_finding_has_are_not_shown(frames, make):
+    unknown = frames.features.assign(elongation=np.nan)
+    items = make(replace(frames, features=unknown), "extended_data_8")
+    values = items["extended_data_8"].frame
+    assert set(values["covariate"]) == set(FEATURES) - {"elongation"}
+    assert set(values["task"]) == set(frames.positives["task"])
+
+
+def test_the_figure_of_table_2_is_of_scores_without_task_effects(made):
+    item = made["table_2"]
+    drawn = item.figure.data
+    shown = item.frame[
+        (item.frame["pool"] == "all tasks pooled") & item.frame["outcome"].isin(["IoU", "Hit rate"])
+    ]
+    assert sorted(drawn["estimate"]) == sorted(shown["estimate"])
+    html = item.table.as_raw_html()
+    for block in ("Scaled per task", "Scaled over all tasks"):
+        assert html.count(f">{block}, with task effects<") == 1
+
+
+def test_table_3_is_of_the_full_slice_and_extended_data_9_of_the_findings(made):
+    assert made["table_3"].slice == "full, tuned probability cut-offs"
+    assert made["extended_data_9"].slice == "true-positive"
+    assert set(made["table_3"].frame["metric"]) == {"iou"}
+    assert set(made["extended_data_9"].frame["metric"]) == {"hit"}

@@ -18,16 +18,37 @@ from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
+    chosen_value_by_task,
     empty_masks_below_cutoffs,
     find,
+    inference_of,
+    main_series,
+    main_values_by_task,
     make_frames,
     needs_met,
+    read_data,
+    series_of_each_row,
+    smoothing_colormap,
+    study_of_main_and_people,
     true_positive_slice,
     warn_of_shared_cases,
 )
 from salstats.studies.saporta2022.labels_and_notes import cutoff_note
 from salstats.studies.saporta2022.localisation import means_with_tuned_thresholds
-from salstats.studies.saporta2022.study_frames import POINTS, SEGMENTATIONS
+from salstats.studies.saporta2022.study_frames import (
+    CHECKPOINTS,
+    FULL_PROBABILITIES,
+    MAPS,
+    PEOPLE,
+    POINTS,
+    PROBABILITIES,
+    SEGMENTATIONS,
+    SEVERAL,
+    SWEEP,
+    THRESHOLDS,
+    StudyInference,
+)
+from salstats.study import Series
 
 FEW = ("--replicates", 40, "--min-positives", 20)
 
@@ -300,3 +321,138 @@ def test_a_cut_off_without_a_probability_leaves_no_score(everywhere):
     rows = got[(got["task"] == "Edema") & (got["method"] == method)]
     assert rows["score"].isna().all()
     assert set(rows["reason"]) == {"no probability"}
+
+
+def full_rows():
+    """IoU on the full slice by hand: a hit of 4 pixels, a miss, a false positive, and nothing at all."""
+    columns = ["case", "method", "tp", "fp", "fn", "tn", "score", "prob"]
+    rows = [
+        ("hit", METHOD, 4, 2, 1, 93, 4 / 7, 0.6),
+        ("miss", METHOD, 0, 0, 5, 95, 0.0, 0.2),
+        ("alarm", METHOD, 0, 3, 0, 97, 0.0, 0.2),
+        ("nothing", METHOD, 0, 0, 0, 100, np.nan, 0.2),
+        ("hit", "human", 5, 0, 0, 95, 1.0, np.nan),
+    ]
+    frame = pd.DataFrame(rows, columns=columns).assign(task="Edema", metric="iou", slice="full")
+    frame["reason"] = pd.Series([None, None, None, "true negative", None], dtype="object")
+    return frame.astype(dict.fromkeys(["tp", "fp", "fn", "tn"], "Int64"))
+
+
+def test_on_the_true_positive_slice_misses_and_false_positives_have_no_score():
+    rows = true_positive_slice(full_rows(), {"hit", "miss", "alarm"}).set_index(["case", "method"])
+    assert len(rows) == 4
+    assert rows["score"].isna().to_dict() == {
+        ("hit", METHOD): False, ("miss", METHOD): True, ("alarm", METHOD): True, ("hit", "human"): False
+    }  # fmt: skip
+    assert rows["reason"].dropna().to_dict() == {
+        ("miss", METHOD): "empty mask", ("alarm", METHOD): "finding absent"
+    }  # fmt: skip
+    assert set(rows["slice"]) == {"true-positive"}
+    # hits are of peaks, not of masks
+    hits = full_rows().assign(metric="hit", score=1.0, reason=None)
+    assert true_positive_slice(hits, {"miss"})["score"].tolist() == [1.0]
+
+
+def test_a_mask_below_its_cut_off_is_empty_and_counts_as_such():
+    got = empty_masks_below_cutoffs(full_rows(), {("Edema", METHOD): 0.6})
+    rows = got.set_index(["case", "method"])
+    # a probability at the cut-off is kept
+    assert rows.loc[("hit", METHOD), ["tp", "fp", "fn", "tn", "score"]].tolist() == [4, 2, 1, 93, 4 / 7]
+    assert rows.loc[("hit", "human"), "tp"] == 5
+    # what was marked for nothing is a true negative, which has no IoU
+    assert rows.loc[("alarm", METHOD), ["tp", "fp", "fn", "tn"]].tolist() == [0, 0, 0, 100]
+    assert np.isnan(rows.loc[("alarm", METHOD), "score"])
+    assert rows.loc[("alarm", METHOD), "reason"] == "true negative"
+    assert rows["cutoff"].fillna(-1).tolist() == [0.6, 0.6, 0.6, 0.6, -1]
+    higher = empty_masks_below_cutoffs(full_rows(), {(None, METHOD): 0.61}).set_index(["case", "method"])
+    assert higher.loc[("hit", METHOD), ["tp", "fp", "fn", "tn", "score"]].tolist() == [0, 0, 5, 95, 0.0]
+    assert list(got.columns)[list(got.columns).index("slice") + 1] == "cutoff"
+    other_task = empty_masks_below_cutoffs(full_rows(), {("Fracture", METHOD): 0.9})
+    np.testing.assert_array_equal(other_task["score"], full_rows()["score"])
+
+
+def test_methods_models_and_trainings_of_rows_are_series():
+    rows = pd.DataFrame({"method": ["cam", "cam"], "model": ["dense", None], "seed": [1, None]})
+    assert [str(series) for series in series_of_each_row(rows.astype({"seed": "Int64"}))] == [
+        "cam:dense:1", "cam"
+    ]  # fmt: skip
+    assert [(s.method, s.model, s.seed) for s in series_of_each_row(rows[["method"]])] == [
+        ("cam", None, None)
+    ] * 2
+
+
+def test_a_task_that_was_not_tuned_has_the_default_and_is_said(drawn_study):
+    first, second = drawn_study.tasks
+    sweep = pd.DataFrame({"task": first, "threshold": [0.2, 0.4], "chosen": [False, True]})
+    with warns(option="threshold", value="otsu"):
+        values = chosen_value_by_task(sweep, "threshold", "otsu", drawn_study)
+    assert values == {first: 0.4, second: "otsu"}
+    both = pd.concat([sweep, sweep.assign(task=second, threshold=[0.1, 0.3])])
+    assert chosen_value_by_task(both, "threshold", "otsu", drawn_study) == {first: 0.4, second: 0.3}
+
+
+def test_inference_and_smoothing_are_those_of_the_options():
+    given = ["--data", "x", "--replicates", 90]
+    assert inference_of(options_of(*given)) == StudyInference(False, 90, by_patient=False)
+    assert inference_of(options_of(*given, "--as-published", "--views", "max")) == StudyInference(
+        True, 90, True
+    )
+    for flags, colormap in (
+        ([], None),
+        (["--as-published"], None),
+        (["--smooth", 9], None),
+        (["--smooth", 9, "--colormap", "jet"], "jet"),
+        (["--smooth", 9, "--as-published"], "jet"),
+    ):
+        assert smoothing_colormap(options_of(*given, *flags)) == colormap
+
+
+def study_of_series(*names, prob=0.5):
+    """A study of one case and task, which has a map of each series METHOD[:MODEL[:SEED]]."""
+    truth = np.zeros((6, 6), bool)
+    truth[1:3, 1:3] = True
+    maps = {("a", "Edema", name): truth * 1.0 for name in names}
+    study = ss.study_from_arrays({("a", "Edema"): truth}, maps, prob={("a", "Edema"): prob})
+    series = {old: Series(*old.method.split(":")) for old in study.series}
+    (case,) = study.cases
+    predictions = [replace(prediction, series=series[prediction.series]) for prediction in case.predictions]
+    cases = (replace(case, predictions=tuple(predictions)),)
+    return replace(study, cases=cases, series=tuple(series.values()))
+
+
+def test_what_a_study_meets_follows_from_its_series():
+    ensemble = study_of_series("cam:dense", "cam:dense:1")
+    trainings = study_of_series("cam:dense:1", "cam:dense:2", "cam:res")
+    several = study_of_series("cam", "ig")
+    for study, expected in ((ensemble, {CHECKPOINTS}), (trainings, {SEVERAL}), (several, {SEVERAL})):
+        met = needs_met(study, None, has_thresholds=False)
+        assert met & {CHECKPOINTS, SEVERAL, SWEEP, THRESHOLDS, PEOPLE} == expected
+        assert {MAPS, PROBABILITIES, FULL_PROBABILITIES} <= met
+    assert needs_met(several, several, has_thresholds=False) >= {SWEEP, THRESHOLDS}
+    given = needs_met(several, None, has_thresholds=True)
+    assert THRESHOLDS in given
+    assert SWEEP not in given
+    without_prob = needs_met(study_of_series("cam", prob=np.nan), None, has_thresholds=False)
+    assert not {PROBABILITIES, FULL_PROBABILITIES, SEVERAL} & without_prob
+
+
+def test_single_method_items_are_of_the_first_series_that_is_not_people(drawn_study):
+    study = study_of_series("ig", "cam")
+    assert str(main_series(study)) == "ig"
+    assert [str(series) for series in study_of_main_and_people(study).series] == ["ig"]
+    human = drawn_study.select(methods=["human"])
+    assert main_series(human) is None
+    assert {series.method for series in study_of_main_and_people(drawn_study).series} == {"human", "saliency"}
+
+
+def test_mask_options_of_the_main_series_are_by_task():
+    study = study_of_series("cam", "ig")
+    assert main_values_by_task(study, "threshold", "0.3") == {"Edema": 0.3}
+    assert main_values_by_task(study, "smooth", {(None, "ig"): "9"}) == {}
+    assert main_values_by_task(study, "smooth", {(None, "cam"): "9"}) == {"Edema": 9}
+
+
+def test_the_main_maps_are_some_of_the_maps(tmp_path):
+    given = ["--data", tmp_path, "--maps", f"cam={tmp_path}", "--main"]
+    with raises(SalstatsError, option="main", value="ig", choices=("cam",)):
+        read_data(options_of(*given, "ig"))

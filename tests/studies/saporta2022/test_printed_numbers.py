@@ -47,6 +47,17 @@ def test_means_of_as_many_findings_are_compared_and_of_others_not():
     # there are no people
     assert not people.applies(frame)
     assert of_2021.applies(frame)
+    people_rows = frame.query("task == 'Cardiomegaly' and metric == 'iou'").assign(method="human", n=9)
+    people_rows["estimate"] = TEXT.loc["cardiomegaly_human_miou", "value"] + 0.004
+    both = pd.concat([frame, people_rows], ignore_index=True)
+    assert people.applies(both)
+    # printed with two digits
+    assert people.compare(both)["equal"].tolist() == [True]
+    assert people.compare(both.assign(estimate=both["estimate"] + 0.01))["equal"].tolist() == [False]
+    # of several methods none is known to be the study's
+    two = pd.concat([frame, frame.assign(method="other")], ignore_index=True)
+    assert not text.applies(two)
+    assert text.applies(two.replace({"method": {"cam": "gradcam"}}))
 
 
 def test_the_frame_has_what_was_printed_of_each_row_the_article_first():
@@ -137,6 +148,10 @@ def test_aurocs_and_the_full_slice_are_of_the_notebooks():
     assert full.applies(rows)
     assert full.compare(rows)["equal"].all()
     assert not full.applies(rows.assign(n=rows["n"] + 1))
+    assert not full.applies(rows[rows["method"] != "human"])
+    # a task of several models has several rows
+    assert not text.applies(pd.concat([frame, frame], ignore_index=True))
+    assert not text.applies(frame.assign(n_positive=table["n"] - 1))
 
 
 def test_several_printed_places_are_labelled_in_one_frame(published, frames):

@@ -13,7 +13,20 @@ from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs
 from salstats.studies.saporta2022.score_slices import read_slices
-from salstats.studies.saporta2022.study_frames import FEATURES
+from salstats.studies.saporta2022.study_frames import (
+    CHECKPOINTS,
+    FEATURES,
+    FULL_LABELS,
+    FULL_PROBABILITIES,
+    FULL_SLICE,
+    HITS,
+    MAPS,
+    PEOPLE,
+    POINTS,
+    PROBABILITIES,
+    SEGMENTATIONS,
+    SEVERAL,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 TASKS = ["Atelectasis", "Airspace Opacity"]
@@ -307,3 +320,102 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     messages = engine.unmet_need_messages(opened.items, opened.available)
     assert not any("features" in str(message) for message in messages)
     assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2
+
+
+def few_scores(*, method="cam", **columns):
+    """IoU of ten cases."""
+    cases = [f"patient{i}_study1_view1" for i in range(10)]
+    frame = pd.DataFrame({"case": cases, "task": "Edema", "method": method, "metric": "iou"})
+    return frame.assign(score=np.linspace(0.1, 0.9, 10), **columns)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "model", "has_checkpoints"),
+    [((None, "1"), "dense", True), (("1", "2"), "dense", False), ((None,), "dense", False)],
+)
+def test_checkpoints_are_an_ensemble_and_trainings_of_the_main_methods_first_model(
+    seeds, model, has_checkpoints
+):
+    parts = [few_scores(model=model, seed=seed) for seed in seeds]
+    # those of another method, or another model, do not count
+    parts += [few_scores(method="ig", model="res", seed=seed) for seed in (None, "1")]
+    parts += [few_scores(model="res", seed=seed) for seed in (None, "1")]
+    given = read_slices(pd.concat(parts, ignore_index=True), options_of())
+    assert (CHECKPOINTS in given.available) == has_checkpoints
+    assert SEVERAL in given.available
+
+
+def test_needs_follow_from_the_columns_and_methods_of_scores():
+    assert read_slices(few_scores(), options_of()).available == {MAPS}
+    # without the full slice the probabilities are those of the findings
+    assert read_slices(few_scores(prob=0.5), options_of()).available == {
+        MAPS, PROBABILITIES, FULL_PROBABILITIES
+    }  # fmt: skip
+    hits = few_scores(metric="hit")
+    people = few_scores(method="human")
+    assert read_slices(pd.concat([few_scores(), hits]), options_of()).available == {MAPS, HITS}
+    both = pd.concat([few_scores(), people], ignore_index=True)
+    assert read_slices(both, options_of()).available == {MAPS, PEOPLE, SEGMENTATIONS}
+    both = pd.concat([few_scores(), hits.assign(method="human")], ignore_index=True)
+    assert read_slices(both, options_of()).available == {MAPS, PEOPLE, POINTS}
+    full = read_slices(few_scores(prob=0.5), options_of(full_scores=[few_scores(label=1)]))
+    assert full.available == {MAPS, PROBABILITIES, FULL_SLICE, FULL_LABELS}
+
+
+def test_labels_of_the_full_slice_are_those_of_its_pixels():
+    sizes = {"tp": [0, 1] * 5, "fp": 0, "fn": [0, 0, 2, 0, 0] * 2}
+    given = read_slices(few_scores(), options_of(full_scores=[few_scores(**sizes)]))
+    assert given.full["label"].tolist() == [0, 1, 1, 1, 0, 1, 0, 1, 0, 1]
+    named = few_scores(**sizes, label=1)
+    assert set(read_slices(few_scores(), options_of(full_scores=[named])).full["label"]) == {1}
+
+
+def test_the_full_slice_is_given_once_and_is_full():
+    whole = pd.concat([few_scores(), few_scores(slice="full")], ignore_index=True)
+    with raises(SalstatsError, option="scores", column="slice"):
+        read_slices(whole, options_of(full_scores=[few_scores()]))
+    with raises(SalstatsError, option="full_scores", column="slice"):
+        read_slices(few_scores(), options_of(full_scores=[few_scores(slice="true-positive")]))
+    given = read_slices(few_scores(), options_of(full_scores=[few_scores(slice="full")]))
+    assert len(given.full) == 10
+
+
+def test_the_main_maps_may_be_of_a_model():
+    two = pd.concat([few_scores(model="a"), few_scores(model="b")], ignore_index=True)
+    rows = read_slices(two, options_of(main="cam:b")).true_positive
+    assert rows["model"].tolist() == ["b"] * 10 + ["a"] * 10
+    for scores, choices in ((two, ("cam:a", "cam:b")), (few_scores(), ("cam",))):
+        with raises(SalstatsError, option="main", value="cam:c", choices=choices):
+            read_slices(scores, options_of(main="cam:c"))
+
+
+def test_scores_of_one_finding_share_its_features_and_the_rows_that_do_not_are_named():
+    both = pd.concat([few_scores(area_ratio=0.2), few_scores(method="ig", area_ratio=0.2)], ignore_index=True)
+    assert read_slices(both, options_of()).features["area_ratio"].tolist() == [0.2] * 10
+    both.loc[13, "area_ratio"] = 0.3
+    with raises(ColumnError, column="area_ratio", rows=(3, 13)):
+        read_slices(both, options_of())
+
+
+@pytest.mark.parametrize("score", [-0.01, 1.01])
+def test_rows_of_scores_outside_0_to_1_are_named(score):
+    scores = few_scores()
+    scores.loc[[0, 1], "score"] = [0.0, 1.0]
+    read_slices(scores, options_of())
+    scores.loc[4, "score"] = score
+    with raises(ValueRangeError, column="score", rows=(4,)):
+        read_slices(scores, options_of())
+
+
+def test_undefined_scores_of_the_full_slice_are_true_negatives():
+    full = few_scores()
+    full.loc[2, "score"] = np.nan
+    reasons = read_slices(few_scores(), options_of(full_scores=[full])).full["reason"]
+    assert reasons.fillna("").tolist() == [""] * 2 + ["true negative"] + [""] * 7
+
+
+def test_tasks_may_be_chosen_by_either_name():
+    both = pd.concat([few_scores(), few_scores(task="Lung Opacity")], ignore_index=True)
+    for name in ("Lung Opacity", "Airspace Opacity"):
+        rows = read_slices(both, options_of(tasks=[name])).true_positive
+        assert rows["task"].tolist() == ["Airspace Opacity"] * 10

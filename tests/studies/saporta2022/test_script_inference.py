@@ -11,6 +11,7 @@ from salstats.errors import SalstatsError
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
+    decrease_of_replicates,
     percent_decrease_as_published,
     printed_as_published,
     published_draws,
@@ -33,6 +34,45 @@ def test_means_are_those_of_the_replicates(expected, oracle):
     drawn = pd.read_csv(expected / "eval_tp" / "iou_bootstrap_results_per_cxr.csv").mean()
     # both are means of the same 1000 numbers, summed in another order
     np.testing.assert_allclose(means.loc[("iou", METHOD)][drawn.index], drawn, rtol=1e-12)
+
+
+def test_limits_are_order_statistics_of_each_methods_own_replicates():
+    rows = [(f"c{i}", method, i / 9) for method in ("b", "a") for i in range(10 if method == "a" else 6)]
+    scores = pd.DataFrame(rows, columns=["case", "method", "score"]).assign(metric="iou", task="x")
+    found = summarize_as_published(scores, n_replicates=40)
+    assert found["method"].tolist() == ["a", "b"]
+    replicates = replicates_as_published(scores, n_replicates=40)
+    assert replicates["method"].tolist() == ["a"] * 40 + ["b"] * 40
+    for row in found.itertuples():
+        own = scores.loc[scores["method"] == row.method, "score"].to_numpy()
+        # NumPy's old stream starts anew with each method
+        random = np.random.RandomState(0)
+        means = [own[random.randint(0, len(own), len(own))].mean() for _ in range(40)]
+        drawn = replicates.loc[replicates["method"] == row.method, "estimate"]
+        np.testing.assert_allclose(drawn, means, rtol=1e-12)
+        assert row.estimate == pytest.approx(np.mean(means), rel=1e-12)
+        assert {row.conf_low, row.conf_high} <= set(drawn)
+        assert row.conf_low < row.estimate < row.conf_high
+
+
+def test_of_a_task_limits_are_rounded_as_proportions_and_of_the_average_means_are_rounded():
+    human = pd.DataFrame({"x": np.full(40, 0.6), "y": np.full(40, 0.9)})
+    method = pd.DataFrame({"x": np.linspace(0.2, 0.5, 40), "y": np.linspace(0.4, 0.7, 40)})
+    task = decrease_of_replicates(human, method, "x")
+    assert (task.reference_mean, task.method_mean) == (pytest.approx(0.6), pytest.approx(0.35))
+    assert task.estimate == round(100 * 0.25 / 0.6, 3)
+    lost = (0.6 - method["x"]) / 0.6
+    for limit in (task.conf_low, task.conf_high):
+        assert limit == pytest.approx(100 * round(limit / 100, 3), abs=1e-12)
+        assert np.isclose(lost, limit / 100, rtol=0, atol=5e-4).any()
+    assert task.conf_low < task.estimate < task.conf_high
+    average = decrease_of_replicates(human, method, "Average")
+    assert (average.reference_mean, average.method_mean) == (0.75, 0.45)
+    assert average.estimate == 40
+    lost = 100 * (0.75 - method.mean(axis=1)) / 0.75
+    for limit in (average.conf_low, average.conf_high):
+        assert np.isclose(lost, limit, rtol=0, atol=5e-4).any()
+    assert average.conf_low < 40 < average.conf_high
 
 
 def test_replicates_are_those_of_the_script(expected, oracle):

@@ -1,14 +1,31 @@
 """Choices beside each other: what the clusters change, and what another choice does."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from saporta_frames import METHOD
 
 from salstats.errors import SalstatsWarning
-from salstats.studies.saporta2022.sensitivity import sensitivity, sensitivity_to_choices
-from salstats.studies.saporta2022.study_frames import POOLED, feature_slopes
+from salstats.studies.saporta2022.sensitivity import (
+    compare,
+    sensitivity,
+    sensitivity_to_choices,
+    side_by_side,
+    sign_words_shown_by_intervals,
+)
+from salstats.studies.saporta2022.study_frames import (
+    FULL_PROBABILITIES,
+    FULL_SLICE,
+    HITS,
+    MAPS,
+    POOLED,
+    PROBABILITIES,
+    SHAPES,
+    feature_slopes,
+)
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9
@@ -133,3 +150,77 @@ def test_the_note_counts_changed_signs_and_the_figure_shows_the_slopes_of_every_
         assert sorted(item.figure.data[column]) == sorted(drawn.to_numpy(dtype=float).ravel())
     assert item.figure.data["method"].value_counts().eq(len(slopes)).all()
     assert item.figure.labels.x == "Slope (95% CI)"
+
+
+def test_an_interval_shows_a_sign_where_it_excludes_0_and_p_is_small():
+    cells = [
+        (0.1, 0.2, np.nan, "positive"),
+        (-0.2, -0.1, np.nan, "negative"),
+        (-0.1, 0.1, np.nan, "inconclusive"),
+        (0.0, 0.1, np.nan, "inconclusive"),
+        (-0.1, 0.0, np.nan, "inconclusive"),
+        (0.1, 0.2, 0.049, "positive"),
+        (0.1, 0.2, 0.05, "inconclusive"),
+        (-0.2, -0.1, 0.05, "inconclusive"),
+        (np.nan, 0.2, np.nan, ""),
+        (0.1, np.nan, 0.01, ""),
+    ]
+    rows = pd.DataFrame(cells, columns=["low", "high", "p", "sign"])
+    signs = sign_words_shown_by_intervals(rows, "low", "high", "p")
+    assert signs.tolist() == rows["sign"].tolist()
+
+
+def test_two_choices_are_compared_row_by_row():
+    published = pd.DataFrame({"task": ["x", "y", "z"], "term": "slope", "estimate": [0.2, 0.3, 0.4]})
+    published = published.assign(conf_low=[0.1, 0.1, 0.4], conf_high=[0.3, 0.5, 0.4], n=9)
+    other = published.iloc[::-1].assign(conf_low=[0.3, 0.2, -0.1], conf_high=[0.5, 0.4, 0.5], n=8)
+    rows = compare(published, other, ["task"])
+    assert rows["task"].tolist() == ["x", "y", "z"]
+    # of a published interval without width there is no ratio
+    np.testing.assert_allclose(rows["width_ratio"], [3, 0.5, np.nan])
+    assert rows["conclusion_published"].tolist() == ["positive"] * 3
+    assert rows["conclusion"].tolist() == ["inconclusive", "positive", "positive"]
+    assert rows["changed"].tolist() == [True, False, False]
+    assert (rows["n_published"] == 9).all()
+    assert (rows["n"] == 8).all()
+    means = compare(published.assign(term="mean"), other.assign(term="mean"), ["task"])
+    assert set(means["conclusion"]) == set(means["conclusion_published"]) == {""}
+    assert not means["changed"].any()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_choices_are_those_that_the_data_allow(whole):
+    few = whole.with_tasks(["Cardiomegaly"])
+    cases = (
+        # scores of a file are with or without cut-offs
+        ({MAPS, HITS, FULL_SLICE, FULL_PROBABILITIES}, "", {"S1"}),
+        ({MAPS, SHAPES, FULL_SLICE}, "given", {"S1", "S3"}),
+    )
+    for available, cut_off, rows in cases:
+        frames = replace(few, available=frozenset(available), cut_off=cut_off)
+        assert set(sensitivity(frames, 40)["row"]) == rows
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_headline_numbers_are_those_that_the_data_allow(whole):
+    few = whole.with_tasks(["Cardiomegaly"])
+    frames = replace(few, available=frozenset({FULL_SLICE, PROBABILITIES}))
+    assert set(side_by_side(frames, 40)["item"]) == {"Table 1", "Extended Data 4"}
+
+
+def test_the_headline_numbers_are_counted_written_and_drawn(made):
+    item = made["as_published_and_clustered"]
+    rows = item.frame
+    signs = rows[rows["conclusion_published"] != ""]
+    assert f"changes in {signs['changed'].sum()} of the {len(signs)} rows" in item.note
+    html = item.table.as_raw_html().replace("\u2212", "-")
+    # decreases are percentages, the others are not
+    for row in rows[rows["item"].isin(["Extended Data 5-6", "Table 3"])].itertuples():
+        digits = 1 if row.item == "Extended Data 5-6" else 3
+        assert f"{row.estimate:.{digits}f} ({row.conf_low:.{digits}f}, {row.conf_high:.{digits}f})" in html
+    n_arrows = signs["changed"].sum()
+    assert html.count(" \u2192 ") == n_arrows
+    main = rows[(rows["item"] == "Extended Data 5-6") & (rows["method"] == METHOD)]
+    drawn = item.figure.data
+    assert sorted(drawn["estimate"]) == sorted([*main["published_estimate"], *main["estimate"]])
+    assert sorted(drawn["conf_low"]) == sorted([*main["published_low"], *main["conf_low"]])
