@@ -1,12 +1,24 @@
 """Sampled areas around the exact one."""
 
+import warnings
+from types import SimpleNamespace
+
+import gaze_files
 import numpy as np
 import pandas as pd
 import pytest
 from tests_support import raises
 
-from salstats.errors import SalstatsError
-from salstats.studies.lanfredi2021.example_case import plot_samples, plot_spread
+from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.readers.gaze import read_gaze
+from salstats.studies.lanfredi2021.example_case import (
+    figure_1,
+    plot_samples,
+    plot_spread,
+    sampled_beside_exact_values,
+    sampled_sd_by_sample_size,
+)
+from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, scored_recordings
 
 # the same shares from numbers rounded once more
 ROUNDING = 1e-12
@@ -99,3 +111,76 @@ def test_values_stand_around_their_size_and_the_line_is_the_exact_value():
     (line,) = [data for data in layers(figure) if "exact" in data and len(data) == 2]
     assert (line["exact"] == 0.6).all()
     assert "reader 1 left out: 20 samples" in figure.labels.caption.replace("\n", " ")
+
+
+def recordings_of(samples, method="gradcam_wag", mixing="as given"):
+    """What the items of samples need of recordings: the picked case, and its samples."""
+    pick = pd.DataFrame({"case": ["a"], "method": [method], "mixing": [mixing]})
+    return SimpleNamespace(pick_of_median_case=pick, sampled_scores_of_median_case=samples)
+
+
+def mixed_samples():
+    """Samples of one map in two mixings, called as `score_gaze` calls them, and of interobserver."""
+    samples = make_samples(methods=("interobserver",), metrics=("auc",)).assign(mixing=None)
+    parts = [samples]
+    for mixing in ("thresholded", "uniform"):
+        parts.append(samples.assign(method=f"gradcam_wag_{mixing}", mixing=mixing))
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_sampled_values_are_of_the_first_reader_and_the_picked_map():
+    item = sampled_beside_exact_values(recordings_of(make_samples()))
+    assert set(item.frame["method"]) == {"gradcam_wag"}
+    assert set(item.frame["reader"]) == {"0"}
+    assert len(item.frame) == 2 * len(SIZES) * 20
+    assert item.slice == "case a"
+    values = item.frame.query("metric == 'auc' and n_samples == 100")["estimate"]
+    html = item.table.as_raw_html()
+    for number in (values.mean(), values.std(), values.min(), values.max(), 0.6):
+        assert f">{number:.4f}<" in html
+    undefined = make_samples().assign(estimate=np.nan)
+    assert sampled_beside_exact_values(recordings_of(undefined)) is None
+
+
+def test_sampled_values_are_of_the_picked_mixing():
+    for mixing in ("thresholded", "uniform"):
+        item = sampled_beside_exact_values(recordings_of(mixed_samples(), mixing=mixing))
+        assert set(item.frame["mixing"]) == {mixing}
+        assert set(item.frame["method"]) == {"gradcam_wag"}
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_the_spread_is_listed_of_all_maps_and_drawn_of_one_mixing():
+    item = sampled_sd_by_sample_size(recordings_of(mixed_samples(), mixing="uniform"))
+    frame = item.frame.set_index(["method", "reader", "n_samples"])
+    samples = mixed_samples().groupby(["method", "reader", "n_samples"])["estimate"].std()
+    np.testing.assert_allclose(frame["sd"], samples.loc[frame.index], rtol=ROUNDING)
+    assert set(item.figure.data["method"]) == {"interobserver", "gradcam_wag"}
+    by_size = item.frame.groupby("n_samples")["sd"].mean()
+    html = item.table.as_raw_html()
+    assert all(f">{sd:.4f}<" in html for sd in by_size)
+    assert item.slice == "case a"
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """Three small images with one map, without radiographs."""
+    folder = tmp_path_factory.mktemp("gaze")
+    maps = gaze_files.write_maps(folder / "maps", shape=(7, 9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        study = read_gaze(gaze_files.write_release(folder / "main"), maps={"mine": maps})
+        return scored_recordings(study, ScoringOptions())
+
+
+def test_fig_1_draws_the_gaze_the_bias_and_the_map_of_the_picked_case(recordings):
+    item = figure_1(recordings)
+    pick = recordings.pick_of_median_case.iloc[0]
+    assert item.frame["case"].tolist() == [pick["case"]]
+    assert list(item.figure.data["picture"]) == ["Fixations", "Mean fixation map", "Centre bias", "mine"]
+    sizes = set(zip(item.figure.data["height"], item.figure.data["width"], strict=True))
+    assert sizes == {gaze_files.SHAPES[pick["case"]]}
+    caption = " ".join(item.figure.labels.caption.split())
+    assert f"Case {pick['case']}, 3 readers." in caption
+    assert "no image was given" in caption
+    assert f">{pick['score']:.3f}<" in item.table.as_raw_html()

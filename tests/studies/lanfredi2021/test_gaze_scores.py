@@ -17,10 +17,20 @@ from salstats.studies.lanfredi2021 import RAW_ITEMS
 from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     ScoringOptions,
+    in_order,
     main_method,
+    means_by_mixing,
     means_with_both_intervals,
+    row_names,
+    rows_of_table_2,
+    rows_with_required_readers,
     scored_recordings,
+    study_phases_or_none_if_all,
     with_mixing_and_subset,
+    with_mixing_column,
+    with_mixing_in_methods,
+    with_no_mixing_as_missing,
+    without_mixing_in_methods,
 )
 from salstats.studies.lanfredi2021.recording_tables import score_changes_by_center_bias, shuffled_mean_changes
 
@@ -325,3 +335,117 @@ def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
     assert guides
     assert all((guide == 0).all() for guide in guides)
     figure.draw()
+
+
+@pytest.mark.parametrize(
+    ("phases", "used"), [((1, 2), None), ((3,), None), ((1, 3), [1]), ((1, 2, 3), [1, 2])]
+)
+def test_of_a_whole_release_the_phases_of_the_study_are_used(tmp_path, phases, used):
+    for phase in phases:
+        (tmp_path / f"metadata_phase_{phase}.csv").touch()
+    if used is None:
+        assert study_phases_or_none_if_all(tmp_path) is None
+    else:
+        with warns(option="phases", value=used, path=tmp_path):
+            assert study_phases_or_none_if_all(tmp_path) == used
+
+
+def named(*rows):
+    return pd.DataFrame(rows, columns=["method", "mixing"])
+
+
+def test_mixings_stand_in_a_column_or_behind_the_method():
+    mixed = named(("gradcam_wag_uniform", "uniform"), ("am1", None), ("mine", None), ("convex", None))
+    plain = without_mixing_in_methods(mixed)
+    assert plain["method"].tolist() == ["gradcam_wag", "am1", "mine", "convex"]
+    column = with_mixing_column(mixed)
+    assert column["mixing"].tolist() == ["uniform", "", "as given", ""]
+    assert with_mixing_in_methods(column)["method"].tolist() == mixed["method"].tolist()
+    assert with_no_mixing_as_missing(column)["mixing"].isna().tolist() == [False, True, False, True]
+    without = with_mixing_column(mixed[["method"]])
+    assert without["mixing"].tolist() == ["as given", "", "as given", ""]
+    # the given rows stay as they are
+    assert mixed["method"].iloc[0] == "gradcam_wag_uniform"
+
+
+def test_rows_are_named_and_ordered_as_in_print():
+    rows = named(
+        ("am1", ""), ("gradcam_wag", "uniform"), ("gradcam_wag", "thresholded"), ("mine", "as given")
+    )
+    rows = pd.concat([rows, named(("interobserver", ""))], ignore_index=True)
+    ordered = in_order(rows, ["method", "mixing"])
+    assert row_names(ordered)[:4] == [
+        "Interobserver (baseline)",
+        "Grad-CAM (with attention gates), thresholded",
+        "Grad-CAM (with attention gates), uniform",
+        "AM1",
+    ]
+    assert row_names(rows)[3] == row_names(named(("mine", "")))[0]
+    by_mixing = in_order(rows[1:3], ["mixing", "method"])["mixing"].tolist()
+    assert by_mixing == ["thresholded", "uniform"]
+
+
+def test_images_with_other_readers_are_not_scored():
+    rows = pd.DataFrame({"reason": ["not 5 readers", None, "no map"], "case": list("abc")})
+    assert rows_with_required_readers(rows)["case"].tolist() == ["b", "c"]
+
+
+def test_table_2_has_the_shuffled_metrics_of_interobserver_and_the_main_method():
+    rows = named(("interobserver", ""), ("gradcam_wag", "uniform"), ("gradcam_wag", "weighted"), ("am1", ""))
+    rows = rows.merge(pd.DataFrame({"metric": METRICS}), how="cross").assign(score=0.5)
+    kept = rows_of_table_2(rows)
+    assert set(kept["metric"]) == {"sncc", "sauc"}
+    assert sorted(set(zip(kept["method"], kept["mixing"], strict=True))) == [
+        ("gradcam_wag", "uniform"), ("interobserver", "")
+    ]  # fmt: skip
+    # an undefined score is a row of the main method all the same, which defined scores decide on
+    is_wag = rows["method"] == "gradcam_wag"
+    undefined = rows.assign(score=rows["score"].mask(is_wag))
+    assert set(rows_of_table_2(undefined)["method"]) == {"interobserver", "am1"}
+    assert rows_of_table_2(rows.assign(score=np.nan)).empty
+
+
+def test_the_main_mixing_is_uniform_or_the_first():
+    rows = named(("gradcam_wag", "weighted"), ("gradcam_wag", "uniform"), ("am1", ""))
+    assert main_method(rows) == ("gradcam_wag", "uniform")
+    assert main_method(rows.head(1)) == ("gradcam_wag", "weighted")
+
+
+def test_each_mixing_has_means_of_its_own():
+    rows = pd.DataFrame({"case": list("abab"), "mixing": ["uniform"] * 2 + ["weighted"] * 2})
+    rows = rows.assign(method="gradcam_wag", metric="sncc", score=[0.1, 0.3, 0.5, 0.9])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        means = means_by_mixing(rows, ["mixing", "method", "metric"])
+    assert list(means)[:3] == ["mixing", "method", "metric"]
+    assert means["estimate"].tolist() == pytest.approx([0.2, 0.7])
+    assert (means["n_units"] == 2).all()
+
+
+def test_subsets_are_those_of_the_majority():
+    scores = pd.DataFrame({"case": list("abcd"), "method": "mine"})
+    labels = pd.DataFrame({"case": list("abc"), "abnormal": pd.array([1, 0, None], dtype="Int64")})
+    subset = with_mixing_and_subset(scores, labels)["subset"]
+    assert subset.tolist() == ["abnormal", "normal", None, None]
+
+
+def test_the_example_is_the_case_of_median_sauc_of_the_main_method():
+    scores = with_mixing_and_subset(make_scores(), LABELS)
+    given = Recordings(None, ScoringOptions(), LABELS, None, scores)
+    pick = given.pick_of_median_case.iloc[0]
+    assert (pick["method"], pick["metric"], pick["mixing"]) == ("gradcam_wag", "sauc", "as given")
+    main = scores[(scores["method"] == "gradcam_wag") & (scores["metric"] == "sauc")]
+    means = main.groupby("case")["score"].mean()
+    distance = (means - means.median()).abs()
+    assert distance[pick["case"]] == pytest.approx(distance.min(), abs=SUM_TOLERANCE)
+    others = scores[scores["metric"] != "sauc"]
+    with raises(SalstatsError):
+        Recordings(None, ScoringOptions(), LABELS, None, others).pick_of_median_case  # noqa: B018
+
+
+def test_metrics_without_a_score_are_left_out_and_said():
+    scores = with_mixing_and_subset(make_scores(), LABELS)
+    undefined = scores.assign(score=scores["score"].mask(scores["metric"] == "sncc"), reason="no chest box")
+    with pytest.warns(SalstatsWarning, match="sNCC"):
+        kept = Recordings(None, ScoringOptions(), LABELS, None, undefined).scores_of_defined_metrics
+    assert set(kept["metric"]) == {"ncc", "auc", "sauc"}

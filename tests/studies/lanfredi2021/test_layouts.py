@@ -45,6 +45,9 @@ def test_the_interval_has_the_sd_of_all_rows_and_the_number_of_images():
     )
     rows = published_interval(scores, ["method"], "score", "case").set_index("method")
     assert rows["n_units"].to_dict() == {"a": 4, "b": 2}
+    # rows stand in the order of the scores, a group without a name is one too
+    unnamed = scores.iloc[::-1].replace({"method": {"a": None}})
+    assert published_interval(unnamed, ["method"], "score", "case")["n_units"].tolist() == [2, 4]
     assert set(rows["unit"]) == {"case"}
     for method, values in scores.groupby("method")["score"]:
         mean = statistics.fmean(values)
@@ -73,6 +76,11 @@ def test_chance_is_0_of_correlations_and_one_half_of_areas():
     assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
     assert rows["published_excludes_chance"].tolist() == [True, False]
     assert rows["excludes_chance"].tolist() == [False, False]
+    # limits belong to the interval
+    at_chance = compare_intervals(intervals.assign(conf_low=[0, 0.4], conf_high=[0.5, 0.5]))
+    assert at_chance["excludes_chance"].tolist() == [False, False]
+    below_chance = compare_intervals(intervals.assign(conf_low=-0.3, conf_high=[-0.1, 0.4]))
+    assert below_chance["excludes_chance"].tolist() == [True, True]
 
 
 def test_a_width_of_zero_has_no_ratio():

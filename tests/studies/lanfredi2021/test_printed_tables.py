@@ -16,7 +16,15 @@ from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import compare_intervals
-from salstats.studies.lanfredi2021.printed_tables import interval_widths_and_changes_note, read_workbooks
+from salstats.studies.lanfredi2021.printed_tables import (
+    interval_widths_and_changes_note,
+    printed_rows,
+    read_workbooks,
+    scores_of_table,
+    study_means,
+    study_scores,
+    tables_printed,
+)
 
 VALUES = ("estimate", "conf_low", "conf_high")
 KEYS = ["metric", "mixing", "method"]
@@ -410,3 +418,85 @@ def test_intervals_of_readers_and_cases_in_general_equal_r(made, r_expected):
     assert rows["inference_to"].eq("readers and cases").all()
     without = rows["conf_low_of_networks"].isna()
     assert without.equals(rows["method"].isin(["interobserver", "convex"]))
+
+
+def sheet_scores(sheet="uniform", methods=("interobserver", "gradcam_wag"), **columns):
+    """A score of each method on two images."""
+    rows = pd.DataFrame({"method": methods}).merge(pd.DataFrame({"case": ["i", "j"]}), how="cross")
+    return rows.assign(metric="sncc", score=np.arange(len(rows)) / 10, dataset=sheet, **columns)
+
+
+def test_a_sheet_names_the_mixing_of_its_scores_but_not_of_the_baselines():
+    images = study_scores(sheet_scores()).images
+    assert dict(zip(images["method"], images["mixing"], strict=True)) == {
+        "interobserver": "", "gradcam_wag": "uniform"
+    }  # fmt: skip
+    assert set(images["sheet"]) == {"uniform"}
+    assert set(images["subset"]) == {"all"}
+    # another data set names no mixing
+    other = study_scores(sheet_scores("mine")).images
+    assert set(other["mixing"]) == {"", "as given"}
+    assert set(other["sheet"]) == {"mine"}
+    without = sheet_scores().drop(columns="dataset")
+    assert set(study_scores(without).images["sheet"]) == {"as given"}
+    assert set(study_scores(without.assign(mixing="weighted")).images["sheet"]) == {"weighted"}
+
+
+def test_images_with_a_label_are_those_of_table_2_and_the_others_those_of_the_other_tables():
+    scores = sheet_scores(abnormal=[1, None, 0, None])
+    study = study_scores(scores)
+    assert study.images["case"].tolist() == ["j", "j"]
+    assert study.labelled["subset"].tolist() == ["abnormal", "normal"]
+    # where all images have a label, all are in both
+    all_labelled = study_scores(sheet_scores(abnormal=1))
+    assert len(all_labelled.images) == len(all_labelled.labelled) == 4
+    assert study_scores(sheet_scores()).labelled.empty
+
+
+def test_a_mixing_is_of_one_sheet():
+    two = pd.concat([sheet_scores("mine"), sheet_scores("yours")], ignore_index=True)
+    with raises(SalstatsError, column="dataset"):
+        study_scores(two)
+    # in the sheets of the study each mixing has its own
+    sheets = pd.concat([sheet_scores("weighted"), sheet_scores("thresholded")], ignore_index=True)
+    study = study_scores(sheets)
+    rows = scores_of_table(study, "1")
+    # every sheet repeats the baselines, of which those of the study's first sheet count
+    assert rows.groupby("method")["sheet"].agg(set).to_dict() == {
+        "interobserver": {"thresholded"}, "gradcam_wag": {"weighted", "thresholded"}
+    }  # fmt: skip
+
+
+def test_means_of_a_table_have_the_studys_interval():
+    rows = study_means(study_scores(sheet_scores()), "1")
+    assert rows["method"].tolist() == ["interobserver", "gradcam_wag"]
+    assert set(rows["table"]) == {"1"}
+    # two images with 0.2 and 0.3: SD .1 / sqrt 2 over sqrt 2 images
+    row = rows.iloc[1]
+    half_width = 1.96 * 0.05
+    assert row[["estimate", "conf_low", "conf_high"]].tolist() == pytest.approx(
+        [0.25, 0.25 - half_width, 0.25 + half_width]
+    )
+    assert (row["mixing"], row["n_units"], row["unit"]) == ("uniform", 2, "case")
+    assert rows["mixing"].isna().tolist() == [True, False]
+
+
+def test_print_is_of_the_sheet_that_each_row_was_made_from():
+    rows = printed_rows()
+    assert set(rows.loc[rows["table"] == "2", "sheet"]) == {"normal_abnormal"}
+    others = rows[rows["table"] != "2"]
+    assert (others["sheet"] == others["mixing"].fillna("thresholded")).all()
+    assert len(printed_rows("4")) == 4
+
+
+def test_print_is_compared_with_whole_tables_of_its_sheets_and_images():
+    printed = tables_printed("4")
+    frame = printed.rows().assign(unit="case")
+    frame["n_units"] = frame["n_images"]
+    frame = frame.drop(columns="n_images")
+    assert printed.applies(frame)
+    assert printed.applies(frame.assign(sheet="as given"))
+    assert not printed.applies(frame.assign(sheet="uniform"))
+    assert not printed.applies(frame.iloc[1:])
+    assert not printed.applies(frame.assign(n_units=frame["n_units"] - 1))
+    assert printed.compare(frame)["equal"].all()

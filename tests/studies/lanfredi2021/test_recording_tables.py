@@ -16,6 +16,15 @@ from tests_support import warns
 from salstats.images.mixing import mixed_map_of_classes
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
+from salstats.studies.lanfredi2021.gaze_scores import Recordings, ScoringOptions, with_mixing_and_subset
+from salstats.studies.lanfredi2021.recording_tables import (
+    effect_of_center_bias_choice,
+    every_mean,
+    majority_findings_by_image,
+    scores_of_every_map,
+    table,
+    table_2,
+)
 
 NAMES = {"sono": "gradcam_woag", "ag": "gradcam_wag", "am1": "am1", "am2": "am2"}
 #: What the reference divides the integer maps by.
@@ -385,3 +394,65 @@ def test_what_cannot_be_is_one_line_that_names_the_option(run, release, tmp_path
     assert all(text in error for text in said)
     assert not any(name in error for name in ("n_readers", "n_samples", "rng", "class_maps=", "phases="))
     assert not (tmp_path / "out").exists()
+
+
+def recordings_by_hand(scores, n_readers=3, **options):
+    """Recordings of which the scores and the labels are known."""
+    labels = pd.DataFrame({"case": list("abc"), "patient": "p", "phase": 1, "n_readings": 3})
+    labels["edema"] = pd.array([1, 0, None], dtype="Int64")
+    labels["abnormal"] = pd.array([1, 1, 0], dtype="Int64")
+    rows = with_mixing_and_subset(scores, labels)
+    return Recordings(None, ScoringOptions(n_readers, **options), labels, None, rows)
+
+
+def scores_by_hand(metrics=("sncc", "sauc")):
+    """Scores of two methods on three images, the last of which has too few readers."""
+    keys = pd.MultiIndex.from_product(
+        [list("abc"), ["mine", "interobserver"], metrics], names=["case", "method", "metric"]
+    )
+    rows = keys.to_frame(index=False).assign(phase=1, patient="p", reader="0")
+    rows["score"] = np.linspace(0.1, 0.9, len(rows))
+    is_scored = rows["case"] != "c"
+    rows["score"] = rows["score"].where(is_scored)
+    return rows.assign(reason=np.where(is_scored, None, "not 3 readers"))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_findings_are_counted_over_the_images_scored():
+    item = majority_findings_by_image(recordings_by_hand(scores_by_hand()))
+    assert item.frame["scored"].tolist() == [True, True, False]
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", item.table.as_raw_html()))
+    assert "Edema 1 1 0" in text
+    assert "Abnormal 2 0 0" in text
+    assert "Patient" not in text
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_scores_are_listed_of_all_images_with_how_they_were_made():
+    item = scores_of_every_map(recordings_by_hand(scores_by_hand()))
+    assert set(item.frame["case"]) == set("abc")
+    assert item.note.startswith("exact AUC")
+    assert "all cases of phase 1; 1 image not scored" in item.note
+    some = scores_by_hand().query("case != 'c'")
+    some["phase"] = np.where(some["case"] == "a", 2, 1)
+    sampled = scores_of_every_map(recordings_by_hand(some, center_bias="others", n_samples=1000))
+    assert (
+        sampled.note == "1,000 pixels drawn on either side; centre bias of all other cases of phases 1 and 2"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_tables_without_their_metrics_are_not_made():
+    shuffled = recordings_by_hand(scores_by_hand())
+    plain = recordings_by_hand(scores_by_hand(("ncc", "auc")))
+    assert every_mean(("ncc", "auc"))(shuffled) is None
+    assert table("3")(shuffled) is None
+    for make in (table("4"), table_2, effect_of_center_bias_choice):
+        assert make(plain) is None
+    made_of = every_mean(("sncc",))(shuffled)
+    assert set(made_of.frame["metric"]) == {"sncc"}
+    # both intervals of each mean
+    assert sorted(made_of.figure.data["estimate"]) == sorted(2 * made_of.frame["estimate"].tolist())
+    item = table("4")(shuffled)
+    assert item.frame["method"].tolist() == ["interobserver"] * 2
+    assert item.frame["mixing"].isna().all()

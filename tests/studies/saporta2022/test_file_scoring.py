@@ -407,12 +407,13 @@ def test_inference_and_smoothing_are_those_of_the_options():
         assert smoothing_colormap(options_of(*given, *flags)) == colormap
 
 
-def study_of_series(*names, prob=0.5):
+def study_of_series(*names, has_prob=True):
     """A study of one case and task, which has a map of each series METHOD[:MODEL[:SEED]]."""
     truth = np.zeros((6, 6), bool)
     truth[1:3, 1:3] = True
     maps = {("a", "Edema", name): truth * 1.0 for name in names}
-    study = ss.study_from_arrays({("a", "Edema"): truth}, maps, prob={("a", "Edema"): prob})
+    prob = {("a", "Edema"): 0.5} if has_prob else None
+    study = ss.study_from_arrays({("a", "Edema"): truth}, maps, prob=prob)
     series = {old: Series(*old.method.split(":")) for old in study.series}
     (case,) = study.cases
     predictions = [replace(prediction, series=series[prediction.series]) for prediction in case.predictions]
@@ -432,7 +433,7 @@ def test_what_a_study_meets_follows_from_its_series():
     given = needs_met(several, None, has_thresholds=True)
     assert THRESHOLDS in given
     assert SWEEP not in given
-    without_prob = needs_met(study_of_series("cam", prob=np.nan), None, has_thresholds=False)
+    without_prob = needs_met(study_of_series("cam", has_prob=False), None, has_thresholds=False)
     assert not {PROBABILITIES, FULL_PROBABILITIES, SEVERAL} & without_prob
 
 
