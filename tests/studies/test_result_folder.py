@@ -11,6 +11,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import InputFileError
 from salstats.studies.declarations import ItemResult, StudyItem
+from salstats.studies.result_tables import table_of
 
 
 def test_every_file_is_listed_with_what_has_to_be_known(reproduce):
@@ -56,6 +57,23 @@ def test_a_figure_that_cannot_be_drawn_costs_itself_alone(reproduce, jobs):
     files = {f.relative_to(out).as_posix() for f in out.rglob("*") if f.is_file()}
     assert files - set(listed) == {"outputs.csv", "printed.csv", "warnings.txt", "errors.txt"}
     assert "tables/figure_1.html" in set(listed)
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"), [("few cases", "Few cases."), ("n counts cases.", "n counts cases.")]
+)
+def test_a_note_stands_below_the_table_as_a_sentence(reproduce, note, sentence):
+    result = ItemResult(FRAME, table_of(FRAME, "t", {"Task": "task"}, {"Mean": ("estimate", 2)}), note=note)
+    _, _, out = reproduce(StudyItem("t", "Table 1: means", lambda _: result))
+    assert f">{sentence}<" in (out / "tables" / "t.html").read_text()
+    assert set(pd.read_csv(out / "outputs.csv")["note"]) == {note.rstrip(".")}
+
+
+def test_a_table_that_cannot_be_written_costs_itself_alone(reproduce):
+    code, said, out = reproduce(StudyItem("t", "Table 1: means", lambda _: ItemResult(FRAME, "no table")))
+    assert code == 1
+    assert said.err.startswith("Table 1, its table: failed, ")
+    assert pd.read_csv(out / "outputs.csv")["file"].tolist() == ["frames/t.csv"]
 
 
 def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(reproduce, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
@@ -16,6 +16,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     UNDEFINED_FOR_ALL,
     failure_flags_by_case_and_tool,
     keep_present_and_correct_cases,
+    note_text,
     scores_at_worst,
 )
 
@@ -157,3 +158,49 @@ TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}
 def test_scores_that_cannot_be_compared_are_errors(scores, options, kind, fields):
     with raises(kind, **fields):
         keep_present_and_correct_cases(scores, **({"reference": "a"} | options))
+
+
+def test_an_absent_finding_is_told_by_label_reason_or_neither():
+    # without a label the finding is there
+    given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}, label={"x": 1})
+    assert len(keep_present_and_correct_cases(given, reference="a").compared) == 4
+    given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)}, label={"x": 1, "y": 0})
+    kept = keep_present_and_correct_cases(given)
+    assert reasons(kept)["y"] == ABSENT
+    assert not kept.by_model
+    assert kept.cutoff == 0.5
+
+
+def test_scores_at_the_worst_are_taken_out_with_a_warning():
+    given = scores_of({"x": (0.5, 0.6), "y": (0.0, 0.2)}).assign(empty_mask=[False, False, True, False])
+    with warns(column="undefined"):
+        keep_present_and_correct_cases(given.assign(undefined="worst"))
+    # an empty text is no reason
+    kept = keep_present_and_correct_cases(scores_of(TWO).assign(reason=["", "", None, None])).compared
+    assert kept["reason"].isna().all()
+
+
+def test_an_explanation_is_not_given_where_all_its_metrics_lack_a_score():
+    rows = [("x", "a", metric, NAN, NO_MAP) for metric in ("dice", "iou")]
+    rows += [("x", "b", "dice", NAN, NO_MAP), ("x", "b", "iou", 0.5, None)]
+    rows += [("x", "c", "dice", NAN, EMPTY), ("x", "c", "iou", 0.5, None)]
+    compared = pd.DataFrame(rows, columns=["case", "method", "metric", "score", "reason"])
+    flags = failure_flags_by_case_and_tool(compared).set_index("method")
+    assert flags["not_given"].to_dict() == {"a": True, "b": False, "c": False}
+    assert flags["empty"].to_dict() == {"a": False, "b": False, "c": True}
+    assert list(failure_flags_by_case_and_tool(compared.assign(patient="p"))) == [
+        "case", "patient", "method", "empty", "not_given"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sentences", "text"),
+    [
+        (("One thing.", "", "Another."), "one thing. Another"),
+        (("PDC is one.",), "PDC is one"),
+        (("A b",), "A b"),
+        ((), ""),
+    ],
+)
+def test_notes_begin_small_unless_with_an_abbreviation(sentences, text):
+    assert note_text(*sentences) == text

@@ -15,7 +15,7 @@ from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
-from salstats.studies.mrxai2025.comparison import ToolComparison
+from salstats.studies.mrxai2025.comparison import ToolComparison, digits_of
 from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means
 
 # sums of the same numbers in another order
@@ -51,12 +51,13 @@ def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")
     return pd.DataFrame(rows)
 
 
-def items_of(scores, options=CHOICE, **given):
+def items_of(scores, options=CHOICE, only=(), **given):
     scored = keep_present_and_correct_cases(scores, reference=options.reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         data = Data(ToolComparison(scored, options, **given))
-        return {item.key: made for item, made in make_items(COMPARISON_ITEMS, {SECOND_TOOL, REFERENCE}, data)}
+        items = [item for item in COMPARISON_ITEMS if not only or item.key in only]
+        return {item.key: made for item, made in make_items(items, {SECOND_TOOL, REFERENCE}, data)}
 
 
 def words(item):
@@ -187,3 +188,100 @@ def test_means_of_different_cases_are_said_to_be_no_comparison(items):
     said = "Where n differs, means are of different cases"
     assert said in words(items["table_1"])
     assert said not in words(items_of(drawn_scores(fails=False))["table_1"])
+
+
+def cells_of_row(item, *texts):
+    """The cells of the first row of a table that has these texts."""
+    rows = re.findall(r"<tr.*?</tr>", item.table.as_raw_html(), flags=re.DOTALL)
+    for row in rows:
+        cells = [html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)]
+        if all(text in cells for text in texts):
+            return cells
+    raise AssertionError(texts)
+
+
+def test_table_1_writes_overlap_with_three_decimals_and_distances_with_one(items):
+    rows = items["table_1"].frame.set_index(["metric", "method"])
+    words_of_table = words(items["table_1"])
+    for metric, digits in (("dice", 3), ("hausdorff", 1)):
+        row = rows.loc[(metric, "gradcam")]
+        mean, sd = (f"{row[name]:.{digits}f}" for name in ("estimate", "sd"))
+        assert f">{mean} ({sd})<" in words_of_table
+        low, high = (f"{row[name]:.{digits}f}" for name in ("conf_low", "conf_high"))
+        assert f">{low}, {high}<" in words_of_table
+    lime = rows.loc[("dice", "lime")]
+    assert f">{lime['n_empty']} ({100 * lime['share_empty']:.1f})<" in words_of_table
+    # a column of explanations that were not given stands where there are some
+    assert "Not given" not in words_of_table
+
+
+def test_the_table_of_cases_counts_patients_too(items, scores):
+    table = words(items["cases"])
+    assert "Patients" in table
+    compared = cells_of_row(items["cases"], "Compared")
+    assert compared == ["Compared", "40", "20"]
+    without = items_of(scores.drop(columns="patient"), only=("cases",))["cases"]
+    assert cells_of_row(without, "Compared") == ["Compared", "40"]
+    prob = np.where(scores["patient"] == "p00", 0.1, 0.9)
+    missed = items_of(scores.assign(prob=prob), only=("cases",))["cases"]
+    assert cells_of_row(missed, "The model misses the finding") == ["The model misses the finding", "2", "1"]
+    assert cells_of_row(missed, "Compared") == ["Compared", "38", "19"]
+
+
+def test_cases_are_those_that_the_model_gets_right_where_that_is_known(scores, items):
+    assert items["table_1"].slice == "finding present"
+    known = items_of(scores.assign(prob=0.9), only=("cases", "table_1"))
+    assert known["table_1"].slice == "finding present, model right (0.5)"
+    assert known["cases"].slice == "every case"
+
+
+def test_shares_of_empty_explanations_are_of_those_given(items):
+    frame = items["empty"].frame.set_index("method")
+    # 14 of 20 patients have an empty mask of LIME on one of two cases
+    assert frame["estimate"].to_dict() == pytest.approx({"gradcam": 0, "lime": 14 / 40, "rex": 0})
+    assert set(frame["metric"]) == {"empty_explanation"}
+    assert set(frame["interval"]) == {"wilson"}
+    assert set(frame["unit"]) == {"patient"}
+
+
+def test_the_sensitivity_table_has_both_runs_and_the_figure_the_changed_differences(items):
+    item = items["sensitivity"]
+    rows = item.frame.set_index(["metric", "method"])
+    lime = rows.loc[("dice", "lime")]
+    table = words(item)
+    for prefix in ("", "worst_"):
+        estimate, low, high = (f"{lime[prefix + name]:.3f}" for name in ("estimate", "conf_low", "conf_high"))
+        interval = f"{estimate} ({low}, {high})".replace("-", "\u2212")
+        assert f">{interval}<" in table
+        assert f">{lime[prefix + 'mean']:.3f}<" in table
+    assert f">{lime['verdict']} \u2192 {lime['worst_verdict']}<" in table
+    assert f"Dice of LIME ({lime['verdict']} \u2192 {lime['worst_verdict']})" in item.note
+    n_tests = item.frame["verdict"].notna().sum()
+    assert f"({n_tests} tests)" in table
+    drawn = item.figure.data
+    # ReX never failed
+    assert set(drawn["method"]) == {"lime"}
+    assert set(drawn["run"]) == {"Left out", "At worst"}
+    assert lime["worst_estimate"] in set(drawn["estimate"])
+
+
+def test_distances_are_labelled_with_their_unit(scores):
+    labels = {}
+    for unit in ("px", "mm", None):
+        given = scores.assign(distance_unit=unit)
+        compared = keep_present_and_correct_cases(given, reference="gradcam")
+        labels[unit] = ToolComparison(compared, CHOICE).labels["hausdorff"]
+    assert labels["px"] == f"{labels[None]} (px)"
+    assert labels["mm"] == f"{labels[None]} (mm)"
+
+
+def test_decimals_follow_from_the_metric():
+    assert [digits_of(metric) for metric in ("hausdorff", "assd", "dice", "pdc")] == [1, 1, 3, 3]
+
+
+def test_that_no_patients_are_known_is_said(scores, items):
+    unknown = items_of(scores.drop(columns="patient"), only=("table_1", "differences"))
+    for key in ("table_1", "differences"):
+        assert "no patients are known" in unknown[key].note
+        assert "no patients are known" not in items[key].note
+    assert items["differences"].title.endswith("Grad-CAM")

@@ -11,7 +11,15 @@ from salstats.display.plots.layout.theme import MM_PER_INCH, PAGE_MM
 from salstats.scoring.mask_simulation import SIMULATIONS
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import SIMULATION_ITEMS, Data
-from salstats.studies.mrxai2025.simulations import VARIANTS, plot_curves, plot_masks
+from salstats.studies.mrxai2025.simulations import (
+    STEPS,
+    VARIANT_NOTES,
+    VARIANTS,
+    plot_curves,
+    plot_masks,
+    signed,
+    steps_note,
+)
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +101,49 @@ def test_all_figures_are_as_wide_as_a_page_and_no_higher(items):
         wide, high = size_inches(item.figure)
         assert wide * MM_PER_INCH == pytest.approx(PAGE_MM)
         assert high * MM_PER_INCH <= 240
+
+
+def test_shifts_have_a_sign_but_none_has_not():
+    assert [signed(number) for number in (4, 0, -4)] == ["+4", "0", "\u22124"]
+
+
+def test_sizes_are_explained_where_they_change():
+    assert steps_note(["distance"]) == ""
+    note = steps_note(["size_linear", "both_piecewise"])
+    assert note.startswith(STEPS)
+    assert note.endswith(VARIANT_NOTES["both_piecewise"])
+    assert VARIANT_NOTES["size_linear"] in note
+
+
+def test_masks_are_counted_step_by_step(items, series):
+    frame = items["figure_1"].frame
+    for step, mask in enumerate(series["distance"].masks, start=1):
+        row = frame[frame["step"] == step].iloc[0]
+        assert row["n_mask"] == mask.sum()
+        assert row["n_overlap"] == (mask & series["distance"].truth).sum()
+    shown = items["figure_1"].table._tbl_data
+    assert len(shown) == 9
+    # of several variants each has a group
+    assert items["figure_5"].table.as_raw_html().count("gt_group_heading") >= 3
+
+
+def test_axes_of_agreement_end_at_1_and_those_of_distance_at_the_largest(scores):
+    rows = of(scores, ["size_linear"])
+    figure = plot_curves(rows)
+    blanks = [layer._data for layer in figure.layers if type(layer.geom).__name__ == "geom_blank"]
+    tops = blanks[0].groupby("panel", observed=True)["top"].agg(set)
+    assert tops.to_list() == [{1.0}, {rows["score"].max()}]
+    # at the truth's own size
+    (line,) = [layer for layer in figure.layers if type(layer.geom).__name__ == "geom_vline"]
+    assert line._data["xintercept"].tolist() == [1.0]
+
+
+def test_along_an_axis_of_shifts_sizes_that_change_are_said(scores):
+    captions = {
+        name: " ".join(plot_curves(of(scores, [name])).labels.caption.split())
+        for name in ("distance", "both_linear_truth1", "size_linear")
+    }
+    assert "the size grows from 0.6 to 1.7" in captions["both_linear_truth1"]
+    assert "the size grows" not in captions["distance"]
+    assert "the truth's place" in captions["distance"]
+    assert "the truth's size" in captions["size_linear"]

@@ -10,11 +10,18 @@ from tests_support import raises, warns
 from salstats.datasets import load_published
 from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.cell_means import (
+    CELL,
     MeanOptions,
+    abbreviation_note,
     cell_means,
+    in_order,
+    labels_of,
     pearson_over_data_sets,
+    printed_benchmark,
     printed_means,
     ranks_over_cases,
+    ranks_over_data_sets,
+    score_benchmark,
     scores_of_saliency_methods,
     split_by_number_of_methods,
 )
@@ -90,6 +97,23 @@ class TestMeans:
         plain = scores.groupby(["dataset", "model", "method", "metric"])["score"].mean()
         found = means.set_index(["dataset", "model", "method", "metric"])["estimate"]
         pd.testing.assert_series_equal(found, plain, check_names=False, rtol=EXACT)
+        assert set(means["interval"]) == {"percentile"}
+
+    def test_as_published_they_have_no_interval(self, scores, means):
+        plain = cell_means(scores, MeanOptions(as_published=True))
+        assert list(plain) == [*CELL, "term", "estimate", "n", "n_missing"]
+        assert set(plain["term"]) == {"mean"}
+        assert set(plain["n"]) == {25}
+        np.testing.assert_allclose(plain["estimate"], means["estimate"], rtol=EXACT)
+
+    def test_a_benchmark_divides_models_by_the_number_of_their_methods(self, scores):
+        benchmark = score_benchmark(scores, MeanOptions(as_published=True))
+        assert not benchmark.is_printed
+        assert set(benchmark.means_of_several_methods["model"]) == set(MODELS)
+        assert set(benchmark.means_of_single_method["model"]) == {"vit"}
+        printed = printed_benchmark(CHOICE)
+        assert printed.is_printed
+        assert printed.labels["method"] == list(dict.fromkeys(printed.means["method"]))
 
     def test_printed_means_are_the_published_tables(self):
         found = printed_means()
@@ -121,8 +145,55 @@ class TestCorrelations:
         np.testing.assert_allclose(found["conf_low"], np.tanh(z - half), atol=EXACT)
         np.testing.assert_allclose(found["conf_high"], np.tanh(z + half), atol=EXACT)
 
+    def test_they_need_three_data_sets_and_two_metrics(self, means):
+        for n_sets in (2, 3):
+            some = means[means["dataset"].isin([f"set {i}" for i in range(n_sets)])]
+            rows = pearson_over_data_sets(some, ["iou", "hit"])
+            assert set(rows["n"]) == ({3} if n_sets == 3 else set())
+        empty = pearson_over_data_sets(means, ["iou", "nss"])
+        assert len(empty) == 0
+        assert {"model", "method", "estimate", "n", "x", "y"} <= set(empty)
+
+
+class TestNames:
+    def test_metrics_have_the_names_and_the_order_of_the_study(self):
+        frame = pd.DataFrame({"metric": ["nss", "insertion", "hit_any", "iou"]})
+        names = labels_of(frame, {"model": {"vgg": "VGG"}})
+        assert names.order("metric", frame["metric"]) == ["iou", "hit_any", "insertion", "nss"]
+        # the only rule of the pointing game needs no other name
+        assert names.value("metric", "hit_any") == "PG"
+        assert names.value("model", "vgg") == "VGG"
+        both = labels_of(pd.DataFrame({"metric": ["hit_any", "hit"]}))
+        assert both.value("metric", "hit_any") == "PG (any maximum)"
+        assert labels_of(pd.DataFrame({"method": ["a"]})).value("method", "gradcam") == "Grad-CAM"
+
+    def test_abbreviations_are_explained_once(self):
+        names = labels_of(pd.DataFrame({"metric": ["iou", "hit", "nss"]}))
+        note = abbreviation_note(["iou", "hit", "iou", "nss"], names)
+        assert note.count("mIoU,") == 1
+        assert "PG, pointing game" in note
+        assert "NSS" not in note
+        assert abbreviation_note(["nss"], names) == ""
+
+    def test_rows_have_the_order_of_the_labels_of_each_column_in_turn(self):
+        frame = pd.DataFrame({"metric": ["hit", "iou", "hit", "iou"], "dataset": ["b", "b", "a", "a"]})
+        names = labels_of(frame, {"dataset": ["b", "a"]})
+        ordered = in_order(frame, ["metric", "dataset"], names)
+        assert ordered.index.tolist() == [1, 3, 0, 2]
+        assert in_order(frame, ["dataset", "metric"], names).index.tolist() == [1, 0, 3, 2]
+
 
 class TestRanks:
+    @pytest.mark.filterwarnings("ignore:rankings rest on few units")
+    def test_data_sets_drawn_again_rank_their_means(self, means):
+        found = ranks_over_data_sets(means, CHOICE)
+        assert set(found["unit"]) == {"dataset"}
+        assert set(found["n_units"]) == {6}
+        several, _ = split_by_number_of_methods(means)
+        order = ["metric", "model", "method"]
+        plain = several.groupby(order)["estimate"].mean().groupby(level=[0, 1]).rank(ascending=False)
+        np.testing.assert_array_equal(found.set_index(order)["estimate"].sort_index(), plain.sort_index())
+
     def test_every_data_set_and_model_has_a_ranking_of_its_own(self, scores, means):
         found = ranks_over_cases(scores, CHOICE)
         assert len(found) == 3 * 6 * len(MODELS) * len(METHODS)

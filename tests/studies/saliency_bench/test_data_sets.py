@@ -6,15 +6,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from bench_scores import drawn_scores
+from tests_support import raises
 
 import salstats as ss
+from salstats.display.export.figure_files import size_inches
+from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     printed_benchmark,
     score_benchmark,
     scores_of_saliency_methods,
 )
-from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_of
+from salstats.studies.saliency_bench.data_sets import (
+    data_sets,
+    figure_1_images_with_truths,
+    maps_of,
+    plot_truths,
+)
 
 # the case nearest to the median may tie with another but for rounding
 ROUNDING = 1e-12
@@ -42,6 +52,12 @@ def test_table_1_counts_what_each_data_set_holds_and_describes_its_findings():
     quartiles = np.quantile([areas[case] for case in cases[1:]], [0.25, 0.5, 0.75])
     for dataset in frame.index:
         np.testing.assert_allclose(frame.loc[dataset, ["q1", "median", "q3"]].astype(float), quartiles)
+    html = data_sets(bench_of(scores)).table.as_raw_html()
+    q1, median, q3 = quartiles
+    assert html.count(f">{median:.3f} [{q1:.3f}, {q3:.3f}]<") == 2
+    unknown = data_sets(bench_of(scores.assign(area_ratio=np.nan)))
+    assert unknown.frame["median"].isna().all()
+    assert unknown.table.as_raw_html().count(">\u2014<") == 2
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -111,3 +127,24 @@ def test_scores_of_other_cases_than_the_studys_have_no_pictures(run, tmp_path):
     assert code == 0
     assert "Fig. 1: not made, no case of the scores is in" in said
     assert (tmp_path / "out" / "tables" / "table_1.html").exists()
+
+
+@pytest.mark.parametrize(("n_sets", "width", "share"), [(1, 183, 4), (1, 89, 2), (4, 183, 4)])
+def test_images_are_no_wider_than_a_fourth_of_a_page_or_half_a_column(drawn_study, n_sets, width, share):
+    cases = [case.case for case in drawn_study if "Edema" in case.truths]
+    picks = pd.DataFrame({"dataset": [f"set {i}" for i in range(n_sets)], "task": "Edema"})
+    picks["case"] = [cases[i % len(cases)] for i in range(n_sets)]
+    figure = plot_truths(drawn_study, picks, images=None, labels=Labels(), width=width)
+    drawn_width = size_inches(figure)[0] * MM_PER_INCH
+    assert drawn_width == pytest.approx(width * n_sets / share, abs=3)
+    assert figure.data["case"].tolist() == picks["case"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_scores_of_other_cases_or_of_cases_in_several_data_sets_have_no_pictures(drawn_study):
+    scores = ss.score(drawn_study, metrics=["iou"]).query("method != 'human'")
+    others = bench_of(scores.assign(case="x" + scores["case"]))
+    twice = bench_of(pd.concat([scores.assign(dataset="a"), scores.assign(dataset="b")], ignore_index=True))
+    for benchmark in (others, twice):
+        with raises(SalstatsError, column="case"):
+            figure_1_images_with_truths(replace(benchmark, study=drawn_study))

@@ -5,6 +5,20 @@ from bench_scores import drawn_scores
 
 from salstats.errors import Setting
 from salstats.studies import declarations, engine
+from salstats.studies.saliency_bench import (
+    DATASET_COLUMN,
+    ENOUGH_DATA_SETS,
+    ENOUGH_DRAWN_DATA_SETS,
+    METRIC_NEEDS,
+    MODEL_COLUMN,
+    ONE_METHOD,
+    SEVERAL_METHODS,
+    TWO_METRICS,
+    needs_met,
+)
+from salstats.studies.saliency_bench.cell_means import scores_of_saliency_methods
+
+BOTH = {ENOUGH_DATA_SETS, ENOUGH_DRAWN_DATA_SETS}
 
 
 def missing_of(scores, tmp_path, *given):
@@ -54,3 +68,22 @@ def test_one_method_only(scores, tmp_path):
     said = missing_of(scores[scores["method"].isin(["rise", "human"])], tmp_path)
     ranks = "Rank of each method when cases are drawn again"
     assert said[0] == f"Table 2; {ranks}: not made, needs a model with several methods"
+
+
+@pytest.mark.parametrize(("n_sets", "met"), [(2, set()), (3, {ENOUGH_DATA_SETS}), (5, BOTH)])
+def test_correlations_and_drawn_data_sets_need_enough_of_them(n_sets, met):
+    compared = scores_of_saliency_methods(drawn_scores(n_sets=n_sets, n_cases=1))
+    assert needs_met(compared, compared) & BOTH == met
+    # those of the model with one method are not drawn
+    single = compared[compared["model"] == "vit"]
+    assert needs_met(single, single) & BOTH == met & {ENOUGH_DATA_SETS}
+
+
+def test_needs_follow_from_columns_metrics_and_methods(scores):
+    compared = scores_of_saliency_methods(scores, ["iou"])
+    met = needs_met(scores.drop(columns="model"), compared)
+    assert met & {DATASET_COLUMN, MODEL_COLUMN, TWO_METRICS} == {DATASET_COLUMN}
+    assert met & set(METRIC_NEEDS) == {"scores of iou"}
+    assert {SEVERAL_METHODS, ONE_METHOD} <= met
+    assert set(METRIC_NEEDS) <= needs_met(scores, compared, metrics_chosen=True)
+    assert TWO_METRICS in needs_met(scores, scores_of_saliency_methods(scores, ["iou", "hit"]))

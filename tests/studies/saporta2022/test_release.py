@@ -6,7 +6,13 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.studies.saporta2022.release import CASE_COLUMNS, SCORES, SHAPES, read_released_scores_or_feature
+from salstats.studies.saporta2022.release import (
+    CASE_COLUMNS,
+    SCORES,
+    SHAPES,
+    has_name_of_shape_file,
+    read_released_scores_or_feature,
+)
 
 # means and limits are written with three digits, decreases with three and their limits with one
 SUMMARY, DECREASE = 5e-4 + 1e-12, 1e-9
@@ -99,3 +105,34 @@ def test_a_file_in_other_columns_is_left_to_the_reader_of_scores(tmp_path):
     file = tmp_path / "iou_results_per_cxr.csv"
     file.write_text("case,task,method,metric,score\na,Edema,cam,iou,0.5\n")
     assert read_released_scores_or_feature(file) is None
+    unknown = tmp_path / "sizes.csv"
+    unknown.write_text("img_id,weight\na,0.5\n")
+    assert read_released_scores_or_feature(unknown) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value"),
+    [
+        ("rec_area_ratio", "irrectangularity", 0.7),
+        ("elongation", "elongation", 0.3),
+        ("labels", "label", 0.3),
+    ],
+)
+def test_a_file_of_a_feature_or_of_labels_is_known_by_its_name(tmp_path, name, column, value):
+    file = tmp_path / f"{name}.csv"
+    file.write_text("img_id,Edema,Lung Opacity\na,0.3,0.3\n")
+    frame = read_released_scores_or_feature(file)
+    assert list(frame) == ["case", "task", column]
+    assert frame[column].tolist() == [pytest.approx(value)] * 2
+    # only findings have sizes and shapes
+    assert has_name_of_shape_file(file) == (name != "labels")
+
+
+def test_a_file_of_scores_is_of_a_method_and_a_metric(tmp_path):
+    for name, (method, metric) in SCORES.items():
+        file = tmp_path / f"{name}.csv"
+        file.write_text("img_id,Edema\na,0.5\n")
+        (row,) = read_released_scores_or_feature(file).to_dict("records")
+        assert (row["case"], row["task"], row["score"]) == ("a", "Edema", 0.5)
+        assert (row["method"], row["metric"]) == (method, metric)
+        assert (method == "human") == ("humanbenchmark" in name)
