@@ -11,6 +11,7 @@ from tests_support import raises
 from salstats.display.text.format import (
     MISSING,
     STYLES,
+    capitalized,
     column_texts,
     count_range,
     count_text,
@@ -265,3 +266,22 @@ def test_lines_do_not_end_within_numbers_and_their_names():
         "Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001"
     )
     assert with_no_break_spaces_where_needed("95% CI", "_") == "95%_CI"
+
+
+def test_p_of_a_row_is_the_adjusted_one_at_the_level_of_its_family():
+    row = {"p_value": 0.001, "p_adjusted": 0.0126, "conf_level": 0.95, "family_level": 0.9875}
+    # three decimals show that it is above 0.0125
+    assert row_p_text(row, "ama") == ".013"
+    assert row_p_text(row | {"family_level": None}, "ama") == ".01"
+    assert row_p_text(row | {"p_adjusted": float("nan")}, named=True) == "P = 0.001"
+    assert row_p_text(row | {"p_adjusted": 0.02, "p_adjusted_floor": 0.02}) == "<0.020"
+    assert row_p_text({}) == MISSING
+
+
+def test_a_bound_of_a_hundredth_has_the_decimals_of_its_style():
+    assert p_text(0.01, "radiology", p_floor=0.01) == "<.01"
+    assert p_text(0.009, "radiology", p_floor=0.009) == "<.009"
+
+
+def test_a_text_begins_with_a_capital_and_keeps_its_others():
+    assert (capitalized(""), capitalized("auc of Edema")) == ("", "Auc of Edema")
