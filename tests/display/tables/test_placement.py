@@ -34,6 +34,7 @@ def placement(frame, **options):
         ({"metric": ["iou"], "method": "ab"}, ("method",), (), ()),
         ({"model": "pq", "method": "ab", "task": "xy"}, ("task",), ("model", "method"), ()),
         ({"metric": ["iou", "hit"]}, ("metric",), (), ()),
+        ({"metric": ["iou", "hit"], "model": "pq"}, ("model",), ("metric",), ()),
     ],
 )
 def test_columns_find_their_place_by_what_varies(columns, rows, headings, groups):

@@ -74,6 +74,36 @@ def test_neighbours_share_headings_and_equal_labels_become_one():
     assert [row.cells[1].n_rows for row in rows.body if not row.is_group] == [1] * 4
 
 
+def test_sides_are_those_of_columns_and_counts_stand_at_the_right():
+    assert table_to_rows(grouped_table()).aligns == ("left",) * 6
+    columns = [TableColumn("x", align="right"), TableColumn("y", align="left"), TableColumn("z")]
+    rows = table_to_rows(Table(("Cases",), [("10",)], columns, [["1", "2", "3"]]))
+    assert rows.aligns == ("right", "right", "left", "left")
+    assert [cell.align for cell in rows.body[0].cells] == list(rows.aligns)
+
+
+def test_labels_and_headings_are_headings_and_cells_are_not():
+    rows = table_to_rows(grouped_table())
+    assert [cell.is_heading for cell in rows.head[0]] == [False, False, True, True, False]
+    assert all(cell.is_heading for cell in rows.head[1])
+    assert [cell.is_heading for cell in rows.body[1].cells] == [True, True, False, False, False, False]
+    assert rows.body[0].cells[0].is_heading
+
+
+def test_a_single_row_keeps_its_labels_and_an_outer_heading_spans_inner_ones():
+    columns = [TableColumn("a", ("all", "x")), TableColumn("b", ("all", "y"))]
+    rows = table_to_rows(Table(("A", "B", "C"), [("p", "q", "r")], columns, [["1", "2"]]))
+    assert [cell.n_rows for cell in rows.body[0].cells] == [1] * 5
+    assert shapes(rows.head[0])[3:] == [("all", 2)]
+    assert shapes(rows.head[1])[3:] == [("x", 1), ("y", 1)]
+
+
+def test_texts_stand_on_one_line_without_signs_that_no_file_holds():
+    rows = table_to_rows(Table(("A",), [("a\n  b ",)], [TableColumn("x")], [["1\x00"]], title=" T\t1 "))
+    assert (rows.title, rows.subtitle) == ("T 1", "")
+    assert [cell.text for cell in rows.body[0].cells] == ["a b", "1\ufffd"]
+
+
 def test_some_columns_keep_the_labels_and_their_share_of_common_headings():
     rows = table_to_rows(grouped_table())
     part = with_column_range(rows, 3, 5)

@@ -10,12 +10,14 @@ from salstats.display.tables.rows import Cell
 from salstats.display.tables.widths import (
     PageLayout,
     Paper,
+    TypeSetting,
     cell_text_width_em,
     column_widths_em,
     number_lines,
     page_layout,
     parts_with_layouts,
     text_width_em,
+    word_pieces,
 )
 
 #: Widths of Helvetica in ems are met within this.
@@ -141,6 +143,7 @@ def test_a_row_has_the_lines_of_its_highest_cell():
     assert layout.n_lines([Cell("0.5 (0.4, 0.6)"), Cell("0")]) == 2
     assert layout.wraps(Cell("0.5 (0.4, 0.6)"), 0)
     assert not layout.wraps(Cell(digits), 0)
+    assert not layout_of(5.56).wraps(Cell(digits), 0)
     assert layout.wraps(Cell(digits), 1)
 
 
@@ -171,3 +174,56 @@ def test_a_block_that_is_wider_than_a_page_is_cut_between_its_columns():
     parts = parts_with_layouts(rows, Paper((200.0, 300.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
     assert len(parts) > 1
     assert sum(len(part.aligns) - 1 for part, _ in parts) == 6
+
+
+GAPS = dict.fromkeys((9, 8, 7), 4.0)
+
+
+def test_two_outer_headings_that_are_wider_than_a_page_are_cut_between_their_columns():
+    columns = [TableColumn(f"v{i}", spanners=("AB"[i // 3],)) for i in range(6)]
+    rows = table_rows(great_table(Table(("",), [("t",)], columns, [["0" * 20] * 6]), "t"))
+    # a column takes 20 digits of 0.556 em at 8 points, and 4 points at each side: 97 points
+    parts = parts_with_layouts(rows, Paper((200.0, 250.0), GAPS, 1.0))
+    assert [len(part.aligns) - 1 for part, _ in parts] == [2, 2, 2]
+    # with room for three columns the cut is between the headings
+    parts = parts_with_layouts(rows, Paper((200.0, 340.0), GAPS, 1.0))
+    assert [len(part.aligns) - 1 for part, _ in parts] == [3, 3]
+
+
+def test_a_table_as_wide_as_its_line_fits():
+    rows = table_rows(one_cell())
+    setting = TypeSetting(9, turned=False, n_breaks=0)
+    minimal = column_widths_em(rows, 0).minimal
+    widths = Paper((1.0, 1.0), GAPS, 1.2).column_widths_points(minimal, 9)
+    assert widths == pytest.approx([width * 9 * 1.2 + 8 for width in minimal])
+    assert Paper((sum(widths), 1.0), GAPS, 1.2).fits(rows, setting)
+    assert not Paper((sum(widths) - 0.01, 1000.0), GAPS, 1.2).fits(rows, setting)
+
+
+def test_a_room_a_little_wider_than_needed_leaves_numbers_their_width():
+    table = Table(("",), [("t",)], [TableColumn("v"), TableColumn("w")], [["0.5", "words " * 20]])
+    rows = table_rows(great_table(table, "t"))
+    minimal = column_widths_em(rows, 0).minimal
+    paper = Paper((1.0, 1.0), GAPS, 1.0)
+    line = sum(paper.column_widths_points(minimal, 9)) + 0.5 * 9
+    found = page_layout(rows, Paper((line, line), GAPS, 1.0))
+    assert found.column_widths_em == pytest.approx([minimal[0], minimal[1], minimal[2] + 0.5])
+
+
+def test_a_heading_above_several_columns_widens_each_of_them():
+    columns = [TableColumn("v", ("Wide heading",)), TableColumn("w", ("Wide heading",))]
+    rows = table_rows(great_table(Table(("",), [("t",)], columns, [["1", "2"]]), "t"))
+    natural, minimal = column_widths_em(rows, 0)
+    assert sum(natural[1:]) == pytest.approx(text_width_em("Wide heading"))
+    # heading "v" is as wide as a digit
+    assert minimal[1] == pytest.approx(text_width_em("1"))
+
+
+def test_headings_that_are_numbers_are_not_wrapped():
+    natural, minimal = of_columns(["2 (1, 3)"], ["1"])
+    assert natural == minimal == [pytest.approx(text_width_em("2 (1, 3)"))]
+
+
+def test_a_word_of_twenty_signs_is_not_broken():
+    assert word_pieces("abcdefghi_abcdefghij") == ["abcdefghi_abcdefghij"]
+    assert word_pieces("abcdefghi_abcdefghijk") == ["abcdefghi_", "abcdefghijk"]
