@@ -258,6 +258,17 @@ def test_a_page_that_cannot_be_drawn_leaves_none_and_a_page_has_the_width_asked_
     assert sorted(f.name for f in tmp_path.iterdir()) == ["f.png", "f.txt"]
 
 
+def test_a_figure_higher_than_a_page_has_a_file_for_each_page_which_a_warning_names(tmp_path, monkeypatch):
+    figure = paged()
+    # a page is drawn by other tests
+    drawn = "salstats.display.export.figure_files._file_contents"
+    monkeypatch.setattr(drawn, lambda page, files, *options: [(files[0], b"page")])
+    names = ("fig.png", *(f"fig-{number}.png" for number in range(2, len(figure.pages) + 1)))
+    with warns(option="path", value=names):
+        assert ss.save_figure(figure, tmp_path / "fig.png") == tmp_path / "fig.png"
+    assert {file.name for file in tmp_path.glob("*.png")} == set(names)
+
+
 @pytest.mark.slow
 def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_path):
     labels = Labels({"task": {"Task 1": "First"}})

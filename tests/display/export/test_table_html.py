@@ -11,6 +11,7 @@ from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page, html_table
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Table, TableColumn
+from salstats.display.tables.rows import table_to_rows
 
 
 class Tags(HTMLParser):
@@ -42,6 +43,7 @@ def test_page_is_complete_and_asks_nothing_of_the_network():
     assert '<meta charset="utf-8">' in page
     assert page.count("<table") == 1
     assert "<script" not in page
+    assert page.endswith("</body>\n</html>\n")
 
 
 def test_a_table_without_a_name_is_given_one_and_another_keeps_its_own():
@@ -55,6 +57,25 @@ def test_a_table_without_a_name_is_given_one_and_another_keeps_its_own():
 def test_names_of_rows_stay_in_sight_where_they_stand_in_one_column():
     assert ".gt_stub" in html_page(rich()).split("</style>", 1)[0]
     assert ".gt_stub" not in html_page(stub_of_levels()).split("</style>", 1)[0]
+
+
+def test_names_of_columns_keep_from_those_of_rows_that_stay_in_sight():
+    of_levels = html_page(stub_of_levels()).split("</style>", 1)[0]
+    assert "left: 0; right: 8px" in of_levels
+    assert "calc(100vh" in of_levels
+    of_foreign = html_page(GT(pd.DataFrame({"a": [1]}))).split("</style>", 1)[0]
+    assert of_foreign.split("<style>")[1] == of_levels.split("<style>")[1]
+    # four digits take 2.2 em, and a long label 22 em at most
+    for label, width in (("1234", "2.2em"), ("w" * 99, "22.0em")):
+        table = great_table(Table(("",), [(label,)], [TableColumn("v")], [["1"]]), "t")
+        assert f"left: calc({width} + 20px); right: 8px" in html_page(table)
+        assert f"min-width: min(calc({width} + 20px), 14em)" in html_page(table)
+
+
+def test_a_table_without_rows_or_notes_has_none():
+    tags = Tags(html_table(table_to_rows(Table(("A",), [], [TableColumn("x")], [])), identifier="t"))
+    assert [tag for tag, _ in tags.found] == ["table", "thead", "tr", "th", "th"]
+    assert "aria-describedby" not in tags.of("table")[0]
 
 
 def test_what_no_file_can_hold_is_replaced():
@@ -97,6 +118,11 @@ def test_html_for_a_report_says_what_heads_what():
 )
 def test_html_for_a_report_keeps_text_marks_and_spans(make, part):
     assert html_table(table_rows(make()), identifier="t").count(part) == 1
+
+
+def test_a_label_of_several_rows_stands_once():
+    text = html_table(table_rows(stub_of_levels()), identifier="t")
+    assert text.count(">iou</th>") == 1
 
 
 def test_no_text_becomes_markup():

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from display.table_examples import EXAMPLES, ODD, estimates, rich, stub_of_levels
@@ -12,6 +13,7 @@ from salstats.display.export.table_html import html_page
 from salstats.display.export.table_text import csv_text, json_text, markdown_text
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Table, TableColumn
+from salstats.display.tables.rows import table_to_rows
 
 
 def csv_rows(table):
@@ -96,8 +98,22 @@ def test_markdown_marks_what_is_bold_and_underlined():
     assert "0.566 (0.526, 0.606)\\*\\*\\*" in text
 
 
+def test_markdown_is_paragraphs_with_a_table_between_them():
+    columns = [TableColumn("x", align="right"), TableColumn("y")]
+    table = Table(("A",), [("a",), ("b",)], columns, [["1", "2"], ["3", ""]], title="T", notes=["N."])
+    table = replace(table, groups=["G", "G"], indented_rows={1})
+    assert markdown_text(table_to_rows(table)) == (
+        "**T**\n\n"
+        "| A | x | y |\n| :--- | ---: | :--- |\n| **G** |  |  |\n| a | 1 | 2 |\n| &emsp;b | 3 |  |\n\n"
+        "N.\n"
+    )
+    assert markdown_text(table_to_rows(replace(table, title=None, groups=[], notes=[]))).startswith("| A |")
+
+
 def test_json_holds_texts_groups_and_marks():
-    read = json.loads(json_text(table_rows(rich())))
+    text = json_text(table_rows(rich()))
+    assert "β é − ± ²" in text
+    read = json.loads(text)
     assert (read["title"], read["subtitle"]) == ("Title & more", "Sub < title 100%")
     assert read["columns"][:2] == [["Finding"], ["All & more", "IoU & co", "a"]]
     assert read["n_label_columns"] == 1

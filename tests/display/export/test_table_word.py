@@ -158,6 +158,20 @@ def test_a_table_wider_than_a_turned_page_is_several_with_their_labels():
     assert {run.font.size.pt for table in made.tables for run in runs(table).values()} <= {7, 8}
 
 
+@pytest.mark.parametrize(("n_tasks", "is_kept"), [(30, True), (31, False)])
+def test_a_short_table_stays_on_one_page_and_a_long_one_keeps_its_head_together(n_tasks, is_kept):
+    table = document(estimates(n_tasks, 1)).tables[0]
+    kept = [has(row._tr, "w:keepNext") for row in table.rows]
+    assert kept == [True, True, *[is_kept] * n_tasks]
+
+
+def test_a_table_without_a_title_is_the_first_in_its_document():
+    made = document(one_cell())
+    assert made.element.body[0].tag == qn("w:tbl")
+    properties = made.core_properties
+    assert (properties.title, properties.keywords, properties.comments) == ("", "", "")
+
+
 def test_nothing_personal_is_said_and_no_time():
     properties = document(rich()).core_properties
     assert properties.title == "Title & more"

@@ -50,6 +50,10 @@ def test_the_better_direction_is_that_of_metric_and_term(metric, term, sign):
 
 def test_a_direction_that_is_stated_holds():
     assert better_sign("quality", "mean", {"quality": "smaller"}) == -1
+    assert better_sign("hd95", "mean", {"hd95": "larger"}) == 1
+    assert better_sign("hd95", "mean", {"iou": "larger"}) == -1
+    # what is no score keeps its direction
+    assert better_sign("iou", "rank", {"iou": "larger"}) == -1
     with raises(ValueRangeError, option="directions", value="up"):
         best([0.1, 0.2], directions={"iou": "up"})
     with raises(ValueRangeError, option="directions", value="quality", choices=("iou",)):
@@ -175,6 +179,8 @@ def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
     unadjusted = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04], p_adjusted=0.9, procedure="none"))
     assert stars_of(unadjusted, True, None).texts == ["*", "*"]
     assert stars_of(adjusted, True, 2).texts == ["***", ""]
+    assert "Holm" in stars_of(adjusted.with_procedure_column("holm"), True, None).note
+    assert "Holm" not in stars_of(adjusted.with_procedure_column("holm"), True, 2).note
     with raises(ValueRangeError, option="n_tests", value=0):
         stars_of(plain, True, 0)
     # a footnote on stars stands where there are any

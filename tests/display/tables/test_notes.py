@@ -8,6 +8,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables import notes
 from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.labels import Labels
+from salstats.stats.mrmc.designs import PAIRED
 
 
 def test_abbreviations_are_whole_words_only():
@@ -24,6 +25,7 @@ def test_a_constant_column_without_values_is_not_said():
         notes.constant_note(read_estimates(frame, needed=()), ["reader", "dataset"], Labels())
         == "Dataset: d."
     )
+    assert notes.constant_note(read_estimates(frame, needed=()), ["reader"], Labels()) == ""
 
 
 def estimates(frame):
@@ -114,6 +116,8 @@ def test_bold_estimates_are_explained():
     assert by_task == "Bold: best estimate, Human benchmark and Edema not competing."
     of_set = notes.best_note(best(strata=["task"]), ["method"], [], Labels({"task": "CheXpert set"}))
     assert of_set == "Bold: best estimate per CheXpert set."
+    of_scale = notes.best_note(best(strata=["task"]), ["method"], [], Labels({"task": "Finding by Smith"}))
+    assert of_scale == "Bold: best estimate per finding by Smith."
     unknown = note(best(rows=(), unknown=["mine"]))
     assert "mine" in unknown
     assert "Bold" not in unknown
@@ -155,6 +159,9 @@ def test_underlined_estimates_are_the_rarer_ones():
 
 def test_the_criterion_of_significance_is_the_interval_and_the_adjusted_p_value():
     assert notes.significance_criterion(differences()) == "95% CI of the paired difference excludes 0"
+    for design in PAIRED:
+        assert notes.has_paired_design(differences(design=design))
+    assert notes.has_paired_design(differences(design=list(PAIRED)))
     unpaired = differences(design="cases nested in methods")
     assert notes.significance_criterion(unpaired) == "95% CI of the difference excludes 0"
     decrease = differences(term="percent_decrease")

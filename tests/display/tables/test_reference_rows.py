@@ -71,3 +71,9 @@ def test_each_group_has_a_row_of_its_reference_without_anything_estimated(contra
     assert references["estimate"].isna().all()
     assert frame.columns.tolist() == contrasts.frame.columns.tolist()
     pd.testing.assert_frame_equal(frame.tail(4).reset_index(drop=True), contrasts.frame, check_dtype=False)
+
+
+def test_groups_without_a_value_are_groups_of_their_other_columns(contrasts):
+    without_task = contrasts.with_columns(metric=["iou", "iou", "hit", "hit"], task=None)
+    assert has_one_reference_mean_per_group(without_task)
+    assert with_reference_rows_on_top(without_task).frame["metric"].tolist()[:2] == ["iou", "hit"]
