@@ -110,3 +110,62 @@ def test_methods_and_another_column_are_needed():
         ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6]).query("task == 'Edema'").drop(columns="task"))
     with raises(SalstatsError, option="estimates", column="method"):
         ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6]).query("method == 'human'").drop(columns="method"))
+
+
+def test_dark_tiles_have_white_numbers_with_limits_below_them():
+    limits_of_three = {"conf_low": [0.1, 0.2, 0.3, np.nan], "conf_high": [0.7, 0.7, 0.7, np.nan]}
+    figure = ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6], conf_level=0.95, **limits_of_three))
+    numbers, limits = layers(figure, "geom_text")
+    data = numbers._data.set_index(["method", "task"])
+    assert data.loc["gradcam", "ink"].tolist() == ["black", "black"]
+    assert data.loc[("human", "Nodule"), "ink"] == "white"
+    assert (numbers.mapping["y"], limits.mapping["y"]) == ("upper", "lower")
+    # the tile without limits has its number in the middle
+    assert len(limits._data) == 3
+    assert data.loc[("human", "Nodule"), "upper"] == data.loc[("human", "Nodule"), "up"]
+    with_limits = data.drop(("human", "Nodule"))
+    assert (with_limits["upper"] > with_limits["up"]).all()
+    middle = (with_limits["upper"] + with_limits["lower"]) / 2
+    assert middle.tolist() == pytest.approx(list(with_limits["up"]))
+
+
+def test_rows_stand_below_each_other_with_a_gap_above_averages():
+    frame = estimates(tasks=["Edema", "Nodule", "Average"], metrics=["iou"])
+    figure = ss.plot_heatmap(frame)
+    up = figure.data.drop_duplicates("task").set_index("task")["up"]
+    height = 2 * -up["Edema"]
+    assert up["Edema"] - up["Nodule"] == pytest.approx(height)
+    assert up["Nodule"] - up["Average"] > height + 0.5
+    low, high = scale(figure, "y").limits
+    assert (low, high) == (pytest.approx(up["Average"] - height / 2), 0)
+    assert scale(figure, "x").limits == (-0.5, 1.5)
+    assert list(scale(figure, "y").labels) == ["Edema", "Nodule", "Average"]
+
+
+def test_the_bar_of_a_single_panel_is_named_and_of_several_the_numbers_of_contrasts():
+    one = ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6]))
+    assert scale(one, "fill").name == "Mean IoU"
+    assert list(scale(one, "fill").labels) == ["worst", "best"]
+    mixed = pd.concat([means([0.2, 0.3, 0.4, 0.6]), means([0.2, 0.3, 0.4, 0.6], metric="mine")])
+    figure = ss.plot_heatmap(mixed)
+    assert scale(figure, "fill").name == ""
+    assert list(scale(figure, "fill").labels) == ["worst or smallest", "best or largest"]
+    assert "where it is not known which is better" in caption(figure)
+    assert "Numbers:" not in caption(figure)
+    medians = ss.plot_heatmap(mixed.assign(term="median"))
+    assert "Numbers: Median" in caption(medians)
+
+
+def test_decreases_far_out_do_not_stretch_the_shades():
+    values = [10.0, 20.0, 30.0, -2030.0]
+    decrease = means(values).assign(term="percent_decrease", reference="people")
+    figure = ss.plot_heatmap(decrease)
+    got = shades(figure)
+    assert got["human", "Nodule"] == 1
+    # 10, 20 and 30 % keep their distances
+    assert got["gradcam", "Edema"] - got["gradcam", "Nodule"] == pytest.approx(
+        got["gradcam", "Nodule"] - got["human", "Edema"]
+    )
+    assert got["gradcam", "Edema"] > 0.5
+    assert "do not stretch its shades" in caption(figure)
+    assert "stretch" not in caption(ss.plot_heatmap(means([0.2, 0.3, 0.4, 0.6])))

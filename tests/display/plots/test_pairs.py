@@ -68,6 +68,10 @@ def test_one_difference_stands_beside_its_scores_with_zero_at_the_mean_of_the_re
     figure = ss.plot_pairs(scores, differences)
     assert list(figure.data["panel"].cat.categories) == ["Scores", "Scores: difference"]
     assert (figure.facet.dir, figure.facet._ncol) == ("h", 2)
+    # the panel of the differences has no names below it
+    figure.facet.environment = figure.environment
+    layout = figure.facet.compute_layout([layer_data(figure, "geom_blank")])
+    assert layout["AXIS_X"].tolist() == [True, False]
     ends = layer_data(figure, "geom_blank").set_index("panel")
     offset = ends.loc["Scores", ["low", "high"]] - ends.loc["Scores: difference", ["low", "high"]]
     np.testing.assert_allclose(offset.astype(float), differences["reference_mean"].iloc[0])

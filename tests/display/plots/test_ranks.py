@@ -10,6 +10,7 @@ import salstats as ss
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     MM_PER_INCH,
+    MUTED,
     PAGE_MM,
     REFERENCE,
     REFERENCE_SHAPE,
@@ -191,3 +192,79 @@ def test_pairs_without_a_p_value_are_white_tiles_and_named(significance):
     is_first = significance.index == significance.index[0]
     undefined = significance.assign(p_adjusted=significance["p_adjusted"].mask(is_first))
     assert words in caption(ss.plot_significance(undefined))
+
+
+def test_a_diagram_is_drawn_of_ranks_and_says_what_bars_join(significance, ranks):
+    with raises(SalstatsError, option="ranks"):
+        ss.plot_significance(significance, form="diagram")
+    own = significance[significance["metric"] == "iou"]
+    figure = ss.plot_significance(own, form="diagram", ranks=ranks[ranks["metric"] == "iou"], width=120)
+    assert width_mm(figure) == pytest.approx(120)
+    text = caption(figure)
+    assert text.startswith("Metric: IoU. ")
+    assert "Ranked by mean score. Bars join methods of which none is better" in text
+    assert "one-sided P < 0.05; paired t test; Holm" in text
+    assert "without a P value" not in text
+    undefined = own.assign(p_adjusted=np.nan)
+    untested = ss.plot_significance(undefined, form="diagram", ranks=ranks[ranks["metric"] == "iou"])
+    assert "No bar joins methods without a P value." in caption(untested)
+
+
+def ranks_by_hand(**columns):
+    """Ranks of three methods without limits, two of which tie."""
+    frame = pd.DataFrame({"metric": "iou", "method": ["a", "b", "c"], "estimate": [2.5, 1.0, 2.5]})
+    return frame.assign(**columns)
+
+
+def test_ranks_have_lines_where_they_have_limits_and_ties_are_said():
+    text = caption(ss.plot_ranks(ranks_by_hand()))
+    assert text == (
+        "Metric: IoU. Marks: rank without resampling. Between two ranks: methods that tie share their mean."
+    )
+    limits = {"conf_low": [1.0, np.nan, 2.0], "conf_high": [3.0, np.nan, 3.0], "conf_level": 0.9}
+    figure = ss.plot_ranks(ranks_by_hand(estimate=[3.0, 1.0, 2.0], **limits))
+    assert layers(figure, "geom_segment")[0]._data["method"].tolist() == ["a", "c"]
+    assert caption(figure).endswith("Lines: where the rank lies in 90% of replicates.")
+    shares = pd.DataFrame({"metric": "iou", "method": ["a", "b"], "rank": [1.5, 2.0], "share": 1.0})
+    text = caption(ss.plot_ranks(ranks_by_hand(estimate=[3.0, 1.0, 2.0]), frequencies=shares))
+    assert "Blobs: share of replicates with that rank. Between two ranks" in text
+
+
+def test_rows_of_ranks_stand_from_the_best_down_with_room_for_half_a_blob():
+    figure = ss.plot_ranks(ranks_by_hand())
+    assert figure.data.set_index("method")["y"].to_dict() == {"b": 0.0, "a": -1.0, "c": -2.0}
+    limits = figure.coordinates.limits
+    assert limits.y == (-2.5, 0.5)
+    # half a blob is less than half a rank
+    assert limits.x == (0.5, 3.5)
+    assert list(scale(figure, "x").breaks) == [1, 2, 3]
+
+
+def test_tiles_have_the_p_value_with_the_decimals_that_its_level_needs():
+    tests = pd.DataFrame(
+        {
+            "method": ["a", "b", "a"],
+            "reference": ["b", "a", "c"],
+            "better": [True, False, False],
+            "estimate": 0.1,
+            "p_adjusted": [0.0512, 0.99, np.nan],
+            "conf_level": 0.95,
+        }
+    )
+    figure = ss.plot_significance(tests)
+    assert figure.data["text"].tolist() == ["0.051", "0.99", "—"]
+    assert figure.data["ink"].tolist() == ["white", MUTED, MUTED]
+    assert scale(figure, "fill").palette(2)[True] != "white"
+    assert scale(figure, "fill").palette(2)[False] == "white"
+    assert "Numbers: that P." in caption(figure)
+    # c is the second of its only pair and the last row
+    assert list(scale(figure, "x").labels) == ["a", "b", "c"]
+    assert list(scale(figure, "y").labels) == ["c", "b", "a"]
+    assert scale(figure, "x").limits == (-0.5, 2.5)
+
+
+def test_one_panel_of_few_methods_is_a_column_wide_and_others_a_page(significance):
+    assert width_mm(ss.plot_significance(significance[significance["metric"] == "iou"])) == pytest.approx(
+        COLUMN_MM
+    )
+    assert width_mm(ss.plot_significance(significance)) == pytest.approx(PAGE_MM)

@@ -460,3 +460,55 @@ def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
     points = scatter_data(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
     assert points.is_binary is expected
     assert (points.points["y_drawn"] == points.points["y"]).all()
+
+
+def rows_of_one_method(n, x=None, **columns):
+    """Points of one method, none of which is a whole number."""
+    places = np.arange(n) + 0.5
+    return pd.DataFrame({"case": range(n), "area": places if x is None else x, "overlap": places / n}).assign(
+        **columns
+    )
+
+
+def test_more_points_are_smaller_and_the_ink_of_a_panel_is_the_same():
+    styles = []
+    for n in (200, 201, 1500, 1501):
+        [layer] = layers(ss.plot_scatter(rows_of_one_method(n), "area", "overlap"), "geom_point")
+        styles.append((layer.geom.aes_params["size"], layer.geom.aes_params["alpha"]))
+    assert [size for size, _ in styles] == [0.9, 0.6, 0.6, 0.35]
+    opacities = []
+    for n in (4000, 5000):
+        [layer] = layers(ss.plot_scatter(rows_of_one_method(n), "area", "overlap", width=45), "geom_point")
+        opacities.append(layer.geom.aes_params["alpha"])
+    assert 4000 * opacities[0] == pytest.approx(5000 * opacities[1])
+    assert opacities[1] < 0.6
+
+
+def test_the_axis_of_rates_goes_from_zero_to_one_and_a_legend_is_drawn_of_several_groups():
+    rows = pd.concat([rows_of_one_method(40, method=method) for method in ("lime", "gradcam")])
+    rows = rows.assign(overlap=lambda frame: frame["case"] % 2)
+    figure = ss.plot_scatter(rows, "area", "overlap")
+    blanks = layers(figure, "geom_blank")
+    assert [set(blank._data["y"]) for blank in blanks] == [{0.0}, {1.0}]
+    assert figure.theme.getp("legend_position") == "top"
+    assert "Marks of a bin stand side by side." in caption(figure)
+    one = ss.plot_scatter(rows[rows["method"] == "lime"], "area", "overlap")
+    assert one.theme.getp("legend_position") == "none"
+    assert "side by side" not in caption(one)
+
+
+def test_axes_of_scores_are_named_by_their_only_metric_and_several_are_an_error():
+    rows = rows_of_one_method(20).rename(columns={"overlap": "score"}).assign(metric="hd95", method="lime")
+    title = ss.plot_scatter(rows, "area", "score").labels.y.replace("\n", " ")
+    assert title == "95th-percentile Hausdorff distance (smaller is better)"
+    both = pd.concat([rows, rows.assign(metric="iou")])
+    with raises(SalstatsError, column="metric", choices=("hd95", "iou")):
+        ss.plot_scatter(both, "area", "score")
+    assert ss.plot_scatter(both, "area", "score", by="metric").data["panel"].nunique() == 2
+
+
+def test_a_few_whole_numbers_are_the_numbers_of_their_axis():
+    figure = ss.plot_scatter(rows_of_one_method(12, x=[1.0, 2.0, 4.0] * 4), "area", "overlap")
+    assert list(scale(figure, "x").breaks) == [1, 2, 4]
+    assert "spread sideways" in caption(figure)
+    assert callable(scale(ss.plot_scatter(rows_of_one_method(12), "area", "overlap"), "x").breaks)
