@@ -289,7 +289,7 @@ def coded_scores_without_warnings(scores: object, name: str = "scores") -> Colum
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = earlier_row_and_first_repeat(codes)
-        observation = named_row(frame, keys, first)
+        observation = row_keys_text(frame, keys, first)
         raise ColumnError(
             f"rows {first} and {second} of {name} are the same observation ({observation})",
             hint=repeat_hint(frame, keys, first, second),
@@ -311,7 +311,7 @@ def warn_of_doubtful_scores(
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
 
     def row_of_frame(row: int) -> str:
-        return f"row {row} of {name} ({named_row(frame, keys, row)})"
+        return f"row {row} of {name} ({row_keys_text(frame, keys, row)})"
 
     row_name = row_name or row_of_frame
     _warn_of_names(coded, row_name, name)
@@ -410,7 +410,7 @@ def check_cases_have_one_patient(
         )
 
 
-def named_row(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
+def row_keys_text(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
     """Write the keys of a row that are filled: "case 017, task Edema"."""
     return ", ".join(f"{c} {frame[c].iloc[row]}" for c in keys if pd.notna(frame[c].iloc[row]))
 
@@ -507,7 +507,7 @@ def check_names_of_groups(names: Iterable[Hashable], result_columns: Collection[
             )
 
 
-def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
+def with_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
     """Return an estimates frame with one of ESTIMATE_COLUMNS added.
 
     It stands behind the last column that precedes it there, at the end if there is none.
@@ -522,16 +522,16 @@ def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFra
     return frame
 
 
-def text_column(values: Iterable[str | None]) -> Any:
+def text_column(values: Iterable[str | None]) -> pd.api.extensions.ExtensionArray:
     """Return names as a column of text, None as missing."""
     return pd.array(list(values), dtype=TEXT)
 
 
-def integer_column(values: Iterable[int | None]) -> Any:
+def integer_column(values: Iterable[int | None]) -> pd.api.extensions.ExtensionArray:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")
 
 
-def flags_of(column: pd.Series) -> pd.Series:
+def as_booleans(column: pd.Series) -> pd.Series:
     """Return a column of True and False; files hold these as 1 and 0 or as text."""
     return column.astype(str).str.lower().isin(["true", "1", "1.0"])

@@ -23,7 +23,7 @@ _PARENT_CHECK_SECONDS = 0.5
 _OPEN_BARS: list[Any] = []
 
 
-def in_batches(
+def batch_results(
     work: Callable[[tuple[Any, ...]], Any],
     items: Sequence[Any],
     *,
@@ -71,7 +71,7 @@ def in_batches(
         # Ray's backend returns its results only at the end
         backend, _ = get_active_backend()
         return_as = "generator" if backend.supports_return_generator else "list"
-        parallel = joblib.Parallel(n_jobs=jobs, return_as=return_as, **options_that_end_workers())
+        parallel = joblib.Parallel(n_jobs=jobs, return_as=return_as, **joblib_options_ending_workers())
         calls = (joblib.delayed(_result_on_one_opencv_thread)(work, batch) for batch in batches)
         try:
             for batch, result in zip(batches, parallel(calls), strict=True):
@@ -107,7 +107,7 @@ def _batches(items: Sequence[Any], n_workers: int) -> list[tuple[Any, ...]]:
     return [tuple(items[start : start + size]) for start in range(0, len(items), size)]
 
 
-def end_with(parent: int) -> None:
+def end_when_parent_ends(parent_pid: int) -> None:
     """End this worker process soon after its parent process ends, however that ends.
 
     Workers of a killed process would otherwise wait for minutes and keep its streams open. Nothing is done on
@@ -118,14 +118,14 @@ def end_with(parent: int) -> None:
 
     def watch() -> None:
         # an orphan gets another parent
-        while os.getppid() == parent:
+        while os.getppid() == parent_pid:
             time.sleep(_PARENT_CHECK_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def options_that_end_workers() -> dict[str, Any]:
+def joblib_options_ending_workers() -> dict[str, Any]:
     """Return options of joblib by which its own processes end with this one; clusters end theirs."""
     from joblib.parallel import BACKENDS, get_active_backend
 
@@ -133,7 +133,7 @@ def options_that_end_workers() -> dict[str, Any]:
     makes_processes = isinstance(backend, BACKENDS["loky"])
     if not makes_processes or "initializer" in backend.backend_kwargs:
         return {}
-    return {"initializer": end_with, "initargs": (os.getpid(),)}
+    return {"initializer": end_when_parent_ends, "initargs": (os.getpid(),)}
 
 
 def _result_on_one_opencv_thread(work: Callable[[tuple[Any, ...]], Any], batch: tuple[Any, ...]) -> Any:
@@ -248,7 +248,7 @@ class _OneThread:
                     self._restore()
 
 
-def _limit_opencv() -> RestoreThreads:
+def _limit_opencv_to_one_thread() -> RestoreThreads:
     """Set OpenCV to one thread and return the function that restores its setting."""
     import cv2
 
@@ -266,7 +266,7 @@ def _blas_libraries() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _limit_blas() -> RestoreThreads:
+def _limit_blas_to_one_thread() -> RestoreThreads:
     """Set the loaded BLAS libraries to one thread and return the function that restores their settings."""
     limit = _blas_libraries().limit(limits=1)
     # threadpoolctl sets and restores only as a context manager
@@ -274,5 +274,5 @@ def _limit_blas() -> RestoreThreads:
     return lambda: limit.__exit__(None, None, None)
 
 
-one_opencv_thread = _OneThread(_limit_opencv)
-one_blas_thread = _OneThread(_limit_blas)
+one_opencv_thread = _OneThread(_limit_opencv_to_one_thread)
+one_blas_thread = _OneThread(_limit_blas_to_one_thread)

@@ -101,10 +101,10 @@ def _read_free_memory_bytes() -> float:
             _, kilobytes, *_ = line.split()
             free = 1024.0 * int(kilobytes)
             break
-    return min([free, *map(_free_bytes_in_group, _memory_groups())])
+    return min([free, *map(_free_bytes_in_group, _control_group_folders())])
 
 
-def _memory_groups() -> list[Path]:
+def _control_group_folders() -> list[Path]:
     """List the folders of the control groups, of both versions, that may limit this process's memory."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()

@@ -116,22 +116,28 @@ class MetricScores:
 
 
 def warn_of_ranges(
-    scores: np.ndarray, metrics: np.ndarray, names: pd.Index, row_name: RowName, frame: str = "scores"
+    scores: np.ndarray,
+    metric_codes: np.ndarray,
+    metric_names: pd.Index,
+    row_name: RowName,
+    frame: str = "scores",
 ) -> None:
     """Warn, once per metric that the package knows, of scores outside its range.
 
-    `metrics` are positions in `names`, one for each score.
+    `metric_codes` are positions in `metric_names`, one for each score.
     """
     # every metric's range contains 0 ... 1, so that most frames need no further check
     outside_unit = (scores < -RANGE_ROUNDING) | (scores > 1 + RANGE_ROUNDING)
     if not outside_unit.any():
         return
-    for code in np.flatnonzero(np.bincount(metrics[outside_unit])):
-        metric = registered_metric(names[int(code)])
+    for code in np.flatnonzero(np.bincount(metric_codes[outside_unit])):
+        metric = registered_metric(metric_names[int(code)])
         if metric is None:
             continue
-        rows = np.flatnonzero(metrics == code)
-        _warn_of_range(MetricScores(metric, str(names[int(code)]), scores[rows], frame), rows, row_name)
+        rows = np.flatnonzero(metric_codes == code)
+        _warn_of_range(
+            MetricScores(metric, str(metric_names[int(code)]), scores[rows], frame), rows, row_name
+        )
 
 
 def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:
@@ -202,7 +208,7 @@ class Names:
         rows = np.flatnonzero(self.codes == self.values.get_loc(name))
         return int(rows[0]) if rows.size else None
 
-    def n_rows(self) -> dict[str, int]:
+    def n_rows_by_name(self) -> dict[str, int]:
         """Count the rows of each name that is text and has any."""
         counts = np.bincount(self.codes, minlength=len(self.values)).tolist()
         pairs = zip(self.values.tolist(), counts, strict=False)
@@ -282,14 +288,14 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
     if column in _COLUMNS_TO_COMPARE and len(names.text_names) <= _LARGEST_COMPARISON:
-        pairs = _probable_misspellings(names.n_rows())
+        pairs = _probable_misspellings(names.n_rows_by_name())
     elif _some_differ_in_capitals_only(names):
-        pairs = _pairs_differing_in_capitals(names.n_rows())
+        pairs = _pairs_differing_in_capitals(names.n_rows_by_name())
     else:
         pairs = []
     if not pairs:
         return
-    n_rows = names.n_rows()
+    n_rows = names.n_rows_by_name()
     rare, frequent = pairs[-1]
     row = names.first_row(rare)
     assert row is not None

@@ -463,13 +463,13 @@ def shape_of(case: Case) -> tuple[int, int]:
 def check_gaze(study: object) -> Study:
     """Return a study of gaze; raise SalstatsError where its cases have no recordings."""
     if not isinstance(study, Study):
-        raise _no_gaze(type(study).__name__)
+        raise _no_gaze_error(type(study).__name__)
     if study.cases and not any(case.recordings for case in study):
-        raise _no_gaze(study.source)
+        raise _no_gaze_error(study.source)
     return study
 
 
-def _no_gaze(name: str) -> SalstatsError:
+def _no_gaze_error(name: str) -> SalstatsError:
     """Make the error for something that is no study of gaze."""
     return SalstatsError(
         f"{name} is no study of gaze, which has recordings",

@@ -10,6 +10,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import (
     ColumnCodes,
+    as_booleans,
     check_cases_have_one_patient,
     check_scores,
     checked_table_codes,
@@ -19,14 +20,13 @@ from salstats.frames import (
     earlier_row_and_first_repeat,
     estimates_frame,
     first_rows,
-    flags_of,
-    insert_column,
     integer_column,
-    named_row,
     repeat_hint,
+    row_keys_text,
     seed_without_decimal_zero,
     text_column,
     undotted_names_by_column,
+    with_column,
 )
 
 # check_scores
@@ -240,7 +240,7 @@ def test_a_case_is_known_by_its_data_set_where_there_is_one():
     frame = pd.DataFrame({"case": ["a"], "dataset": ["x"], "method": ["cam"]})
     assert dataset_and_case_columns(frame) == ["dataset", "case"]
     assert dataset_and_case_columns(frame[["case"]]) == ["case"]
-    assert named_row(frame.assign(dataset=None), ["dataset", "case", "method"], 0) == "case a, method cam"
+    assert row_keys_text(frame.assign(dataset=None), ["dataset", "case", "method"], 0) == "case a, method cam"
 
 
 def hint_of(first, second, keys=("case", "method", "metric")):
@@ -281,10 +281,13 @@ def test_columns_of_estimates_have_their_order_and_rows_the_order_given():
     ordered = estimates_frame(keys, {"n": [1, 2, 3]}, order=np.array([1, 0, 2]))
     assert ordered["n"].tolist() == [2, 1, 3]
     assert ordered.index.tolist() == [0, 1, 2]
-    longer = insert_column(frame, "conf_low", 0.0)
+    longer = with_column(frame, "conf_low", 0.0)
     assert list(longer.columns) == ["method", "estimate", "conf_low", "n", "extra"]
-    assert list(insert_column(frame, "caution", None).columns)[-2:] == ["caution", "extra"]
-    assert list(insert_column(pd.DataFrame({"method": ["a"]}), "term", "mean").columns) == ["method", "term"]
+    assert list(with_column(frame, "caution", None).columns)[-2:] == ["caution", "extra"]
+    assert list(with_column(pd.DataFrame({"method": ["a"]}), "term", "mean").columns) == [
+        "method",
+        "term",
+    ]
     assert list(frame.columns) == ["method", "estimate", "n", "extra"]
 
 
@@ -299,7 +302,7 @@ def test_seeds_and_flags_are_read_as_files_hold_them():
     seeds = [seed_without_decimal_zero(text) for text in ("3.0", "3.00", "03", "3.5", "a3.0", "3.0a")]
     assert seeds == ["3", "3", "03", "3.5", "a3.0", "3.0a"]
     flags = pd.Series([True, False, "TRUE", "1", 1, 1.0, "0", 0, "yes", None], dtype=object)
-    assert flags_of(flags).tolist() == [True, False, True, True, True, True, False, False, False, False]
+    assert as_booleans(flags).tolist() == [True, False, True, True, True, True, False, False, False, False]
 
 
 def test_tables_that_are_not_scores_are_checked_for_their_metrics():

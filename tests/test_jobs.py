@@ -23,13 +23,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.jobs import (
     _OneThread,
+    batch_results,
     counting,
-    end_with,
-    in_batches,
+    end_when_parent_ends,
+    joblib_options_ending_workers,
     not_counting,
     one_blas_thread,
     one_opencv_thread,
-    options_that_end_workers,
     with_bar,
 )
 
@@ -40,7 +40,7 @@ SCRIPT = textwrap.dedent("""
 
     import salstats as ss
     from salstats.cli import app as cli
-    from salstats.jobs import in_batches
+    from salstats.jobs import batch_results
 
     def work(folder, piece):
         (folder / f"{os.getpid()}.worker").touch()
@@ -49,7 +49,8 @@ SCRIPT = textwrap.dedent("""
 
     def score(*given, jobs: int | None = None, **options):
         from functools import partial
-        return in_batches(partial(work, Path(sys.argv[1])), range(400), jobs=jobs, progress=False, label="")
+        worker = partial(work, Path(sys.argv[1]))
+        return batch_results(worker, range(400), jobs=jobs, progress=False, label="")
 
     ss.score = score
     cli.main(["score", "study", "--jobs", "2", "-o", "scores.csv"])
@@ -91,7 +92,7 @@ def test_workers_end_with_the_process_they_work_for_however_that_ends(tmp_path):
 @pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
 def test_backends_of_others_are_asked_for_nothing(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        assert in_batches(len, range(4), jobs=None, progress=False, label="") == [1] * 4
+        assert batch_results(len, range(4), jobs=None, progress=False, label="") == [1] * 4
 
 
 def test_a_worker_ends_once_it_has_another_parent(monkeypatch):
@@ -106,28 +107,31 @@ def test_a_worker_ends_once_it_has_another_parent(monkeypatch):
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
     monkeypatch.setattr(os, "_exit", end)
     monkeypatch.setattr("salstats.jobs.time", SimpleNamespace(sleep=lambda seconds: None))
-    end_with(7)
+    end_when_parent_ends(7)
     assert ended.wait(timeout=SOON)
     assert codes == [(1, None)]
 
 
 def test_only_processes_of_joblib_itself_are_told_to_end():
-    assert options_that_end_workers() == {"initializer": end_with, "initargs": (os.getpid(),)}
+    assert joblib_options_ending_workers() == {
+        "initializer": end_when_parent_ends,
+        "initargs": (os.getpid(),),
+    }
     with joblib.parallel_config(backend="threading"):
-        assert options_that_end_workers() == {}
+        assert joblib_options_ending_workers() == {}
 
 
 @pytest.mark.parametrize("jobs", [0, -2, True, 1.5, "2"])
 def test_a_number_of_jobs_that_cannot_be_is_an_error(jobs):
     with raises(ValueRangeError, option="jobs", value=jobs):
-        in_batches(len, [1], jobs=jobs, progress=False, label="")
+        batch_results(len, [1], jobs=jobs, progress=False, label="")
 
 
 @pytest.mark.parametrize(
     ("n_items", "sizes"), [(0, []), (5, [1] * 5), (100, [13] * 7 + [9]), (400, [20] * 20)]
 )
 def test_items_are_worked_on_in_batches_of_at_most_twenty(n_items, sizes):
-    batches = in_batches(tuple, range(n_items), jobs=1, progress=False, label="")
+    batches = batch_results(tuple, range(n_items), jobs=1, progress=False, label="")
     assert [len(batch) for batch in batches] == sizes
     assert [item for batch in batches for item in batch] == list(range(n_items))
 
@@ -138,7 +142,7 @@ def test_a_process_that_was_killed_is_an_error_that_names_the_jobs(monkeypatch):
 
     monkeypatch.setattr(joblib, "Parallel", lambda **options: killed)
     with raises(SalstatsError, option="jobs", value=2) as caught:
-        in_batches(len, range(4), jobs=2, progress=False, label="")
+        batch_results(len, range(4), jobs=2, progress=False, label="")
     assert [setting.option for setting in caught.value.hint.settings()] == ["jobs"]
 
 
@@ -148,7 +152,7 @@ def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
         return cv2.resize(np.empty((0, 0)), (2, 2))
 
     with raises(SalstatsError, column="case", value=["a"]) as caught:
-        in_batches(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
+        batch_results(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
     assert "OpenCV" in str(caught.value)
 
 

@@ -82,13 +82,13 @@ def test_the_least_of_what_the_machine_and_its_control_groups_leave_is_free(tmp_
     monkeypatch.setattr(memory_limit, "_GROUPS", groups)
     monkeypatch.setattr(memory_limit, "Path", lambda name: tmp_path / name.lstrip("/"))
     # a system that does not say what is free
-    assert memory_limit._memory_groups() == []
+    assert memory_limit._control_group_folders() == []
     assert memory_limit._read_free_memory_bytes() == 2 * 2**30
     (tmp_path / "proc" / "self").mkdir(parents=True)
     (tmp_path / "proc" / "self" / "cgroup").write_text("5:memory:/a/b:c\n3:cpu,cpuacct:/x\n0::/d\n")
     (tmp_path / "proc" / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   2000 kB\nCached: 1 kB\n")
     of_memory = groups / "memory"
-    assert sorted(memory_limit._memory_groups()) == sorted(
+    assert sorted(memory_limit._control_group_folders()) == sorted(
         [of_memory / "a" / "b:c", of_memory / "a", of_memory, groups / "d", groups]
     )
     assert memory_limit._read_free_memory_bytes() == 2000 * 1024

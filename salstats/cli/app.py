@@ -67,18 +67,18 @@ def run(arguments: list[str]) -> int:
         # only now: pandas comes with the checks, and `--help` must not wait for it
         from salstats.errors import first_warning_by_subject
 
-        texts = [_spelled(warning, flags) for warning in first_warning_by_subject(caught).values()]
+        texts = [_text_with_flags(warning, flags) for warning in first_warning_by_subject(caught).values()]
         for text in dict.fromkeys(texts):
             print(f"salstats: warning: {_as_one_line(text)}", file=sys.stderr)
     return code
 
 
-def execute_raising_errors(arguments: list[str], flags: dict[str, str] | None = None) -> int:
+def execute_raising_errors(arguments: list[str], flags_to_fill: dict[str, str] | None = None) -> int:
     """Run one command, whose errors are raised, and return its exit code.
 
-    `flags` is filled with the flag of each parameter of the command.
+    `flags_to_fill` gets the flag of each parameter of the command.
     """
-    app = make_app(_first_non_option(arguments), flags)
+    app = make_app(_first_non_option(arguments), flags_to_fill)
     code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
     # a reader that went away is met here, not after the exit code is decided
     sys.stdout.flush()
@@ -90,27 +90,27 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
     match error:
         case typer.BadParameter(param=None, message=message):
             # one of ours, which names its option itself
-            return _fail(message)
+            return _print_error(message)
         case typer.TyperException():
             message = error.format_message()
             if "unexpected extra argument" in message and "also" in flags:
                 message += f"; further files of scores follow {flags['also']}"
-            return _fail(message)
+            return _print_error(message)
         case typer.Abort():
-            return _fail("interrupted", code=130)
+            return _print_error("interrupted", code=130)
         case _Terminated():
-            return _fail("terminated", code=143)
+            return _print_error("terminated", code=143)
         case BrokenPipeError() | SystemExit():
             # the reader of our output went away, as `| head` does; typer makes that its own exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         case MemoryError():
             reason = str(error) or "no more could be had"
-            return _fail(f"not enough memory for this ({reason}); ask for less at a time")
+            return _print_error(f"not enough memory for this ({reason}); ask for less at a time")
         case ModuleNotFoundError(name=str(name)) if not name.startswith("salstats"):
             from salstats.errors import missing_package
 
-            return _fail(str(missing_package(error, "this command")))
+            return _print_error(str(missing_package(error, "this command")))
         case OSError() | ValueError():
             return _report_bad_input(error, flags)
     return None
@@ -123,7 +123,7 @@ def _report_bad_input(error: OSError | ValueError, flags: Mapping[str, str]) -> 
     is_expected = isinstance(error, SalstatsError | OSError)
     if not is_expected and os.environ.get("SALSTATS_TRACEBACK"):
         return None
-    return _fail(_spelled(error, flags))
+    return _print_error(_text_with_flags(error, flags))
 
 
 def _first_non_option(arguments: list[str]) -> str:
@@ -142,7 +142,7 @@ def _arguments_or_completed_line(arguments: list[str]) -> list[str]:
     return line.split()[1:]
 
 
-def _spelled(problem: BaseException, flags: Mapping[str, str]) -> str:
+def _text_with_flags(problem: BaseException, flags: Mapping[str, str]) -> str:
     """Write an error or a warning with the flags of the command that ran."""
     from salstats.cli.flag_spelling import FlagSpelling
     from salstats.errors import SalstatsError, SalstatsWarning
@@ -162,13 +162,13 @@ def _as_one_line(message: str) -> str:
     return printable(line)
 
 
-def _fail(message: str, code: int = 2) -> int:
+def _print_error(message: str, code: int = 2) -> int:
     """Write one line on stderr that says what was wrong, and return the exit code."""
     print(f"salstats: error: {_as_one_line(message)}", file=sys.stderr)
     return code
 
 
-def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
+def _hide_types_of_switches(parameters: list[Any]) -> list[Any]:
     """Return parameters of which switches show no type in the help, as they take no value."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
@@ -181,7 +181,7 @@ class _ShellCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List the parameters."""
-        return _without_types_of_switches(super().get_params(ctx))
+        return _hide_types_of_switches(super().get_params(ctx))
 
 
 class _ShellGroup(TyperGroup):
@@ -198,18 +198,18 @@ class _ShellGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List the parameters."""
-        return _without_types_of_switches(super().get_params(ctx))
+        return _hide_types_of_switches(super().get_params(ctx))
 
 
-def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Typer:
+def make_app(command_name: str, flags_to_fill: dict[str, str] | None = None) -> typer.Typer:
     """Make the app, in which only one command has its options, as these import what they are of.
 
     Parameters
     ----------
     command_name : str
         Name of the command that runs or shows its help.
-    flags : dict, optional
-        Filled with the flag of each parameter of that command.
+    flags_to_fill : dict, optional
+        Gets the flag of each parameter of that command.
     """
     from salstats.cli.commands import COMMANDS, GROUPS
 
@@ -226,19 +226,19 @@ def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Ty
         if isinstance(command, _StandaloneCommand):
             body = command.body
             help_text = None
-            if command.name == command_name and flags is not None:
-                flags |= _flags_of_parameters(body)
+            if command.name == command_name and flags_to_fill is not None:
+                flags_to_fill |= _flags_of_parameters(body)
         elif command.name == command_name:
             # what it calls is imported for its options
             with spinner("Loading"):
-                body = _function_of(command, flags)
+                body = _command_body_filling_flags(command, flags_to_fill)
             help_text = command.summary
         else:
             body = _placeholder
             help_text = command.summary
         settings = None
         if command.name == "reproduce":
-            settings = _UNPARSED | {"obj": flags}
+            settings = _UNPARSED | {"obj": flags_to_fill}
         app.command(
             command.name, cls=_ShellCommand, help=help_text, rich_help_panel=GROUPS[command.group],
             epilog=f"Example: salstats {command.name} {command.example}".rstrip(), context_settings=settings,
@@ -251,7 +251,9 @@ def _flags_of_parameters(body: Callable[..., None]) -> dict[str, str]:
     return {name: f"--{name.replace('_', '-')}" for name in inspect.signature(body).parameters}
 
 
-def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[..., None]:
+def _command_body_filling_flags(
+    command: "Command", flags_to_fill: dict[str, str] | None
+) -> Callable[..., None]:
     """Make the function of a command, whose signature typer reads, and fill in its flags."""
     import salstats as ss
     from salstats.cli.commands import options
@@ -266,8 +268,10 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     # an option of the command goes before one of its reader with the same flag, which then is Python's alone
     command_flags = {option.flag for option in command_options}
     reading_options = [option for option in command.source.options() if option.flag not in command_flags]
-    if flags is not None:
-        flags |= {option.name: option.flag for option in (*reading_options, *command_options) if option.flag}
+    if flags_to_fill is not None:
+        flags_to_fill |= {
+            option.name: option.flag for option in (*reading_options, *command_options) if option.flag
+        }
 
     def body(**typed: Any) -> None:
         options_of_call = keyword_arguments(command_options, typed)

@@ -55,9 +55,9 @@ class Command:
     run: Callable[[CommandRun, Source], None] = runs.write_result
 
 
-def _rare_option(name: str, help_text: str, kind: Any = str | None) -> Option:
+def _rare_option(name: str, help_text: str, value_type: Any = str | None) -> Option:
     """Make an option that the function does not have, without a default, for few users."""
-    return option(name, kind, None, help_text, panel=RARE)
+    return option(name, value_type, None, help_text, panel=RARE)
 
 
 #: Headings of the help, in the order in which a study goes through them.

@@ -155,7 +155,7 @@ def _embedded_data_lines() -> Iterator[tuple[str, str]]:
     yield "folder", str(folder)
     missing = []
     changed = []
-    checksums = _recorded_checksums(folder)
+    checksums = _recorded_sha256_by_path(folder)
     for name, checksum in checksums.items():
         file = folder / name
         if not file.is_file():
@@ -172,7 +172,7 @@ def _embedded_data_lines() -> Iterator[tuple[str, str]]:
         yield "changed", ", ".join(changed)
 
 
-def _recorded_checksums(folder: Path) -> dict[str, str]:
+def _recorded_sha256_by_path(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each embedded file, from the table of README.md and from SHA256SUMS files."""
     checksums = {}
     for line in (folder / "README.md").read_text().splitlines():

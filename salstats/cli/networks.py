@@ -5,12 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from salstats.cli.option_values import number, numbers, repeated_assignments, split
 from salstats.cli.spinner import spinner
+
+if TYPE_CHECKING:
+    from salstats.explain.networks import Network
+    from salstats.images.preparation import Preparation
 
 #: Endings of the images that are read from a folder.
 _ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
@@ -108,7 +113,7 @@ class NetworkOptions:
     mean: list[str] | None
     std: list[str] | None
 
-    def network(self, name: str) -> Any:
+    def network(self, name: str) -> "Network":
         """Return the network of a name of torchvision, or of a path MODULE:NAME or FILE.py:NAME."""
         if ":" in name:
             self._check_no_options(name)
@@ -149,7 +154,7 @@ class NetworkOptions:
                 )
 
 
-def imported_explain() -> Any:
+def imported_explain() -> ModuleType:
     """Import the torch side; the error where torch is missing says how to install it."""
     from salstats.errors import SalstatsError
 
@@ -202,7 +207,7 @@ def image_cases(folder: Path) -> dict[str, Path]:
     return cases
 
 
-def network_of_function(path: str) -> Any:
+def network_of_function(path: str) -> "Network":
     """Return the network that a Python function makes, or that a name in a module stands for.
 
     `path` is MODULE:NAME or FILE.py:NAME.
@@ -249,14 +254,14 @@ def network_of_function(path: str) -> Any:
     return network
 
 
-def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:
+def _preparation(size_text: str, fit: str, **channel_texts: Sequence[str] | None) -> "Preparation":
     """Read how images are prepared for a network of torchvision."""
     from salstats.images.preparation import IMAGENET, Preparation
 
-    height, _, width = size.partition("x")
+    height, _, width = size_text.partition("x")
     shape = (whole_number(height, "--size"), whole_number(width or height, "--size"))
     statistics = dict(IMAGENET)
-    for name, texts in channels.items():
+    for name, texts in channel_texts.items():
         if texts:
             values = numbers(texts, f"--{name}", float)
             # one value is that of every channel

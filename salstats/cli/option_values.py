@@ -72,7 +72,7 @@ def repeated_assignments(values: Sequence[str], flag: str, example: str) -> dict
     return named
 
 
-def named_paths(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+def path_or_paths_by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read one path, or a repeated option such as `gradcam=DIR`; a path alone among several names itself."""
     from salstats.files.input_files import is_one_unnamed_value
 
@@ -137,7 +137,7 @@ def value_or_values_by_method(
     return {(None, method): value for method, value in named.items()}
 
 
-def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
+def spacing_or_table_path(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
     """Read the size of a pixel: one number, two, or the path of a table."""
     try:
         sizes = tuple(float(size) for size in text.split("x"))
@@ -150,9 +150,11 @@ def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | P
     return sizes[0] if len(sizes) == 1 else sizes
 
 
-def method_metric_reader_by_column(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
+def method_metric_reader_by_column(
+    values: Sequence[str], flag: str, example: str
+) -> dict[str, str | tuple[str | None, ...]]:
     """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
-    targets: dict[str, Any] = {}
+    targets: dict[str, str | tuple[str | None, ...]] = {}
     for name, target in comma_separated_assignments(values, flag, example).items():
         levels = target.split(":")
         if len(levels) > 3 or not levels[-1]:
@@ -179,9 +181,13 @@ def value_or_values_by_metric(
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
-def margin_or_margins_by_metric(values: Sequence[str], flag: str, example: str) -> Any:
+def margin_or_margins_by_metric(
+    values: Sequence[str], flag: str, example: str
+) -> float | tuple[float | None, ...] | dict[str, float | tuple[float | None, ...]]:
     """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
-    return value_or_values_by_metric(values, flag, example, _number_or_bounds)
+    margins: float | tuple[float | None, ...] | dict[str, float | tuple[float | None, ...]]
+    margins = value_or_values_by_metric(values, flag, example, _number_or_bounds)
+    return margins
 
 
 def column_or_weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
@@ -206,7 +212,7 @@ def _number_or_bounds(text: str) -> float | tuple[float | None, ...]:
     return tuple(bounds)
 
 
-def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
+def options_by_metric(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
     """Read options of single metrics; what reads as a number is one."""
     options: dict[str, dict[str, Any]] = {}
     for name, text in comma_separated_assignments(values, flag, example).items():

@@ -179,7 +179,7 @@ def run_score(run: CommandRun, source: Source) -> None:
     study = source.read(run)
     frame = run.call(study, pdc=pdc or None)
     run.deliver(frame)
-    report_reasons(frame, len(study))
+    print_undefined_reasons(frame, len(study))
 
 
 def run_power(run: CommandRun, source: Source) -> None:
@@ -197,7 +197,7 @@ def run_tune(run: CommandRun, source: Source) -> None:
     check_output_file(run)
     frame = run.call(source.read(run))
     run.deliver(frame)
-    report_chosen(frame, run.options.get("what", "threshold"))
+    print_chosen_values(frame, run.options.get("what", "threshold"))
 
 
 def run_segment(run: CommandRun, source: Source) -> None:
@@ -264,8 +264,8 @@ def run_gaze(run: CommandRun, source: Source) -> None:
     if recordings_file is not None:
         _write_result_frame(recordings, recordings_file, run)
     run.deliver(frame)
-    report_fixations(recordings)
-    report_gaze_reasons(frame)
+    print_fixation_counts(recordings)
+    print_gaze_reasons(frame)
 
 
 def run_report(run: CommandRun, source: Source) -> None:
@@ -310,7 +310,7 @@ def _input_files(run: CommandRun) -> list[Path]:
     return files
 
 
-def report_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
+def print_undefined_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
     """Write on stderr how many cases are not scored, how many scores are defined, and why others are not."""
     n_unscored = n_cases - scores["case"].nunique()
     if n_unscored:
@@ -319,17 +319,17 @@ def report_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
             "(--slice full scores them)",
             err=True,
         )
-    _report_defined(scores, "images x tasks")
+    _print_defined_counts(scores, "images x tasks")
 
 
-def report_gaze_reasons(scores: "pd.DataFrame") -> None:
+def print_gaze_reasons(scores: "pd.DataFrame") -> None:
     """Write on stderr how many scores are defined, why others are not, and which means are too high."""
     from salstats.scoring.gaze_cases import RULED_OUT
 
     unit = "images"
     if "reader" in scores.columns:
         unit = "images x readers"
-    _report_defined(scores, unit)
+    _print_defined_counts(scores, unit)
     if scores["reason"].eq(RULED_OUT).any():
         typer.echo(
             "information_gain: means leave out the cases where a map failed, so they are too high; "
@@ -338,7 +338,7 @@ def report_gaze_reasons(scores: "pd.DataFrame") -> None:
         )
 
 
-def _report_defined(scores: "pd.DataFrame", unit: str) -> None:
+def _print_defined_counts(scores: "pd.DataFrame", unit: str) -> None:
     """Write on stderr how many scores of each metric and method are defined, and why others are not."""
     by = [column for column in ("metric", "method") if column in scores.columns]
     for names, rows in scores.groupby(by, sort=False, dropna=False):
@@ -355,7 +355,7 @@ def _names_without_missing(names: Iterable[object]) -> list[str]:
     return [str(name) for name in names if name == name]
 
 
-def report_fixations(recordings: "pd.DataFrame") -> None:
+def print_fixation_counts(recordings: "pd.DataFrame") -> None:
     """Write on stderr how many recordings and fixations were used, and how many of these lie outside."""
     used_recordings = recordings[recordings["used"]]
     counts = used_recordings[["n_fixations", "n_outside", "n_zero", "n_overlapping"]].sum().astype(int)
@@ -371,7 +371,7 @@ def report_fixations(recordings: "pd.DataFrame") -> None:
     )
 
 
-def report_chosen(sweep: "pd.DataFrame", parameter: str) -> None:
+def print_chosen_values(sweep: "pd.DataFrame", parameter: str) -> None:
     """Write on stderr the chosen value of each task, and where it lies at an end of the grid."""
     ends = (sweep[parameter].min(), sweep[parameter].max())
     series = [column for column in ("method", "model", "seed") if column in sweep.columns]

@@ -21,14 +21,14 @@ from salstats.cli.option_values import (
     labels_and_colours,
     margin_or_margins_by_metric,
     method_metric_reader_by_column,
-    metric_options,
-    named_paths,
     number,
     number_or_text,
     numbers,
+    options_by_metric,
+    path_or_paths_by_name,
     paths_or_paths_by_covariate,
     repeated_assignments,
-    spacing,
+    spacing_or_table_path,
     split,
     value_or_values_by_method,
     value_or_values_by_metric,
@@ -55,8 +55,8 @@ class _Form:
             repeated_assignments,
             labels_and_colours,
             method_metric_reader_by_column,
-            metric_options,
-            named_paths,
+            options_by_metric,
+            path_or_paths_by_name,
         ):
             return "NAME=VALUE"
         return "VALUE"
@@ -70,8 +70,8 @@ _FORMS: dict[str, _Form] = {
     "margin": _Form(margin_or_margins_by_metric, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": _Form(column_or_weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": _Form(paths_or_paths_by_covariate, "features.csv or elongation=FILE"),
-    "maps": _Form(named_paths, "gradcam:densenet=DIR"),
-    "masks": _Form(named_paths, "gradcam=PATH"),
+    "maps": _Form(path_or_paths_by_name, "gradcam:densenet=DIR"),
+    "masks": _Form(path_or_paths_by_name, "gradcam=PATH"),
     "class_maps": _Form(repeated_assignments, "gradcam=DIR"),
     "labels": _Form(labels_and_colours, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": _Form(repeated_assignments, "my_score=smaller"),
@@ -79,10 +79,10 @@ _FORMS: dict[str, _Form] = {
     "threshold": _Form(value_or_values_by_method, "gradcam=0.4"),
     "cutoff": _Form(value_or_values_by_method, "gradcam=0.3"),
     "smooth": _Form(value_or_values_by_method, "ig=100"),
-    "spacing": _Form(spacing, "0.5 or 0.5x0.7"),
+    "spacing": _Form(spacing_or_table_path, "0.5 or 0.5x0.7"),
     "human": _Form(value_or_values_by_name, "FILE or R1=FILE"),
     "human_annotations": _Form(value_or_values_by_name, "FILE or R1=FILE"),
-    "options": _Form(metric_options, "pdc.alpha=0"),
+    "options": _Form(options_by_metric, "pdc.alpha=0"),
 }
 #: Parameters that only Python has: arrays, objects, and the progress bar, which commands always show.
 _PYTHON_ONLY = {"draws", "bias", "progress"}

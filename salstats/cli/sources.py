@@ -16,6 +16,8 @@ from salstats.cli.spinner import spinner
 if TYPE_CHECKING:
     import pandas as pd
 
+    from salstats.study import Study
+
 
 #: Options for reading the frame of a command that another program, such as a spreadsheet, wrote again.
 TEXT_OPTIONS = ("sep", "decimal", "encoding", "sheet")
@@ -91,7 +93,7 @@ def read_scores_or_table(run: CommandRun) -> "pd.DataFrame":
     return ss.read_data(run.path, **run.reading)
 
 
-def reader(name: str) -> Callable[[CommandRun], Any]:
+def public_reader(name: str) -> Callable[[CommandRun], Any]:
     """Return the public reader of a name, which takes the options of a run."""
 
     def read(run: CommandRun) -> Any:
@@ -102,7 +104,7 @@ def reader(name: str) -> Callable[[CommandRun], Any]:
     return read
 
 
-def read_study(run: CommandRun) -> Any:
+def read_study(run: CommandRun) -> "Study":
     """Read a study from its folder, or without one from the folders that options name."""
     import salstats as ss
 
@@ -239,4 +241,4 @@ STUDY = Source(
     is_optional=True,
 )
 _RECORDINGS = "Recordings: metadata_phase_*.csv, ID/fixations.csv."
-GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, reader("read_gaze"))
+GAZE = Source("FOLDER", _RECORDINGS, _gaze_options, public_reader("read_gaze"))

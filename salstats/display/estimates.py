@@ -13,7 +13,7 @@ from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, flags_of, undotted_names_by_column
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, as_booleans, undotted_names_by_column
 from salstats.stats.adjust import checked_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
@@ -290,7 +290,7 @@ def read_estimates(
         elif column in ("conf_low", "conf_high"):
             rows[column] = np.nan
     if "exponentiated" in rows.columns:
-        rows["exponentiated"] = flags_of(rows["exponentiated"])
+        rows["exponentiated"] = as_booleans(rows["exponentiated"])
     return Estimates(rows, name, tuple(grouping_columns(rows)))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
-from salstats.files.frame_files import put_frame
+from salstats.files.frame_files import write_frame_to_target
 from salstats.files.outputs import remove_abandoned
 from salstats.files.paths import check_plain
 from salstats.study import Case
@@ -61,7 +61,7 @@ def _case_frame(case: Case, work: CasesToFrame, folder: Path, settings_text: str
     file = folder / f"{_case_digest(case, settings_text)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))
-        put_frame(frame, file)
+        write_frame_to_target(frame, file)
         return frame
     try:
         check_plain(file)

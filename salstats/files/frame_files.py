@@ -55,11 +55,11 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
         repeated = str(frame.columns[frame.columns.duplicated()][0])
         raise ColumnError(f"column {repeated!r} is there twice", column=repeated)
     target = check_output(path, overwrite=overwrite)
-    put_frame(frame, target)
+    write_frame_to_target(frame, target)
     return target
 
 
-def put_frame(frame: pd.DataFrame, target: Path) -> None:
+def write_frame_to_target(frame: pd.DataFrame, target: Path) -> None:
     """Write a frame to a file whose name and folder are checked, in the place of an earlier one."""
     suffix = target.suffix.lower()
     try:

@@ -23,7 +23,7 @@ from salstats.files.map_table import (
     checked_map,
     checked_name,
     checked_patient_text,
-    csv_lines_of_rows,
+    csv_bytes_of_rows,
     file_inside,
     is_whole_map_file,
     read_header_and_rows,
@@ -374,7 +374,7 @@ class MapFolder:
         elif added:
             self._is_whole = False  # until the last row has its end: a disk may be full
             with naming_write_errors(self.folder / TABLE), (self.folder / TABLE).open("ab") as stream:
-                stream.write(csv_lines_of_rows(self._columns, added))
+                stream.write(csv_bytes_of_rows(self._columns, added))
             self._is_whole = True
 
     def _write_table(self) -> None:
@@ -387,7 +387,7 @@ class MapFolder:
                 self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing(self.folder / TABLE) as temporary:
-            temporary.write_bytes(csv_lines_of_rows(self._columns, [header, *rows]))
+            temporary.write_bytes(csv_bytes_of_rows(self._columns, [header, *rows]))
         self._changed = False
         self._is_whole = True
 

@@ -116,13 +116,13 @@ def checked_name(value: Any, field: str) -> str:
     return text
 
 
-def path_of(key: MapKey) -> str:
+def map_path_of(key: MapKey) -> str:
     """Return the path of a map's file in its folder: no two keys have the same one on any file system.
 
     Examples
     --------
-    >>> from salstats.files.map_table import MapKey, path_of
-    >>> path_of(MapKey("../a b", "Edema", "gradcam"))
+    >>> from salstats.files.map_table import MapKey, map_path_of
+    >>> map_path_of(MapKey("../a b", "Edema", "gradcam"))
     'maps/gradcam/a-b_Edema~59f34102ac9fe54c.npy'
     """
     # a digest of the whole names, as their readable forms may be cut, replaced, or differ in case only
@@ -260,7 +260,7 @@ def _without_cut_row(text: str) -> str:
     return text
 
 
-def csv_lines_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
+def csv_bytes_of_rows(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
     """Write rows as lines of the file; the header is a row, too."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -379,7 +379,7 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
         "method": key.method,
         "prob": checked_prob_text(prob, str(key)),
         "label": checked_label_text(label, str(key)),
-        "path": path_of(key),
+        "path": map_path_of(key),
         "height": str(shape[0]),
         "width": str(shape[1]),
         "model": key.model or "",

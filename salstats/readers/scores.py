@@ -17,8 +17,8 @@ from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
     check_cases_have_one_patient,
-    named_row,
     repeat_hint,
+    row_keys_text,
     undotted_names_by_column,
     warn_of_doubtful_scores,
 )
@@ -304,7 +304,7 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
         first_row = f"{first_origin['file']}, {first_row}"
     other_repeats = and_n_more_text(range(len(repeated_rows)))
     second_row = f"{second_origin['file']}, row {second_origin['row']}{other_repeats}"
-    observation = named_row(scores, keys, first)
+    observation = row_keys_text(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
     # cell by cell, as pyarrow 22 cannot join coded columns into a row
     cells = {key: scores[key].iloc[first] for key in keys}

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
-from salstats.jobs import in_batches, one_blas_thread
+from salstats.jobs import batch_results, one_blas_thread
 from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
@@ -248,7 +248,7 @@ def score_gaze(
         generators = [*generator.spawn(len(study))]
     cases = list(zip(study.cases, generators, strict=True))
     work = partial(_score_cases, rule=rule, bias=bias)
-    frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring images")
+    frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring images")
     return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
@@ -270,7 +270,7 @@ def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = Fa
         parts.append(tuple(cases[start : start + n_cases_per_part]))
     work = partial(_partial_biases, boxes=boxes, shapes=shapes)
     bias = CenterBias(boxes, shapes)
-    for partial_biases in in_batches(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
+    for partial_biases in batch_results(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
         for partial_bias in partial_biases:
             bias.merge(partial_bias)
     return bias

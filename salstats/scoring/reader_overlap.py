@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.jobs import in_batches
+from salstats.jobs import batch_results
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
 from salstats.scoring.cases import (
@@ -172,7 +172,9 @@ def reader_overlap(
     )
     work = partial(_rows, rule=OverlapRule(groups, score_rule))
     rows: list[dict[str, Any]] = []
-    for some_rows in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"):
+    for some_rows in batch_results(
+        work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"
+    ):
         rows += some_rows
     if not rows:
         raise SalstatsError(

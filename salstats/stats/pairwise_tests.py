@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_level
 from salstats.errors import Call, Message, Setting, ValueRangeError
-from salstats.frames import coded_scores, combined_codes, estimates_frame, flags_of
+from salstats.frames import as_booleans, coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, checked_procedure
 from salstats.stats.contrasts import difference
 from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_scores
@@ -235,8 +235,8 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
         )
     groups = list(frame.columns[: list(frame.columns).index("method")])
     key_columns = [*groups, "method"]
-    sign = np.where(flags_of(frame["larger_is_better"]), 1.0, -1.0)
-    frame = frame.assign(better=flags_of(frame["better"]))
+    sign = np.where(as_booleans(frame["larger_is_better"]), 1.0, -1.0)
+    frame = frame.assign(better=as_booleans(frame["better"]))
     # `as_method` groups the tests by the method that may be better, `as_reference` by the method it may beat.
     as_method = frame.assign(advantage=sign * frame["estimate"]).groupby(
         key_columns, observed=True, sort=True

@@ -18,7 +18,7 @@ from salstats.checks import (
 )
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting
-from salstats.frames import ColumnCodes, checked_table_codes, integer_column, named_row, text_column
+from salstats.frames import ColumnCodes, checked_table_codes, integer_column, row_keys_text, text_column
 from salstats.stats.engine.grouping import OVERALL, append_keys, index_groups, pool_over
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
@@ -232,7 +232,7 @@ def _raise_different_values(
     rows = np.flatnonzero(units.codes == differing_units[0])
     values = data[column].iloc[rows].dropna().unique()
     unit_columns = [name for name in units.name.split(", ") if name in data.columns]
-    unit_text = named_row(data, unit_columns or ["case"], int(rows[0]))
+    unit_text = row_keys_text(data, unit_columns or ["case"], int(rows[0]))
     # the unit in which values differ is no remedy
     finer_unit = ""
     if "task" not in unit_columns:

@@ -23,9 +23,9 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.split, ["a,b", '"c, d"'], ["a", "b", "c, d"]),
         (values.comma_separated_assignments, ["case_id=case,img=image"], {"case_id": "case", "img": "image"}),
         (values.repeated_assignments, ["gradcam=Grad-CAM, resized"], {"gradcam": "Grad-CAM, resized"}),
-        (values.named_paths, ["maps/gradcam"], "maps/gradcam"),
-        (values.named_paths, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
-        (values.named_paths, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
+        (values.path_or_paths_by_name, ["maps/gradcam"], "maps/gradcam"),
+        (values.path_or_paths_by_name, ["a=maps/gradcam"], {"a": "maps/gradcam"}),
+        (values.path_or_paths_by_name, ["maps/gradcam/", "b=x"], {"gradcam": "maps/gradcam/", "b": "x"}),
         (
             values.labels_and_colours,
             ["gradcam=Grad-CAM", "colours:gradcam=#004488"],
@@ -41,15 +41,15 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.margin_or_margins_by_metric, ["iou=0.05,hd95=:3"], {"iou": 0.05, "hd95": (None, 3.0)}),
         (values.column_or_weights, ["unit"], "unit"),
         (values.column_or_weights, ["Edema=0.1,Nodule=0.3"], {"Edema": 0.1, "Nodule": 0.3}),
-        (values.spacing, "0.5x0.7", (0.5, 0.7)),
-        (values.spacing, "0.5", 0.5),
-        (values.spacing, "sizes.csv", Path("sizes.csv")),
+        (values.spacing_or_table_path, "0.5x0.7", (0.5, 0.7)),
+        (values.spacing_or_table_path, "0.5", 0.5),
+        (values.spacing_or_table_path, "sizes.csv", Path("sizes.csv")),
         (
             values.method_metric_reader_by_column,
             ["iou=human:iou:r1,hit=:hit,cam=gradcam"],
             {"iou": ("human", "iou", "r1"), "hit": (None, "hit"), "cam": "gradcam"},
         ),
-        (values.metric_options, ["pdc.alpha=0", "pdc.form=mean"], {"pdc": {"alpha": 0.0, "form": "mean"}}),
+        (values.options_by_metric, ["pdc.alpha=0", "pdc.form=mean"], {"pdc": {"alpha": 0.0, "form": "mean"}}),
         (values.paths_or_paths_by_covariate, ["a.csv,elongation=b.csv"], ["a.csv", {"elongation": "b.csv"}]),
         (partial(values.number, number_type=int), "7", 7),
         (partial(values.numbers, number_type=float), ["1,2.5"], [1.0, 2.5]),
@@ -67,10 +67,10 @@ def test_text_becomes_the_value_of_python(parse, texts, expected):
 def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
     folder = tmp_path / "lr=0.1"
     folder.mkdir()
-    named = values.named_paths([str(folder), "b=x"], flag="--maps", example="a=b")
+    named = values.path_or_paths_by_name([str(folder), "b=x"], flag="--maps", example="a=b")
     assert named == {"lr=0.1": str(folder), "b": "x"}
     with pytest.raises(typer.BadParameter, match="'b' twice"):
-        values.named_paths([str(folder), "b=x", "b"], flag="--maps", example="a=b")
+        values.path_or_paths_by_name([str(folder), "b=x", "b"], flag="--maps", example="a=b")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_a_path_alone_among_several_may_hold_an_equals_sign(tmp_path):
         (values.method_metric_reader_by_column, ["a=b:"]),
         (values.value_or_values_by_metric, ["iou=x"]),
         (values.column_or_weights, ["a=x"]),
-        (values.metric_options, ["alpha=0"]),
-        (values.spacing, "0.5xx"),
+        (values.options_by_metric, ["alpha=0"]),
+        (values.spacing_or_table_path, "0.5xx"),
     ],
 )
 def test_text_of_another_form_is_an_error_that_names_the_flag(parse, texts):

@@ -29,7 +29,7 @@ from tests_support import raises
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder_writer import MapFolder, MapKey
-from salstats.files.map_table import path_of
+from salstats.files.map_table import map_path_of
 from salstats.files.outputs import replacing
 from salstats.images.masks import Rle, decode
 from salstats.readers.map_folder import read_map_folder
@@ -550,7 +550,7 @@ class TestRefused:
         (tmp_path / "elsewhere").mkdir()
         (folder / link).parent.mkdir(exist_ok=True)
         (folder / link).symlink_to(tmp_path / "elsewhere")
-        with MapFolder(folder) as maps, raises(InputFileError, column="path", value=path_of(KEY)):
+        with MapFolder(folder) as maps, raises(InputFileError, column="path", value=map_path_of(KEY)):
             add(maps)
         assert not list((tmp_path / "elsewhere").iterdir())
 

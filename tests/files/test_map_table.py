@@ -16,10 +16,10 @@ from salstats.files.map_table import (
     checked_map,
     checked_patient_text,
     checked_prob_text,
-    csv_lines_of_rows,
+    csv_bytes_of_rows,
     file_inside,
     is_whole_map_file,
-    path_of,
+    map_path_of,
     read_header_and_rows,
     read_masks,
     read_settings,
@@ -95,7 +95,7 @@ def test_paths_differ_where_keys_do_also_in_what_names_leave_out():
         MapKey("a_Edema", "Edema", "gradcam"),
         MapKey("a", "Edema_Edema", "gradcam"),
     ]
-    paths = [path_of(key) for key in keys]
+    paths = [map_path_of(key) for key in keys]
     assert len({path.lower() for path in paths}) == len(keys)
     assert all(MAP_FILE.fullmatch(path.rsplit("/", 1)[1]) for path in paths)
     assert all(len(path.rsplit("/", 1)[1]) <= 40 + 1 + 40 + 1 + 16 + 4 for path in paths)
@@ -103,7 +103,7 @@ def test_paths_differ_where_keys_do_also_in_what_names_leave_out():
 
 @pytest.mark.parametrize("method", ["con", "NUL.x", "com1", "LPT9", "..", "-", "\u2026"])
 def test_the_folder_of_a_series_is_a_name_on_every_system(method):
-    folder = path_of(KEY._replace(method=method)).split("/")[1]
+    folder = map_path_of(KEY._replace(method=method)).split("/")[1]
     assert folder.strip(".-") == folder
     assert folder.split(".")[0].lower() not in {"", "con", "nul", "com1", "lpt9"}
 
@@ -146,8 +146,8 @@ def test_a_path_that_can_leave_the_folder_is_an_error(tmp_path, path):
 def test_rows_are_read_as_they_were_written(table):
     row = row_of(MapKey('a "b", c', "Edema", "ig", seed=2), (40, 50), 0.1 + 0.2, 1, "p")
     plain = row_of(KEY, (4, 5), float("nan"), float("nan"), None)
-    header = csv_lines_of_rows(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
-    names, rows = read_header_and_rows(table(header + csv_lines_of_rows(COLUMNS, [row, plain])))
+    header = csv_bytes_of_rows(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True))])
+    names, rows = read_header_and_rows(table(header + csv_bytes_of_rows(COLUMNS, [row, plain])))
     assert tuple(names) == COLUMNS
     assert rows == {MapKey('a "b", c', "Edema", "ig", None, "2"): row, KEY: plain}
     assert float(row["prob"]) == 0.1 + 0.2
@@ -203,8 +203,8 @@ def test_only_a_run_that_goes_on_leaves_out_a_row_that_is_cut(table):
         read_header_and_rows(cut)
     # another program's last row may lack its line break; one that is written here has it
     assert len(read_header_and_rows(table(whole + "b,Edema,ig,2.npy"), resume=True)[1]) == 2
-    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}"), resume=True)[1]) == 1
-    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{path_of(KEY)}\n"), resume=True)[1]) == 2
+    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{map_path_of(KEY)}"), resume=True)[1]) == 1
+    assert len(read_header_and_rows(table(whole + f"b,Edema,ig,{map_path_of(KEY)}\n"), resume=True)[1]) == 2
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import joined
 from salstats.errors import InputFileError, Message, SalstatsError, SalstatsWarning, Setting, warn
 from salstats.files.outputs import check_target, page_stems, write_files
-from salstats.jobs import end_with, not_counting
+from salstats.jobs import end_when_parent_ends, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
 _MM_PER_UNIT = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
@@ -432,7 +432,7 @@ def _second_process_pool_if_possible() -> Any | None:
             return None
         pool = ProcessPoolExecutor(
             max_workers=1,
-            initializer=end_with,
+            initializer=end_when_parent_ends,
             initargs=(os.getpid(),),
             env={"LOKY_MAX_MEMORY_LEAK_SIZE": _MEMORY_OF_SECOND_PROCESS},
         )

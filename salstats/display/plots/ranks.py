@@ -41,7 +41,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text, row_alpha
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.frames import flags_of
+from salstats.frames import as_booleans
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.rank_schemes import RECORDS
@@ -265,7 +265,7 @@ def plot_significance(
         significance, "significance", ("method", "reference", "better", "p_adjusted")
     )
     # a frame that was read from a file has 0 and 1, or text
-    frame = comparisons.frame.assign(better=flags_of(comparisons.frame["better"]))
+    frame = comparisons.frame.assign(better=as_booleans(comparisons.frame["better"]))
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]
     check_rows_are_distinct(comparisons, [*groups, "method", "reference"])
     ranking = None

@@ -306,7 +306,7 @@ def _run_contrasts_with_reference(
     analyses.store_frame_or_error(
         "decrease",
         f"{difference_call}\n{_tested_decreases_code(decrease_call, difference)}",
-        lambda: _tested_decreases(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
+        lambda: _decreases_with_tests_of(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
     )
 
 
@@ -332,7 +332,7 @@ def _test_columns(difference: pd.DataFrame) -> list[str]:
     return [column for column in _TEST_COLUMNS if column in difference.columns]
 
 
-def _tested_decreases(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataFrame:
+def _decreases_with_tests_of(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataFrame:
     """Return decreases with the P values, their family and the verdicts of differences.
 
     A margin is one of differences, so the verdicts of decreases are without its claims.
@@ -345,7 +345,7 @@ def _tested_decreases(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.Da
 
 
 def _tested_decreases_code(decrease_call: str, difference: pd.DataFrame) -> str:
-    """Return Python that does to a call of `percent_decrease` what `_tested_decreases` does to its frame."""
+    """Return Python that does to a call of `percent_decrease` what `_decreases_with_tests_of` does."""
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
     lines = [f"tested = difference[{[*keys, *test_columns]}]"]

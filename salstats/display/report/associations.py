@@ -79,12 +79,12 @@ def _significant_slope_count_sentence(slopes: Estimates, wording: Wording) -> st
 def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the correlations of each metric, and those that were shown to differ from 0."""
     for _, rows in wording.rows_by_metric(correlations, "x"):
-        yield _correlations_of_metric(rows, wording)
+        yield _correlation_sentence_of_metric(rows, wording)
     if wording.is_not_significant(correlations).any():
         yield "A correlation that was not shown to differ from 0 was not thereby shown to be 0."
 
 
-def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
+def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -> str:
     """Return one metric's correlations of methods and tasks; of many, the range and those shown."""
     first = correlations.frame.iloc[0]
     variables = f"{wording.metric(first['x'])} with {wording.column(first['y'])}"

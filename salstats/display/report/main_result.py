@@ -142,14 +142,14 @@ def _comparison_clause(
     uncompared_methods = names["uncompared"]
     if better_methods:
         return (
-            f"but {name_list(better_methods, 'methods')} {_past_tense(better_methods)} shown to score "
+            f"but {name_list(better_methods, 'methods')} {_was_or_were(better_methods)} shown to score "
             f"{better_word} on the cases that both have, so it is open which is {superlative}"
         )
     if len(methods) > 1 and len(inconclusive_methods) == len(methods):
         return f"none of the others was shown to score {worse_word}, so it is open which is {superlative}"
     clauses = []
     if inconclusive_methods:
-        verb = _past_tense(inconclusive_methods)
+        verb = _was_or_were(inconclusive_methods)
         clauses.append(f"{name_list(inconclusive_methods, 'methods')} {verb} not shown to score {worse_word}")
     if uncompared_methods:
         clauses.append(f"{name_list(uncompared_methods, 'methods')} could not be compared on the same cases")
@@ -184,7 +184,7 @@ def _names_by_result(methods: Sequence[str], contrasts: Estimates, wording: Word
     return names
 
 
-def _past_tense(names: Sequence[str]) -> str:
+def _was_or_were(names: Sequence[str]) -> str:
     """Return "was" for one name and "were" for several."""
     return "was" if len(names) == 1 else "were"
 
@@ -276,7 +276,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
         phrases = []
         for covariate in covariates:
             if covariate in n_significant:
-                share = _share_of_methods(n_significant[covariate], n_methods[covariate])
+                share = _share_of_methods_text(n_significant[covariate], n_methods[covariate])
                 phrases.append(f"{wording.column(covariate)}{share}")
         if phrases:
             clauses.append(f"{verb} with {joined(phrases)}")
@@ -285,7 +285,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _share_of_methods(n_significant: int, n_methods: int) -> str:
+def _share_of_methods_text(n_significant: int, n_methods: int) -> str:
     """Return a share of methods in brackets, "" of a single one: " (3 of 8 methods)"."""
     if n_methods == 1:
         return ""

@@ -163,9 +163,9 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
     return scores, resolved
 
 
-def _selected_rows(scores: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
+def _selected_rows(scores: pd.DataFrame, value_by_column: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows with the given value of each column; raise where no row has one."""
-    for column, value in values.items():
+    for column, value in value_by_column.items():
         check_columns(scores, [column])
         is_selected = scores[column].astype(TEXT) == str(value)
         if not is_selected.any():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.frames import insert_column, text_column
+from salstats.frames import text_column, with_column
 
 #: Stands between the names of several cautions of one row.
 _SEPARATOR = "; "
@@ -146,7 +146,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
         return estimates
     if "caution" not in estimates.columns:
         names = [caution.name if row else None for row in added]
-        return insert_column(estimates, "caution", text_column(names))
+        return with_column(estimates, "caution", text_column(names))
     before = estimates["caution"].astype("object")
     after = before.mask(added, before + _SEPARATOR + caution.name)
     after = after.mask(added & before.isna(), caution.name)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import SalstatsWarning
-from salstats.jobs import in_batches
+from salstats.jobs import batch_results
 from salstats.stats.comparison_frames import (
     infer_and_test,
     lower_or_higher_verdict_columns,
@@ -178,7 +178,7 @@ def simulate_studies(
         for first in range(0, n_studies, block_size):
             studies = range(first, min(first + block_size, n_studies))
             blocks.append(_Block(n_units, sampler, plan, metric, studies))
-    batches = in_batches(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    batches = batch_results(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
     results = pd.concat(itertools.chain.from_iterable(batches), ignore_index=True)
     counts = {}
     for n_units, rows in results.groupby("n_units", sort=False):
