@@ -476,12 +476,14 @@ def test_more_points_are_smaller_and_the_ink_of_a_panel_is_the_same():
         [layer] = layers(ss.plot_scatter(rows_of_one_method(n), "area", "overlap"), "geom_point")
         styles.append((layer.geom.aes_params["size"], layer.geom.aes_params["alpha"]))
     assert [size for size, _ in styles] == [0.9, 0.6, 0.6, 0.35]
+    # very many spread points have as much ink together as half of them
     opacities = []
-    for n in (4000, 5000):
-        [layer] = layers(ss.plot_scatter(rows_of_one_method(n), "area", "overlap", width=45), "geom_point")
+    for n in (30_000, 60_000):
+        many = rows_of_one_method(n, x=np.tile([1.0, 2.0, 4.0], n // 3))
+        [layer] = layers(ss.plot_scatter(many, "area", "overlap", width=45), "geom_point")
         opacities.append(layer.geom.aes_params["alpha"])
-    assert 4000 * opacities[0] == pytest.approx(5000 * opacities[1])
-    assert opacities[1] < 0.6
+    assert opacities[0] == pytest.approx(2 * opacities[1])
+    assert opacities[0] < 0.7
 
 
 def test_the_axis_of_rates_goes_from_zero_to_one_and_a_legend_is_drawn_of_several_groups():
