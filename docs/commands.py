@@ -56,7 +56,8 @@ def page(name: str) -> str:
         text += f"\nIn Python: {{py:obj}}`salstats.{FUNCTIONS[name]}`.\n"
     if name == "reproduce":
         for key in declarations.KEYS:
-            text += f"\n## {key}\n\n```text\n{engine.parser_of(declarations.study(key)).format_help()}```\n"
+            parser = engine.parser_of(declarations.declaration_of(key))
+            text += f"\n## {key}\n\n```text\n{parser.format_help()}```\n"
     return text
 
 

@@ -234,7 +234,7 @@ def options_of(command):
 def test_commands_and_their_options_exist(page, words):
     if words[0] == "reproduce" and words[1:2] not in ([], ["list"], ["KEY"]):
         # a study has options of its own
-        known = {"-o", *engine.parser_of(declarations.study(words[1])).flags.values()}
+        known = {"-o", *engine.parser_of(declarations.declaration_of(words[1])).flags.values()}
     else:
         known = options_of(words[0])
     assert {w.split("=")[0] for w in words[1:] if re.match(r"--?[a-z]", w)} <= known | {"--help"}

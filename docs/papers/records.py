@@ -7,13 +7,13 @@ from pandas.io.formats.style import Styler
 
 from salstats.cli.flag_spelling import FlagSpelling
 from salstats.errors import Message
-from salstats.studies.declarations import Need, OpenedStudy, StudyItem, study
+from salstats.studies.declarations import Need, OpenedStudy, StudyItem, declaration_of
 from salstats.studies.engine import parser_of
 
 
 def opened(key: str, *arguments: str) -> OpenedStudy:
     """Open a study as `salstats reproduce KEY` does."""
-    declaration = study(key)
+    declaration = declaration_of(key)
     return declaration.open(parser_of(declaration).parse_args([*arguments, "-o", "out"]))
 
 

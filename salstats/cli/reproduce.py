@@ -38,11 +38,11 @@ def reproduce(
         if context.args:
             raise typer.BadParameter(f"list takes no more, got {' '.join(context.args)!r}")
         for name in declarations.KEYS:
-            print(f"{name}: {declarations.study(name).source}")
+            print(f"{name}: {declarations.declaration_of(name).source}")
         return
     if key not in declarations.KEYS:
         raise typer.BadParameter(f"no study {key!r} (studies: {', '.join(declarations.KEYS)})")
-    parser = engine.parser_of(declarations.study(key))
+    parser = engine.parser_of(declarations.declaration_of(key))
     if set(context.args) & set(_HELP):
         print(parser.format_help())
         return

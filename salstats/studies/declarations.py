@@ -196,7 +196,7 @@ class PublishedStudy:
     slices: bool = False
 
 
-def study(key: str) -> PublishedStudy:
+def declaration_of(key: str) -> PublishedStudy:
     """Return the declaration of a study."""
     declaration: PublishedStudy = importlib.import_module(f"salstats.studies.{key}").STUDY
     return declaration

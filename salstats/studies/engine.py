@@ -30,9 +30,14 @@ from salstats.studies.declarations import (
     OpenedStudy,
     PublishedStudy,
     StudyItem,
-    study,
+    declaration_of,
 )
-from salstats.studies.item_warnings import ItemFailed, ItemNotMade, nothing_made, warning_instead_of_any_error
+from salstats.studies.item_warnings import (
+    ItemFailed,
+    ItemNotMade,
+    nothing_made_error,
+    warning_instead_of_any_error,
+)
 from salstats.studies.result_folder import INDEX, PRINTED, WARNINGS, check_items_folder, write_results
 from salstats.studies.score_tables import (
     ScoreTableOptions,
@@ -172,7 +177,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     SalstatsError, OSError
         The input cannot be used; then the output is as it was.
     """
-    declaration = study(key)
+    declaration = declaration_of(key)
     options = parser_of(declaration).parse_args(arguments)
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
@@ -191,23 +196,23 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
                 results.append(result)
                 count(1)
         if not results:
-            raise nothing_made(record.message for record in caught)
+            raise nothing_made_error(record.message for record in caught)
         with counting(None, "Writing", progress=True):
             write_results(results, compared, folder, caught, figures, spelling)
     messages = [record.message for record in caught]
-    _print_each([message for message in messages if isinstance(message, ItemNotMade)], spelling)
+    _print_distinct_texts([message for message in messages if isinstance(message, ItemNotMade)], spelling)
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")
-    all_equal = _print_comparison(compared)
+    all_equal = _print_and_check_all_equal(compared)
     failures = [message for message in messages if isinstance(message, ItemFailed)]
-    _print_each(failures, spelling, file=sys.stderr)
+    _print_distinct_texts(failures, spelling, file=sys.stderr)
     if failures or not all_equal:
         return 1
     return 0
 
 
-def _print_each(problems: Iterable[SalstatsWarning], spelling: Spelling, **options: Any) -> None:
+def _print_distinct_texts(problems: Iterable[SalstatsWarning], spelling: Spelling, **options: Any) -> None:
     """Print the text of each warning once."""
     for text in dict.fromkeys(problem.message.spelled(spelling) for problem in problems):
         print(text, **options)
@@ -261,14 +266,14 @@ def make_items(
             continue
         with warning_instead_of_any_error(f"{item.number_or_title} beside the printed numbers"):
             if compared is not None:
-                compared += _comparisons(item, result.frame)
-            result = replace(result, frame=_join_printed(item, result.frame))
+                compared += _comparisons_by_place_of_print(item, result.frame)
+            result = replace(result, frame=_add_printed_columns(item, result.frame))
         title = result.title or item.title
         case_slice = result.slice or item.slice
         yield item, replace(result, title=title, slice=case_slice)
 
 
-def _comparisons(item: StudyItem, frame: pd.DataFrame) -> list[pd.DataFrame]:
+def _comparisons_by_place_of_print(item: StudyItem, frame: pd.DataFrame) -> list[pd.DataFrame]:
     """Compare an item's frame with the numbers printed of the same data, a frame for each place of print."""
     comparisons = []
     for printed in item.printings:
@@ -280,7 +285,7 @@ def _comparisons(item: StudyItem, frame: pd.DataFrame) -> list[pd.DataFrame]:
     return comparisons
 
 
-def _join_printed(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
+def _add_printed_columns(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
     """Add the printed numbers to the rows of an item's frame, all of a row from one place of print.
 
     Where a row was printed in several places, the first of the item's `printed` counts.
@@ -297,7 +302,7 @@ def _join_printed(item: StudyItem, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.join(numbers[columns])
 
 
-def _print_comparison(compared: Sequence[pd.DataFrame]) -> bool:
+def _print_and_check_all_equal(compared: Sequence[pd.DataFrame]) -> bool:
     """Print how many printed rows are equal; return False where one differs that should be equal."""
     if not compared:
         return True

@@ -59,7 +59,7 @@ def warning_instead_of_any_error(name: str) -> Iterator[None]:
         warn(ItemFailed(name, error))
 
 
-def nothing_made(warnings: Iterable[Warning | str]) -> SalstatsError:
+def nothing_made_error(warnings: Iterable[Warning | str]) -> SalstatsError:
     """Return the error of a run that made nothing, with the reason of each item."""
     first_by_text: dict[str, ItemNotMade | ItemFailed] = {}
     for warning in warnings:

@@ -16,7 +16,7 @@ SERIES = "METHOD[:MODEL[:SEED]]=DIR"
 MIN_REPLICATES = 40
 
 
-def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
+def named_folder_reader(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
     """Return a reader of NAME=DIR, which gives the name and the folder.
 
     Parameters
@@ -24,7 +24,7 @@ def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[s
     form : str
         Form of the option, for the error.
     unnamed : bool
-        Read DIR alone too, with an empty name: a folder of folders, see `folders`.
+        Read DIR alone too, with an empty name: a folder of folders, see `folder_by_series_name`.
     """
 
     def read(text: str) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[s
     return read
 
 
-def folders(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, str] | None:
+def folder_by_series_name(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, str] | None:
     """Return the folders of an option by name; each name may stand once.
 
     A folder without a name holds a folder for each series, called METHOD or METHOD_MODEL. Methods that have

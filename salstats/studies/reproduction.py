@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, warn
-from salstats.studies.declarations import KEYS, study
+from salstats.studies.declarations import KEYS, declaration_of
 from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
 from salstats.studies.result_folder import printed_rows
 from salstats.studies.study_parser import Parser, flag_of, unknown_option
@@ -95,26 +95,26 @@ def reproduce(
     1     rise     0.496  0.204  28
     """
     check_choice(key, KEYS, "key")
-    declaration = study(key)
+    declaration = declaration_of(key)
     parser = parser_of(declaration, output=False)
     # Frames cannot be written as arguments of the command, so they are set after it is parsed.
     frame_options = {}
     text_options: dict[str, Any] = {"data": data, "as_published": as_published, "jobs": jobs}
     for name, value in options.items():
-        if _is_tables(parser, name, value):
+        if _has_a_frame_of_tables(parser, name, value):
             frame_options[name] = value
         else:
             text_options[name] = value
-    parsed = parser.parse_args(_arguments(text_options, parser))
+    parsed = parser.parse_args(_command_arguments(text_options, parser))
     for name, value in frame_options.items():
-        setattr(parsed, name, _sources(value))
+        setattr(parsed, name, _paths_and_frames(value))
     _check_single_values(text_options, parsed)
     parsed.scores = None
     if scores is not None:
-        parsed.scores = _sources(scores)
+        parsed.scores = _paths_and_frames(scores)
     parsed.features = []
     if features is not None:
-        parsed.features = _sources(features)
+        parsed.features = _paths_and_frames(features)
     parsed.rename = []
     if rename is not None:
         parsed.rename = [dict(rename)]
@@ -132,7 +132,7 @@ def reproduce(
     return frames
 
 
-def _arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
+def _command_arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
     """Write keyword arguments as those of the command: `replicates=200` is `--replicates=200`."""
     arguments = []
     for name, value in options.items():
@@ -149,7 +149,7 @@ def _arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
         if value is True:
             arguments.append(flag)
             continue
-        arguments += [f"{flag}={text}" for text in _texts(name, value)]
+        arguments += [f"{flag}={text}" for text in _argument_texts(name, value)]
     return arguments
 
 
@@ -160,14 +160,14 @@ def _as_list(value: Any) -> list[Any]:
     return [value]
 
 
-def _is_tables(parser: Parser, name: str, value: object) -> bool:
+def _has_a_frame_of_tables(parser: Parser, name: str, value: object) -> bool:
     """Tell whether an option names tables and its value is a frame, or a list with one."""
     if name not in parser.options or parser.options[name].type is not Path:
         return False
     return any(isinstance(table, pd.DataFrame) for table in _as_list(value))
 
 
-def _texts(name: str, value: Any) -> list[str]:
+def _argument_texts(name: str, value: Any) -> list[str]:
     """Write each value of an option as on the command line; the entries of a dict as NAME=VALUE."""
     if isinstance(value, Mapping):
         return [f"{key}={entry}" for key, entry in value.items()]
@@ -190,7 +190,7 @@ def _check_single_values(options: Mapping[str, Any], parsed: argparse.Namespace)
             raise SalstatsError(Setting(name), f" takes one value, not {len(value)}", value=value)
 
 
-def _sources(tables: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:
+def _paths_and_frames(tables: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:
     """Return one table or several as a list of paths and frames."""
     if isinstance(tables, str | PathLike | pd.DataFrame):
         tables = [tables]

@@ -15,7 +15,7 @@ from salstats.studies.item_warnings import ItemFailed
 
 def opened_by(key, *arguments):
     """The data of a study as its options name them."""
-    declared = declarations.study(key)
+    declared = declarations.declaration_of(key)
     options = engine.parser_of(declared).parse_args([*map(str, arguments), "-o", "nowhere"])
     return engine.open_study(declared, options)
 
@@ -80,7 +80,7 @@ def reproduce(monkeypatch, tmp_path, capsys):
     def reproduce(*items, available=(), given=()):
         declared = PublishedStudy("mine", "A paper", "About it", lambda parser: None,
                          lambda options: OpenedStudy(items, frozenset(available), dict))  # fmt: skip
-        monkeypatch.setattr(engine, "study", lambda key: declared)
+        monkeypatch.setattr(engine, "declaration_of", lambda key: declared)
         code = engine.reproduce("mine", ["-o", str(tmp_path / "out"), *given])
         return code, capsys.readouterr(), tmp_path / "out"
 

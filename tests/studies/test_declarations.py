@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from made_up_items import FRAME, GOOD, LACKING, PRINTED
 
-from salstats.studies.declarations import KEYS, PrintedNumbers, StudyItem, rounded, study
+from salstats.studies.declarations import KEYS, PrintedNumbers, StudyItem, declaration_of, rounded
 
 
 def test_a_metric_that_the_data_lack_is_not_compared():
@@ -69,4 +69,4 @@ def test_an_item_has_its_printed_numbers_as_a_list_and_a_number_where_its_title_
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_study_is_found_by_its_key(key):
-    assert study(key).key == key
+    assert declaration_of(key).key == key

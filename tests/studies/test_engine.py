@@ -116,10 +116,10 @@ def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, k
         "Example: salstats reproduce",
         "--as-published",
         "--output",
-        declarations.study(key).source[:10],
+        declarations.declaration_of(key).source[:10],
     ):
         assert word in said
-    if declarations.study(key).open_scores is not None:
+    if declarations.declaration_of(key).open_scores is not None:
         assert f"Example: salstats reproduce {key} --scores scores.csv" in said
 
 
@@ -127,7 +127,7 @@ def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, k
     ("option", "value"), [("decimal", ","), ("sep", ";"), ("scale", "0"), ("features", "f.csv")]
 )
 def test_an_option_of_tables_of_scores_without_any_is_an_error(tmp_path, option, value):
-    declaration = declarations.study("saporta2022")
+    declaration = declarations.declaration_of("saporta2022")
     options = parser_of(declaration).parse_args(["--data", str(tmp_path), f"--{option}", value])
     with raises(SalstatsError, option=option):
         open_study(declaration, options)
@@ -135,7 +135,7 @@ def test_an_option_of_tables_of_scores_without_any_is_an_error(tmp_path, option,
 
 @pytest.mark.parametrize("jobs", [0, -2])
 def test_processes_are_some_or_one_for_each_core(jobs):
-    declaration = declarations.study("mrxai2025")
+    declaration = declarations.declaration_of("mrxai2025")
     for allowed in (-1, 1, 2):
         assert open_study(
             declaration, parser_of(declaration).parse_args(["--simulations", f"--jobs={allowed}"])
@@ -145,7 +145,7 @@ def test_processes_are_some_or_one_for_each_core(jobs):
 
 
 def test_scores_and_data_to_be_scored_are_not_given_together(tmp_path):
-    declaration = declarations.study("saporta2022")
+    declaration = declarations.declaration_of("saporta2022")
     given = ["--data", str(tmp_path), "--scores", "scores.csv"]
     with raises(SalstatsError, option="data"):
         open_study(declaration, parser_of(declaration).parse_args(given))
@@ -170,7 +170,7 @@ def test_a_study_gets_its_scores_or_opens_the_data_that_its_options_name():
 
 
 def test_options_of_a_folder_are_those_of_a_run_that_writes_one():
-    declaration = declarations.study("mrxai2025")
+    declaration = declarations.declaration_of("mrxai2025")
     written = parser_of(declaration)
     assert set(written.options) - set(parser_of(declaration, output=False).options) == {"output", "overwrite"}
     options = written.parse_args([])

@@ -5,7 +5,12 @@ from made_up_items import LACKING, broken
 
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.studies.declarations import StudyItem
-from salstats.studies.item_warnings import ItemFailed, ItemNotMade, nothing_made, warning_instead_of_any_error
+from salstats.studies.item_warnings import (
+    ItemFailed,
+    ItemNotMade,
+    nothing_made_error,
+    warning_instead_of_any_error,
+)
 
 
 def test_where_every_item_fails_there_is_no_folder(reproduce, tmp_path):
@@ -35,7 +40,7 @@ def test_an_error_of_the_package_is_an_item_not_made_and_any_other_a_failure():
 
 def test_the_error_of_a_run_that_made_nothing_has_each_reason_once():
     reasons = [ItemNotMade("Table 2", "there is no score") for _ in range(2)]
-    error = nothing_made([*reasons, SalstatsWarning("few cases")])
+    error = nothing_made_error([*reasons, SalstatsWarning("few cases")])
     assert str(error).count("there is no score") == 1
     assert "few cases" not in str(error)
     assert error.__cause__ is None
@@ -44,7 +49,7 @@ def test_the_error_of_a_run_that_made_nothing_has_each_reason_once():
 def test_different_reasons_stand_behind_each_other_and_a_failure_is_the_cause():
     first = ItemNotMade("Table 2", "there is no score")
     second = ItemFailed("Table 9", KeyError("model"))
-    error = nothing_made([first, second])
+    error = nothing_made_error([first, second])
     assert str(error) == f"{first}; {second}"
     assert error.__cause__ is second.error
-    assert str(nothing_made([])) == "no result can be made of these data"
+    assert str(nothing_made_error([])) == "no result can be made of these data"

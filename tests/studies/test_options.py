@@ -10,25 +10,25 @@ from salstats.studies.options import (
     MIN_REPLICATES,
     SERIES,
     check_enough_replicates,
-    folders,
-    named_folder,
+    folder_by_series_name,
+    named_folder_reader,
     names_in,
     values_by_option_and_method,
 )
 
 
 def test_a_named_folder_is_split_at_the_first_equals_sign():
-    assert named_folder(SERIES)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
+    assert named_folder_reader(SERIES)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
 
 
 @pytest.mark.parametrize("text", ["maps", "=maps", "gradcam="])
 def test_a_folder_needs_a_name_and_a_name_a_folder(text):
     with pytest.raises(argparse.ArgumentTypeError, match="METHOD"):
-        named_folder(SERIES)(text)
+        named_folder_reader(SERIES)(text)
 
 
 def test_a_folder_of_folders_needs_no_name_where_that_is_allowed():
-    read = named_folder(SERIES, unnamed=True)
+    read = named_folder_reader(SERIES, unnamed=True)
     assert read("maps") == ("", "maps")
     assert read("gradcam=maps") == ("gradcam", "maps")
     with pytest.raises(argparse.ArgumentTypeError):
@@ -36,7 +36,7 @@ def test_a_folder_of_folders_needs_no_name_where_that_is_allowed():
 
 
 def test_without_folders_there_is_no_option():
-    assert folders([], "maps") is None
+    assert folder_by_series_name([], "maps") is None
 
 
 def test_a_folder_of_folders_has_a_series_for_each_but_no_hidden_one(tmp_path):
@@ -50,19 +50,19 @@ def test_a_folder_of_folders_has_a_series_for_each_but_no_hidden_one(tmp_path):
     for name in (*names, ".cache"):
         (tmp_path / name).mkdir()
     (tmp_path / "notes.txt").touch()
-    assert folders([("", str(tmp_path))], "maps") == {
+    assert folder_by_series_name([("", str(tmp_path))], "maps") == {
         series: str(tmp_path / name) for name, series in names.items()
     }
 
 
 def test_a_folder_without_folders_is_an_error(tmp_path):
     with raises(SalstatsError, option="maps", value=str(tmp_path), path=tmp_path):
-        folders([("", str(tmp_path))], "maps")
+        folder_by_series_name([("", str(tmp_path))], "maps")
 
 
 def test_a_series_may_be_named_once():
     with raises(SalstatsError, option="maps", value="gradcam"):
-        folders([("gradcam", "a"), ("rise", "b"), ("gradcam", "c")], "maps")
+        folder_by_series_name([("gradcam", "a"), ("rise", "b"), ("gradcam", "c")], "maps")
 
 
 def test_names_are_repeated_or_stand_between_commas_and_quotes_keep_a_comma():

@@ -29,23 +29,23 @@ from salstats.studies.lanfredi2021.printed_tables import (
     clustered_beside_study_intervals,
     embedded_scores,
     intervals_for_readers_and_networks,
-    networks,
-    printed_table,
+    network_aucs,
+    printed_numbers_of_table,
+    printed_table_maker,
     read_workbooks,
     scores_of_table,
     study_scores,
-    tables_printed,
 )
 from salstats.studies.lanfredi2021.recording_tables import (
     all_recordings_with_exclusion_reasons,
     effect_of_center_bias_choice,
-    every_mean,
     majority_findings_by_image,
+    means_maker,
     scores_of_every_map,
-    table,
     table_2,
+    table_maker,
 )
-from salstats.studies.options import SERIES, folders, named_folder
+from salstats.studies.options import SERIES, folder_by_series_name, named_folder_reader
 from salstats.studies.study_parser import Parser
 
 _DESCRIPTION = """\
@@ -92,11 +92,11 @@ def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) 
     return StudyItem(
         key=f"table{number}",
         title=f"Table {number}: {LAYOUTS[number].title}",
-        make=printed_table(number),
+        make=printed_table_maker(number),
         needs=needs,
         parts=parts,
         slice=_ALL_IMAGES,
-        printed=tables_printed(number),
+        printed=printed_numbers_of_table(number),
     )
 
 
@@ -117,7 +117,7 @@ SCORE_ITEMS = (
     _table("2", needs=(SHUFFLED_SCORES, MAJORITY)),
     _table("3", needs=(BASELINES_PLAIN,)),
     _table("4", needs=(BASELINES_SHUFFLED,)),
-    StudyItem("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
+    StudyItem("networks", "Appendix A: classification AUC of the networks", network_aucs, needs=(NETWORKS,),
               slice="test images", printed=NETWORKS_PRINTED),
     StudyItem("design", "Intervals with cases as clusters beside the study's",
               clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
@@ -130,14 +130,14 @@ RAW_ITEMS = (
     StudyItem("scores", "Scores of each map against the mean map of the readers not left out",
               scores_of_every_map, slice=_ALL_IMAGES),
     StudyItem("labels", "Findings by the majority of readers", majority_findings_by_image, slice=_ALL_IMAGES),
-    StudyItem("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL_IMAGES),
-    StudyItem("means_centre", "Every method, metrics that reward the centre", every_mean(CENTRE_REWARDING),
+    StudyItem("means_shuffled", "Every method, shuffled metrics", means_maker(SHUFFLED), slice=_ALL_IMAGES),
+    StudyItem("means_centre", "Every method, metrics that reward the centre", means_maker(CENTRE_REWARDING),
               slice=_ALL_IMAGES),
-    StudyItem("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL_IMAGES),
+    StudyItem("table1", f"Table 1: {LAYOUTS['1'].title}", table_maker("1"), slice=_ALL_IMAGES),
     StudyItem("table2", "Table 2: Normal and abnormal images", table_2,
               slice="normal and abnormal images, by the majority of readers"),
-    StudyItem("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL_IMAGES),
-    StudyItem("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL_IMAGES),
+    StudyItem("table3", f"Table 3: {LAYOUTS['3'].title}", table_maker("3"), slice=_ALL_IMAGES),
+    StudyItem("table4", f"Table 4: {LAYOUTS['4'].title}", table_maker("4"), slice=_ALL_IMAGES),
     StudyItem("center_bias_choice", "Centre bias of all cases, or of all others",
               effect_of_center_bias_choice, slice=_ALL_IMAGES),
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
@@ -168,7 +168,7 @@ def _add_options(parser: Parser) -> None:
         ("--class-maps", "maps of all classes, with probabilities, to be mixed in each way"),
         ("--masks", "masks of a method, scored as maps of 0 and 1"),
     ):
-        add(name, type=named_folder(SERIES), action="append", default=[], metavar=SERIES,
+        add(name, type=named_folder_reader(SERIES), action="append", default=[], metavar=SERIES,
             help=f"{folder_help}; may be repeated")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="radiographs, IMAGE.jpg or .png, to lay Fig. 1 over one")
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
@@ -194,9 +194,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     check_images(options.images)
     study = ss.read_gaze(
         options.raw,
-        maps=folders(options.maps, "maps"),
-        masks=folders(options.masks, "masks"),
-        class_maps=folders(options.class_maps, "class_maps"),
+        maps=folder_by_series_name(options.maps, "maps"),
+        masks=folder_by_series_name(options.masks, "masks"),
+        class_maps=folder_by_series_name(options.class_maps, "class_maps"),
         lungs=options.lungs,
         padded=options.padded,
         phases=options.phases or study_phases_or_none_if_all(options.raw),

@@ -35,7 +35,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     Recordings,
-    row_names,
+    printed_row_names,
     with_mixing_column,
     with_no_mixing_as_missing,
     without_mixing_in_methods,
@@ -61,7 +61,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
     truths = GazeTruths(case, rule)
     density = center_bias_on_image(case, truths, recordings.bias, rule).density
-    name = row_names(pick)[0]
+    name = printed_row_names(pick)[0]
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     if density is not None:
         maps["Centre bias"] = density
@@ -69,7 +69,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     # If the hull is the picked method itself, it is one entry and has one panel.
     title_by_method = {row["method"]: name, HULL: "Hull of the lungs"}
     for method, title in title_by_method.items():
-        saliency = _first_map(study, case, method, row["mixing"])
+        saliency = _first_map_at_image_size(study, case, method, row["mixing"])
         if saliency is not None:
             maps[title] = shares_above_minimum(saliency)
             if method == HULL:
@@ -96,7 +96,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
     )
 
 
-def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
+def _first_map_at_image_size(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
     """Return a method's first map at the size of the image, of the mixing where there is one of it."""
     method_series = [series for series in study.series if series.method == method]
     mixed_series = [series for series in method_series if series.mixing == mixing]
@@ -278,11 +278,11 @@ def _inverse_root_n_lines(means: pd.DataFrame) -> pd.DataFrame:
     return line.assign(panel=pd.Categorical(line["panel"], means["panel"].cat.categories, ordered=True))
 
 
-def _tick_labels(sizes: Sequence[float], width: float) -> list[str]:
+def _tick_labels(sizes: Sequence[float], width_mm: float) -> list[str]:
     """Write sample sizes below an axis of a width in mm; every second one is blank where they do not fit."""
     texts = [count_text(size) for size in sizes]
     needed_width = sum(text_width_mm(text) + _TICK_GAP_MM for text in texts)
-    if needed_width <= width:
+    if needed_width <= width_mm:
         return texts
     for i in range(1, len(texts), 2):
         texts[i] = ""

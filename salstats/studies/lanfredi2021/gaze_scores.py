@@ -16,7 +16,12 @@ from salstats.images.center_bias import CenterBias
 from salstats.readers.background_images import ImageSource
 from salstats.readers.gaze_files import metadata_file_of_phase
 from salstats.scoring.gaze import center_bias_of
-from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, compare_intervals, published_interval
+from salstats.studies.lanfredi2021.layouts import (
+    LABELS,
+    SHUFFLED,
+    add_interval_comparison,
+    means_with_published_interval,
+)
 from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
@@ -89,7 +94,7 @@ class Recordings:
         scores = scores[(scores["metric"] == "sauc") & scores["score"].notna()]
         if scores.empty:
             raise SalstatsError("no sAUC is defined")
-        method, mixing = main_method(scores)
+        method, mixing = main_method_and_mixing(scores)
         main_scores = scores[(scores["method"] == method) & (scores["mixing"] == mixing)]
         means = main_scores.groupby(["case", "method", "mixing", "metric"])["score"].mean()
         return ss.pick_cases(means.reset_index(), at="median", by=["method", "metric"])
@@ -114,7 +119,9 @@ def scored_recordings(
     labels = ss.majority_labels(study)
     bias = center_bias_of(study, jobs=jobs, progress=progress)
     unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
-    scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
+    scores = scores_with_center_bias(
+        unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
+    )
     if rows_with_required_readers(scores)["score"].isna().all():
         raise SalstatsError(
             f"{study.source}: no score is defined ({_counted_reasons(scores)})",
@@ -125,7 +132,7 @@ def scored_recordings(
     return replace(unscored, all_scores=scores)
 
 
-def score(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
+def scores_with_center_bias(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
     """Score a study with one centre bias; rows are named by `with_mixing_and_subset`."""
     scores = ss.score_gaze(
         recordings.study,
@@ -179,10 +186,10 @@ def _warn_and_drop_undefined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[is_defined].reset_index(drop=True)
 
 
-def with_mixing_and_subset(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_and_subset(scores: pd.DataFrame, majority_labels: pd.DataFrame) -> pd.DataFrame:
     """Name the mixing of each row, and the subset that its case belongs to."""
     rows = with_mixing_column(scores)
-    abnormal = rows["case"].map(labels.set_index("case")["abnormal"])
+    abnormal = rows["case"].map(majority_labels.set_index("case")["abnormal"])
     subset = abnormal.map({0: "normal", 1: "abnormal"}).astype("object")
     rows["subset"] = subset.where(abnormal.notna(), None)
     return rows
@@ -236,13 +243,15 @@ def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> p
     keys = list(by)
     clustered = means_by_mixing(rows, keys)
     defined = rows[rows["score"].notna()]
-    published = published_interval(defined, keys, "score", "case")[[*keys, "conf_low", "conf_high"]]
+    published = means_with_published_interval(defined, keys, "score", "case")[
+        [*keys, "conf_low", "conf_high"]
+    ]
     published = published.rename(
         columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"}
     )
-    compared = compare_intervals(clustered.merge(published, on=keys, how="left", validate="1:1"))
+    compared = add_interval_comparison(clustered.merge(published, on=keys, how="left", validate="1:1"))
     # Intervals of these recordings are computed by the study's formula, but nobody has published them.
-    return in_order(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
+    return sorted_as_printed(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 
 
 def means_by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -260,7 +269,7 @@ def means_by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return means[[*keys, *estimate_columns]]
 
 
-def main_method(rows: pd.DataFrame) -> tuple[str, str]:
+def main_method_and_mixing(rows: pd.DataFrame) -> tuple[str, str]:
     """Return the method of single-method results and its mixing.
 
     It is Grad-CAM with attention gates where that is there, else the first saliency method, else the first
@@ -287,13 +296,13 @@ def rows_of_table_2(rows: pd.DataFrame) -> pd.DataFrame:
     defined_rows = shuffled_rows[shuffled_rows["score"].notna()]
     if defined_rows.empty:
         return defined_rows
-    method, mixing = main_method(defined_rows)
+    method, mixing = main_method_and_mixing(defined_rows)
     is_main = (shuffled_rows["method"] == method) & shuffled_rows["mixing"].isin([NONE, mixing])
     is_interobserver = shuffled_rows["method"] == "interobserver"
     return shuffled_rows[is_main | is_interobserver]
 
 
-def row_names(rows: pd.DataFrame) -> list[str]:
+def printed_row_names(rows: pd.DataFrame) -> list[str]:
     """Write the method and the mixing of each row as in print."""
     labels = Labels(RAW_LABELS)
     names = []
@@ -305,7 +314,7 @@ def row_names(rows: pd.DataFrame) -> list[str]:
     return names
 
 
-def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def sorted_as_printed(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Sort rows by some columns, each in the order in which the study prints its values."""
     labels = Labels(RAW_LABELS)
     # Ranks of the values of each row; the index is the position of the row.

@@ -72,27 +72,29 @@ def rows_of_table(number: str, rows: pd.DataFrame) -> pd.DataFrame:
     raise AssertionError(f"Table {number} is not made of one metric and method at a time")
 
 
-def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
+def means_with_published_interval(
+    scores: pd.DataFrame, by: list[str], value_column: str, unit_column: str
+) -> pd.DataFrame:
     """Return means with the study's interval, mean ± 1.96 SD(all rows) / sqrt(number of units).
 
-    `value` and `unit` name the columns of the values and of the units, such as cases. A group of one row has
-    no limits. No value may be missing, since its unit would be counted.
+    `value_column` and `unit_column` name the columns of the values and of the units, such as cases. A group
+    of one row has no limits. No value may be missing, since its unit would be counted.
     """
     groups = scores.groupby(by, sort=False, dropna=False)
-    means = groups[value].mean()
-    n_units = groups[unit].nunique()
-    half_width: pd.Series = 1.96 * groups[value].std(ddof=1) / np.sqrt(n_units)
+    means = groups[value_column].mean()
+    n_units = groups[unit_column].nunique()
+    half_width: pd.Series = 1.96 * groups[value_column].std(ddof=1) / np.sqrt(n_units)
     columns = {
         "estimate": means,
         "conf_low": means - half_width,
         "conf_high": means + half_width,
-        "unit": unit,
+        "unit": unit_column,
         "n_units": n_units,
     }
     return pd.DataFrame(columns).reset_index()
 
 
-def compare_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+def add_interval_comparison(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the ratio of both intervals' widths, and whether each interval excludes chance."""
     width = rows["conf_high"] - rows["conf_low"]
     published_width = rows["published_conf_high"] - rows["published_conf_low"]

@@ -26,9 +26,9 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     UNMIXED,
-    in_order,
     means_by_mixing,
     rows_of_table_2,
+    sorted_as_printed,
     with_mixing_column,
     with_mixing_in_methods,
     with_no_mixing_as_missing,
@@ -39,8 +39,8 @@ from salstats.studies.lanfredi2021.layouts import (
     FORMULA,
     LAYOUTS,
     SHUFFLED,
-    compare_intervals,
-    published_interval,
+    add_interval_comparison,
+    means_with_published_interval,
     rows_of_table,
 )
 from salstats.studies.result_tables import table_of
@@ -161,12 +161,12 @@ def _first_sheet_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~is_repeated]
 
 
-def study_means(scores: GazeStudyScores, number: str) -> pd.DataFrame:
+def table_means_with_study_interval(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the rows of one of Tables 1 to 4 with the study's interval, unrounded."""
     rows = scores_of_table(scores, number).dropna(subset="score")
-    means = published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
+    means = means_with_published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
     layout_keys = [key for key in LAYOUTS[number].keys if key != "subset"]
-    means = in_order(means, ["subset", *layout_keys])
+    means = sorted_as_printed(means, ["subset", *layout_keys])
     means = with_no_mixing_as_missing(means).assign(table=number)
     return means[[*ROW, "sheet", *LIMITS, "unit", "n_units"]]
 
@@ -189,12 +189,12 @@ def printed_networks() -> pd.DataFrame:
     return table.rename(columns={"auc_mean": "estimate"})
 
 
-def printed_table(number: str) -> Callable[[GazeStudyScores], ItemResult]:
+def printed_table_maker(number: str) -> Callable[[GazeStudyScores], ItemResult]:
     """Return a function that makes one of Tables 1 to 4 in the study's own layout."""
 
     def make(scores: GazeStudyScores) -> ItemResult:
         layout = LAYOUTS[number]
-        rows = study_means(scores, number)
+        rows = table_means_with_study_interval(scores, number)
         frame = rows[[*layout.keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
         options = dict(layout.options)
         if "exclude" in options:
@@ -207,7 +207,7 @@ def printed_table(number: str) -> Callable[[GazeStudyScores], ItemResult]:
     return make
 
 
-def tables_printed(number: str) -> PrintedNumbers:
+def printed_numbers_of_table(number: str) -> PrintedNumbers:
     """Return the numbers that the study printed in one of Tables 1 to 4."""
     return PrintedNumbers(
         rows=lambda: printed_rows(number),
@@ -233,10 +233,10 @@ def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
 NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 
-def networks(scores: GazeStudyScores) -> ItemResult:
+def network_aucs(scores: GazeStudyScores) -> ItemResult:
     """Appendix A: the classification AUC of the networks over their trainings."""
     assert scores.classification is not None
-    means = published_interval(scores.classification, ["model"], "auroc", "seed")
+    means = means_with_published_interval(scores.classification, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
     table = table_of(
         means,
@@ -250,7 +250,7 @@ def networks(scores: GazeStudyScores) -> ItemResult:
 
 def study_formula_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
     """Stack the rows of several tables, their limits as `published_conf_low` and `published_conf_high`."""
-    tables = [study_means(scores, number) for number in numbers]
+    tables = [table_means_with_study_interval(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
     rows = rows[[*ROW, "sheet", "conf_low", "conf_high"]]
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
@@ -269,7 +269,7 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
             clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
     rows = study_formula_limits_of_tables(scores).merge(means, on=ROW, how="left", validate="one_to_one")
-    rows = compare_intervals(rows)
+    rows = add_interval_comparison(rows)
     mean_columns = [column for column in means.columns if column not in ROW]
     first_columns = [*ROW, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
@@ -340,7 +340,7 @@ def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     ]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
-    rows = compare_intervals(rows)
+    rows = add_interval_comparison(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
     return ItemResult(rows, _reader_and_network_table(rows, scores.images))
 

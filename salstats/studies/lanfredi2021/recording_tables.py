@@ -19,14 +19,14 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     Recordings,
-    in_order,
-    main_method,
+    main_method_and_mixing,
     means_by_mixing,
     means_with_both_intervals,
-    row_names,
+    printed_row_names,
     rows_of_table_2,
     rows_with_required_readers,
-    score,
+    scores_with_center_bias,
+    sorted_as_printed,
     with_mixing_in_methods,
     with_no_mixing_as_missing,
 )
@@ -78,8 +78,8 @@ def all_recordings_with_exclusion_reasons(recordings: Recordings) -> ItemResult:
 def scores_of_every_map(recordings: Recordings) -> ItemResult:
     """List the scores of all maps, and describe those of the images that are scored."""
     rows = recordings.scores_of_scored_images
-    described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
-    order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
+    described = ss.describe(rows.assign(method=printed_row_names(rows)), by=["metric", "method"], unit="case")
+    order = list(dict.fromkeys(printed_row_names(sorted_as_printed(rows, KEYS))))
     return ItemResult(
         with_no_mixing_as_missing(with_mixing_in_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
@@ -137,7 +137,7 @@ def majority_findings_by_image(recordings: Recordings) -> ItemResult:
     return ItemResult(labels, table)
 
 
-def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | None]:
+def means_maker(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | None]:
     """Return a function that shows every method's means of some metrics, with both intervals."""
 
     def make(recordings: Recordings) -> ItemResult | None:
@@ -145,7 +145,7 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | No
         if rows.empty:
             return None
         estimates = _stack_intervals(rows)
-        names = row_names(estimates)
+        names = printed_row_names(estimates)
         columns = ["metric", "task", "method", "term", *_estimate_columns(estimates)]
         # The figure has a row for each method and a colour for each kind of interval.
         figure = ss.plot_intervals(
@@ -158,7 +158,7 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | No
     return make
 
 
-def table(number: str) -> Callable[[Recordings], ItemResult | None]:
+def table_maker(number: str) -> Callable[[Recordings], ItemResult | None]:
     """Return a function that makes Table 1, 3 or 4 with both intervals side by side."""
 
     def make(recordings: Recordings) -> ItemResult | None:
@@ -178,7 +178,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     labelled = rows[rows["subset"].notna()]
     if labelled["score"].isna().all():
         raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
-    method, mixing = main_method(labelled[labelled["score"].notna()])
+    method, mixing = main_method_and_mixing(labelled[labelled["score"].notna()])
     means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *KEYS])
     labels = Labels(RAW_LABELS)
     subsets = dict.fromkeys(means["subset"])
@@ -217,14 +217,14 @@ def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.D
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
-    return rows_with_required_readers(score(recordings, center_bias, metrics=SHUFFLED))
+    return rows_with_required_readers(scores_with_center_bias(recordings, center_bias, metrics=SHUFFLED))
 
 
 def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
     rows = shuffled_mean_changes(all_cases, other_cases)
     labels = Labels(RAW_LABELS)
-    named = rows.assign(task=row_names(rows))
+    named = rows.assign(task=printed_row_names(rows))
     table = table_of(
         named,
         "lanfredi2021",
@@ -275,7 +275,9 @@ def shuffled_mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) ->
             "largest": groups["size"].max(),
         }
     ).reset_index()
-    return in_order(changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"])
+    return sorted_as_printed(
+        changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"]
+    )
 
 
 def _scores_of_shuffled_metrics(scores: pd.DataFrame) -> pd.DataFrame:

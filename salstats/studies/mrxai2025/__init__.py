@@ -19,18 +19,18 @@ from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, Stu
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import (
     ToolComparison,
-    cases,
+    case_flow_and_counts,
     comparison_item,
-    failures,
+    failures_at_worst,
     figure_7_box_plots,
     figure_8_example_cases,
-    paired,
+    paired_differences,
     shares_of_empty_explanations,
     table_1,
 )
-from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
+from salstats.studies.mrxai2025.simulations import Simulations, curves_maker, masks_maker
 from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
-from salstats.studies.options import check_enough_replicates, named_folder
+from salstats.studies.options import check_enough_replicates, named_folder_reader
 from salstats.studies.study_parser import Parser
 from salstats.study import Study
 
@@ -90,13 +90,14 @@ _SHIFTED_AND_RESIZED = "an explanation that is shifted and of another size"
 _MASKS = "drawn masks"
 #: The simulations, in the order of the files.
 SIMULATION_ITEMS = (
-    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
-    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
-    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_of(*_SIZE_SIMULATIONS), slice=_MASKS),
-    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_of(*_SIZE_SIMULATIONS), slice=_MASKS),
-    StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_of(*_BOTH_SIMULATIONS),
+    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_maker(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_maker(*_DISTANCE_SIMULATIONS),
               slice=_MASKS),
-    StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_of(*_BOTH_SIMULATIONS),
+    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_maker(*_SIZE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_maker(*_SIZE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_maker(*_BOTH_SIMULATIONS),
+              slice=_MASKS),
+    StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_maker(*_BOTH_SIMULATIONS),
               slice=_MASKS),
 )  # fmt: skip
 #: A need of Fig. 8, which shows the images themselves.
@@ -105,14 +106,15 @@ SECOND_TOOL = "a second tool"
 REFERENCE = Message("the tool gradcam, or another as ", Setting("reference"))
 #: The items that compare tools, in the order of the files.
 COMPARISON_ITEMS = (
-    StudyItem("cases", "Cases that the tools are compared on", comparison_item(cases)),
+    StudyItem("cases", "Cases that the tools are compared on", comparison_item(case_flow_and_counts)),
     StudyItem("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
     StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7_box_plots)),
     StudyItem("empty", "Empty explanations: share of each tool",
               comparison_item(shares_of_empty_explanations)),
-    StudyItem("differences", "Paired differences from the reference", comparison_item(paired),
+    StudyItem("differences", "Paired differences from the reference", comparison_item(paired_differences),
               needs=(SECOND_TOOL, REFERENCE)),
-    StudyItem("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
+    StudyItem("sensitivity", "Failed explanations left out, or at the worst score",
+              comparison_item(failures_at_worst),
               needs=(SECOND_TOOL, REFERENCE)),
     StudyItem("examples", "Fig. 8: examples",
               lambda data: figure_8_example_cases(data.comparison), needs=(FILES,)),
@@ -134,7 +136,7 @@ class Data:
         return Simulations()
 
 
-def _number_or(text: str) -> float | str:
+def _number_or_text(text: str) -> float | str:
     """Read a number; text that is none stays as it is."""
     try:
         return float(text)
@@ -156,12 +158,12 @@ def _add_options(parser: Parser) -> None:
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
     for name, folder_help in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
-        add(name, type=named_folder(_FORM), action="append", default=[], metavar=_FORM,
+        add(name, type=named_folder_reader(_FORM), action="append", default=[], metavar=_FORM,
             help=f"{folder_help}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")
-    add("--threshold", type=_number_or, default="otsu", metavar="T", help="makes a map a mask (otsu)")
-    add("--spacing", type=_number_or, metavar="MM|FILE",
+    add("--threshold", type=_number_or_text, default="otsu", metavar="T", help="makes a map a mask (otsu)")
+    add("--spacing", type=_number_or_text, metavar="MM|FILE",
         help="size of a pixel: mm, or a table with case, row_mm, col_mm (distances in pixels)")  # fmt: skip
     add("--points", choices=("foreground", "boundary", "boundary8"),
         help="what the Hausdorff distance runs between (foreground: all pixels, as the study)")  # fmt: skip
@@ -215,13 +217,13 @@ def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
-def images_of(study: Study, folder: Path) -> dict[str, Path]:
+def image_file_by_case(study: Study, folder: Path) -> dict[str, Path]:
     """Return the image of each case, which lies beside its mask."""
     images = {path.stem: path for path in folder.glob("*/*") if path.suffix.lower() in (".tif", ".tiff")}
     return {case.case: images[case.case] for case in study if case.case in images}
 
 
-def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
+def diagonal_by_case(study: Study, spacing: Spacing = None) -> pd.Series:
     """Return the diagonal of each case's image, by case, in pixels or, with `spacing`, in mm."""
     shapes = {case.case: case.shape for case in study if case.shape is not None}
     rule = distance_rule(DISTANCES, list(shapes), spacing=spacing)
@@ -250,7 +252,7 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
     return met
 
 
-def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> ToolComparison:
+def tool_comparison(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> ToolComparison:
     """Return the comparison of tools on the cases that `keep_present_and_correct_cases` keeps.
 
     `study` is None where `scores` were read from a file: then there are no pictures.
@@ -275,8 +277,8 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
     return replace(
         comparison,
         study=study,
-        diagonals=diagonals_of(study, options.spacing),
-        images=images_of(study, options.data),
+        diagonals=diagonal_by_case(study, options.spacing),
+        images=image_file_by_case(study, options.data),
         spacing=spacing,
     )
 
@@ -294,20 +296,22 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     )
 
     def load() -> Data:
-        return Data(compare(study, score_data(study, options), options))
+        return Data(tool_comparison(study, score_data(study, options), options))
 
     met = needs_met([series.method for series in study.series], options)
-    return OpenedStudy(_items(options), frozenset({FILES, *met}), load)
+    return OpenedStudy(_chosen_items(options), frozenset({FILES, *met}), load)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Compare tools by existing scores."""
     check_options(options)
     met = needs_met(scores["method"].unique(), options)
-    return OpenedStudy(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
+    return OpenedStudy(
+        _chosen_items(options), frozenset(met), lambda: Data(tool_comparison(None, scores, options))
+    )
 
 
-def _items(options: argparse.Namespace) -> list[StudyItem]:
+def _chosen_items(options: argparse.Namespace) -> list[StudyItem]:
     """Return the items of the comparison, after the simulations where the options name these."""
     items = list(COMPARISON_ITEMS)
     if options.as_published:

@@ -77,8 +77,8 @@ def keep_present_and_correct_cases(
             )
         is_empty = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
         frame["score"] = frame["score"].where(~is_empty)
-    frame["reason"] = _reasons(frame)
-    case_reasons = frame["case"].map(_exclusion_reasons(frame, cutoff)).astype(TEXT)
+    frame["reason"] = _reasons_of_undefined_scores(frame)
+    case_reasons = frame["case"].map(_exclusion_reason_by_case(frame, cutoff)).astype(TEXT)
     is_compared = case_reasons.isna()
     scores_of_compared = frame["score"].where(is_compared)
     reasons = frame["reason"].where(is_compared, case_reasons)
@@ -169,7 +169,7 @@ def _diagonal_px_by_case(compared: pd.DataFrame) -> pd.Series:
     return pd.Series(np.hypot(sizes["height"], sizes["width"]), index=sizes.index, dtype=np.float64)
 
 
-def _reasons(frame: pd.DataFrame) -> pd.Series:
+def _reasons_of_undefined_scores(frame: pd.DataFrame) -> pd.Series:
     """Return the reason of each undefined score; missing where the score is defined."""
     if "reason" in frame.columns:
         reasons = frame["reason"].astype(TEXT)
@@ -190,7 +190,7 @@ def _has_values(frame: pd.DataFrame, column: str) -> bool:
     return column in frame.columns and bool(frame[column].notna().any())
 
 
-def _exclusion_reasons(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
+def _exclusion_reason_by_case(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
     """Return the reason of each case that is not compared, by case."""
     labels = _values_by_case(frame, "label")
     probs = _values_by_case(frame, "prob")

@@ -40,9 +40,9 @@ from salstats.studies.mrxai2025.tool_estimates import (
     BY,
     ToolComparisonOptions,
     differences_from_reference,
-    means,
+    estimates_without_failures_and_at_worst,
+    means_with_counts_and_print,
     patient_unit_or_none,
-    sensitivity,
 )
 from salstats.studies.result_tables import Cell, table_of
 from salstats.study import Study
@@ -119,7 +119,7 @@ def comparison_item(make: Callable[[ToolComparison], ItemResult]) -> Callable[[A
         if result.note:
             sentences.append(f"{result.note.rstrip('.')}.")
         # The table of cases shows no scores.
-        shows_pdc = make is not cases and "pdc" in set(result.frame["metric"])
+        shows_pdc = make is not case_flow_and_counts and "pdc" in set(result.frame["metric"])
         if shows_pdc and comparison.options.unpenalised:
             sentences.append(UNPENALISED)
         return replace(result, slice=result.slice or case_slice, note=note_text(*sentences))
@@ -127,7 +127,7 @@ def comparison_item(make: Callable[[ToolComparison], ItemResult]) -> Callable[[A
     return make_item
 
 
-def cases(comparison: ToolComparison) -> ItemResult:
+def case_flow_and_counts(comparison: ToolComparison) -> ItemResult:
     """Show the flow of cases: those that are left out, and why."""
     scores = comparison.scores.all_scores
     reference = None
@@ -185,7 +185,7 @@ def table_1(comparison: ToolComparison) -> ItemResult:
     """Table 1: mean (SD) of each tool and metric."""
     options = comparison.options
     names = comparison.names
-    rows = means(comparison.compared, options, comparison.printed)
+    rows = means_with_counts_and_print(comparison.compared, options, comparison.printed)
     columns: dict[Any, Cell] = {
         "n": "n",
         TableColumn("Empty, n (%)", align="right"): _empty_count_and_share_text,
@@ -198,7 +198,7 @@ def table_1(comparison: ToolComparison) -> ItemResult:
     if rows["printed_mean"].notna().any():
         columns["Printed mean (SD)"] = _printed_mean_text
     table = table_of(
-        in_order(rows, names),
+        sorted_by_metric_and_tool(rows, names),
         TABLE_ID,
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
@@ -244,7 +244,7 @@ def _mean_text(row: Any) -> str:
     """Write mean (SD), a dash where there is none."""
     if np.isnan(row.estimate):
         return MISSING
-    digits = digits_of(row.metric)
+    digits = n_decimals(row.metric)
     return f"{fixed_text(row.estimate, digits)} ({fixed_text(row.sd, digits)})"
 
 
@@ -257,7 +257,7 @@ def _printed_mean_text(row: Any) -> str:
 
 def _limits_text(row: Any) -> str:
     """Write an interval without its estimate."""
-    return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
+    return limits_text(row.conf_low, row.conf_high, n_decimals(row.metric))
 
 
 def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
@@ -300,7 +300,7 @@ def shares_of_empty_explanations(comparison: ToolComparison) -> ItemResult:
     )
 
 
-def paired(comparison: ToolComparison) -> ItemResult:
+def paired_differences(comparison: ToolComparison) -> ItemResult:
     """Estimate the paired differences from the reference."""
     options = comparison.options
     names = comparison.names
@@ -328,10 +328,10 @@ def _no_patients_note(scores: pd.DataFrame) -> str:
     return "; no patients are known, so that intervals resample cases"
 
 
-def failures(comparison: ToolComparison) -> ItemResult:
+def failures_at_worst(comparison: ToolComparison) -> ItemResult:
     """Estimate means and differences with failures left out, and at the worst score."""
     compared = comparison.compared
-    rows = sensitivity(compared, comparison.options, comparison.diagonals)
+    rows = estimates_without_failures_and_at_worst(compared, comparison.options, comparison.diagonals)
     figure = None
     if _has_changed_estimate(rows).any():
         figure = _sensitivity_figure(rows, comparison)
@@ -388,7 +388,7 @@ def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names
         notes.metric_notes(rows),
     )
     return table_of(
-        in_order(rows, names),
+        sorted_by_metric_and_tool(rows, names),
         TABLE_ID,
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
@@ -411,7 +411,7 @@ def _run_columns(prefix: str, run: str, options: ToolComparisonOptions) -> dict[
         return count_text(getattr(row, f"{prefix}n"))
 
     def mean_text(row: Any) -> str:
-        return fixed_text(getattr(row, f"{prefix}mean"), digits_of(row.metric))
+        return fixed_text(getattr(row, f"{prefix}mean"), n_decimals(row.metric))
 
     def difference_text(row: Any) -> str:
         if row.method == options.reference:
@@ -419,7 +419,7 @@ def _run_columns(prefix: str, run: str, options: ToolComparisonOptions) -> dict[
         estimate = getattr(row, f"{prefix}estimate")
         low = getattr(row, f"{prefix}conf_low")
         high = getattr(row, f"{prefix}conf_high")
-        return interval_text(estimate, low, high, digits_of(row.metric))
+        return interval_text(estimate, low, high, n_decimals(row.metric))
 
     return {
         TableColumn("n", (run,)): n_text,
@@ -439,7 +439,7 @@ def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figur
     """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
     names = comparison.names
     changed = rows[_has_changed_estimate(rows)]
-    metrics = list(dict.fromkeys(in_order(changed, names)["metric"]))
+    metrics = list(dict.fromkeys(sorted_by_metric_and_tool(changed, names)["metric"]))
     # A tool takes a heading and a row for each of both runs.
     n_rows = (1 + len(RUNS)) * changed["method"].nunique()
     panel_height = _PANEL_MM + n_rows * _ROW_MM
@@ -506,7 +506,7 @@ def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
     )
 
 
-def in_order(rows: pd.DataFrame, names: Labels) -> pd.DataFrame:
+def sorted_by_metric_and_tool(rows: pd.DataFrame, names: Labels) -> pd.DataFrame:
     """Sort rows by metric and tool, in the order of the labels."""
 
     def sort_key(column: pd.Series) -> pd.Categorical:
@@ -515,7 +515,7 @@ def in_order(rows: pd.DataFrame, names: Labels) -> pd.DataFrame:
     return rows.sort_values(BY, key=sort_key)
 
 
-def digits_of(metric: str) -> int:
+def n_decimals(metric: str) -> int:
     """Return the number of decimals that a metric is printed with."""
     if metric in DISTANCES:
         return 1

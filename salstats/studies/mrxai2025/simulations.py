@@ -139,7 +139,7 @@ class Simulations:
         self.scores = score_masks(self.series)
 
 
-def masks_of(*names: str) -> Callable[[Any], ItemResult]:
+def masks_maker(*names: str) -> Callable[[Any], ItemResult]:
     """Return a function that draws the masks of some simulations and counts their pixels."""
 
     def make(data: Any) -> ItemResult:
@@ -152,7 +152,7 @@ def masks_of(*names: str) -> Callable[[Any], ItemResult]:
     return make
 
 
-def curves_of(*names: str) -> Callable[[Any], ItemResult]:
+def curves_maker(*names: str) -> Callable[[Any], ItemResult]:
     """Return a function that plots every measure of some simulations as curves."""
 
     def make(data: Any) -> ItemResult:
@@ -213,7 +213,7 @@ def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) ->
     return table_of(
         steps,
         "mrxai2025",
-        {"Step": "step", "Shift, px": lambda r: signed(r.shift), "Size": ("scale", 4)},
+        {"Step": "step", "Shift, px": lambda r: signed_text(r.shift), "Size": ("scale", 4)},
         columns,
         groups=groups,
         notes=[note],
@@ -287,7 +287,7 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     rows = []
     for name, masks in series.items():
         for step, (shift, scale) in enumerate(zip(masks.shifts, masks.scales, strict=True), start=1):
-            rows.append((name, step, f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}"))
+            rows.append((name, step, f"{signed_text(shift)} px, \u00d7{fixed_text(scale, 2)}"))
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
 
 
@@ -403,7 +403,7 @@ def _outlines(name: str, series: MaskSeries) -> pd.DataFrame:
     return pd.concat(points_of_lines, ignore_index=True)
 
 
-def signed(number: float) -> str:
+def signed_text(number: float) -> str:
     """Write a whole number of pixels with its sign, the minus of print."""
     sign = ""
     if number < 0:

@@ -62,7 +62,7 @@ class ToolComparisonOptions:
         return PickRule(self.reference or tools[0], "dice")
 
 
-def means(
+def means_with_counts_and_print(
     compared: pd.DataFrame, options: ToolComparisonOptions, printed: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return mean, SD and counts of each tool and metric, and the mean and SD that the study printed."""
@@ -99,7 +99,7 @@ def differences_from_reference(scores: pd.DataFrame, options: ToolComparisonOpti
     )
 
 
-def sensitivity(
+def estimates_without_failures_and_at_worst(
     compared: pd.DataFrame, options: ToolComparisonOptions, diagonals: pd.Series | None = None
 ) -> pd.DataFrame:
     """Return means and differences without failures and, in columns `worst_...`, with failures at the worst.

@@ -31,12 +31,12 @@ from salstats.studies.saliency_bench.cell_means import (
     scores_of_saliency_methods,
     split_by_number_of_methods,
 )
-from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_of
+from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_maker
 from salstats.studies.saliency_bench.table_consistency import (
-    change,
-    check,
+    digit_changes_that_reconcile,
     printed_correlations,
     printed_means_of_cells,
+    recomputed_correlations,
 )
 from salstats.studies.study_parser import Parser
 
@@ -106,9 +106,9 @@ PICTURES = (
     StudyItem("figure_1", "Fig. 1: an image of each data set with its truth",
               figure_1_images_with_truths, needs=(FILES,),
               slice=_SCORES),
-    StudyItem("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,),
+    StudyItem("figure_3", "Fig. 3: maps of every method, first model", maps_maker(0), needs=(FILES,),
               slice=_SCORES),
-    StudyItem("figure_4", "Fig. 4: maps of every method, second model", maps_of(1), needs=(FILES,),
+    StudyItem("figure_4", "Fig. 4: maps of every method, second model", maps_maker(1), needs=(FILES,),
               slice=_SCORES),
 )  # fmt: skip
 #: The items that are made of scores, in the order of the files.
@@ -136,10 +136,10 @@ PRINTED_ITEMS = (
     StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set",
               table_4_means_of_single_method, slice=_PRINTED),
     StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
-    StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2", check,
-              slice=_PRINTED),
+    StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2",
+              recomputed_correlations, slice=_PRINTED),
     StudyItem("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3",
-              change,
+              digit_changes_that_reconcile,
               slice=_PRINTED),
 )  # fmt: skip
 

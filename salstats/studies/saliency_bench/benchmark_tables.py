@@ -30,11 +30,11 @@ from salstats.studies.saliency_bench.cell_means import (
     MIN_DRAWN_DATA_SETS,
     Benchmark,
     abbreviation_note,
-    in_order,
     labels_of,
     pearson_over_data_sets,
     ranks_over_cases,
     ranks_over_data_sets,
+    sorted_by_labels,
 )
 from salstats.studies.saliency_bench.dot_plot import plot_dots
 
@@ -160,7 +160,7 @@ def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
     if benchmark.means_of_several_methods.empty:
         return None
-    rows = in_order(
+    rows = sorted_by_labels(
         benchmark.means_of_several_methods, ["model", "dataset", "metric", "method"], benchmark.names
     )
     rows = rows.reset_index(drop=True)
@@ -179,7 +179,7 @@ def table_4_means_of_single_method(benchmark: Benchmark) -> ItemResult | None:
     """Table 4: models with one explanation of their own, a row per data set."""
     if benchmark.means_of_single_method.empty:
         return None
-    rows = in_order(benchmark.means_of_single_method, ["model", "dataset", "metric"], benchmark.names)
+    rows = sorted_by_labels(benchmark.means_of_single_method, ["model", "dataset", "metric"], benchmark.names)
     rows = rows.reset_index(drop=True)
     note = ""
     if benchmark.is_printed:
@@ -241,7 +241,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
     rows = rows.assign(pair=rows["x"] + " " + rows["y"])
     pairs = {f"{x} {y}": _pair_label(x, y, benchmark.names) for x, y in combinations(metrics, 2)}
     names = labels_of(benchmark.means, {**benchmark.labels, "pair": pairs})
-    rows = in_order(rows, ["pair", "method", "model"], names).reset_index(drop=True)
+    rows = sorted_by_labels(rows, ["pair", "method", "model"], names).reset_index(drop=True)
 
     cells: dict[str, Callable[[FrameRow], str]] = {"r": lambda row: fixed_text(row["estimate"], 4)}
     axis_title = "Pearson's r"
@@ -328,7 +328,7 @@ def ranks_of_data_sets(benchmark: Benchmark) -> ItemResult | None:
 def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemResult:
     """Show ranks as a table and a figure; `resampled` names what is drawn again."""
     by = [column for column in ("metric", "dataset", "model") if column in ranks.columns]
-    rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
+    rows = sorted_by_labels(ranks, [*by, "method"], names).reset_index(drop=True)
     n_replicates = f"{int(rows['n_replicates'].iloc[0]):,}"
     table_notes = (
         f"Rank (limits; share of the replicates in which no method is better). {resampled} drawn again "

@@ -292,7 +292,7 @@ def abbreviation_note(metrics: Iterable[str], names: Labels) -> str:
     return f"{'; '.join(explanations)}."
 
 
-def in_order(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> pd.DataFrame:
+def sorted_by_labels(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> pd.DataFrame:
     """Sort rows by the order that labels give the values of some columns."""
     ranks = pd.DataFrame(index=range(len(frame)))
     for column in columns:

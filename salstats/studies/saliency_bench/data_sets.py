@@ -116,7 +116,7 @@ def plot_truths(
     return overlay_figure(placed, sheet, labels=labels, notes=[missing_images_note(panels)], spacing=None)
 
 
-def maps_of(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
+def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
     """Return a function that draws the maps of every method of one model on the images of Fig. 1.
 
     Models are numbered from 0 in the order of the study.

@@ -25,9 +25,9 @@ from salstats.studies.saliency_bench.cell_means import (
     CELL,
     PRINTED,
     Benchmark,
-    in_order,
     labels_of,
     printed_means,
+    sorted_by_labels,
 )
 
 #: The only conclusion that the comparison allows.
@@ -150,14 +150,14 @@ def compare_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd
     return pd.concat([keys_of_rows, checked], axis=1).reset_index(drop=True)
 
 
-def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
+def values_after_changes(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
     """Replace the printed values that `changes` names (model, method, dataset, metric, new_value)."""
     keys = [*_BY, "dataset", "metric"]
     merged = values.merge(changes[[*keys, "new_value"]], on=keys, how="left", validate="1:1")
     return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
 
-def check(benchmark: Benchmark) -> ItemResult:
+def recomputed_correlations(benchmark: Benchmark) -> ItemResult:
     """Show every printed correlation beside the one that the printed values give."""
     values, correlations = printed_tables_2_and_3()
     names = benchmark.names
@@ -165,7 +165,7 @@ def check(benchmark: Benchmark) -> ItemResult:
     rows["pair"] = [_pair_text(row, names) for row in rows.to_dict("records")]
     pairs = list(dict.fromkeys(rows["pair"]))
     order = labels_of(values, {**benchmark.labels, "pair": pairs})
-    rows = in_order(rows, ["pair", "model", "method"], order).reset_index(drop=True)
+    rows = sorted_by_labels(rows, ["pair", "model", "method"], order).reset_index(drop=True)
     n_agreeing = int(rows["agrees"].sum())
     agreements = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
     pair_texts = []
@@ -214,18 +214,18 @@ def _agreement_text(row: Any) -> str:
     return "no"
 
 
-def change(benchmark: Benchmark) -> ItemResult:
+def digit_changes_that_reconcile(benchmark: Benchmark) -> ItemResult:
     """Show the changes of a single digit that reconcile the tables, as the search found them."""
     values, correlations = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES)
     names = benchmark.names
     printed_check = compare_correlations(values, correlations)
-    corrected_check = compare_correlations(changed_values(values, changes), correlations)
+    corrected_check = compare_correlations(values_after_changes(values, changes), correlations)
     agreements = corrected_check.groupby(_BY, as_index=False).agg(
         n_printed=("agrees", "size"), n_exact=("agrees", "sum")
     )
     rows = changes.merge(agreements, on=_BY, validate="1:1")
-    rows = in_order(rows, _BY, names).reset_index(drop=True)
+    rows = sorted_by_labels(rows, _BY, names).reset_index(drop=True)
     table = table_of(
         rows,
         TABLE_ID,

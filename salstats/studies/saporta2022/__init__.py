@@ -19,13 +19,13 @@ from salstats.studies.saporta2022.example_cases import (
     figure_1_case_of_median_iou,
     figure_3_extreme_findings,
 )
-from salstats.studies.saporta2022.file_scoring import add_options, find, make_frames
+from salstats.studies.saporta2022.file_scoring import add_options, read_unscored_study, score_and_tune
 from salstats.studies.saporta2022.localisation import (
-    classifiers,
+    auroc_by_model_and_task,
+    decreases_from_people,
     ensemble_and_checkpoints,
     figure_2_means_of_main_and_people,
     full_slice,
-    lost_to_people,
     mean_iou_by_threshold,
     means_with_tuned_thresholds,
     otsu_and_tuned,
@@ -69,7 +69,7 @@ from salstats.studies.saporta2022.study_frames import (
     SWEEP,
     THRESHOLDS,
     StudyFrames,
-    warn_of_left_out,
+    warn_of_left_out_tasks,
 )
 from salstats.studies.study_parser import Parser
 
@@ -145,10 +145,10 @@ ITEMS = (
               figure_2_means_of_main_and_people,
               needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-              partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
+              partial(decreases_from_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
               printed=decrease_printed("iou")),
     StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-              partial(lost_to_people, metric="hit"), needs=(MAPS, HITS, POINTS),
+              partial(decreases_from_people, metric="hit"), needs=(MAPS, HITS, POINTS),
               printed=decrease_printed("hit")),
     StudyItem("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study",
               mean_iou_by_threshold, needs=(SWEEP,), slice="true-positive, validation"),
@@ -172,7 +172,7 @@ ITEMS = (
               needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
     StudyItem("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
               needs=(PROBABILITIES, HITS)),
-    StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
+    StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
               needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",
               replicates_of_iou_and_hits),
@@ -205,9 +205,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         )
     if options.full_scores:
         raise SalstatsError(Setting("full_scores"), " belongs to ", Setting("scores"))
-    unscored = find(options)
+    unscored = read_unscored_study(options)
     return OpenedStudy(
-        ITEMS, unscored.available, lambda: _leave_out_tasks(make_frames(unscored, options), options)
+        ITEMS, unscored.available, lambda: _leave_out_tasks(score_and_tune(unscored, options), options)
     )
 
 
@@ -261,7 +261,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
 def _leave_out_tasks(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
     """Leave out the tasks with fewer positive cases than `min_positives`, with a warning for each."""
     frames = frames.with_enough(options.min_positives)
-    warn_of_left_out(frames, options.min_positives)
+    warn_of_left_out_tasks(frames, options.min_positives)
     return frames
 
 

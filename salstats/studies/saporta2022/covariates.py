@@ -20,7 +20,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     full_slice_and_cutoffs_text,
     labels_with,
 )
-from salstats.studies.saporta2022.script_inference import printed_as_published
+from salstats.studies.saporta2022.script_inference import coefficient_texts_as_published
 from salstats.studies.saporta2022.study_frames import (
     ALL_TASKS,
     FEATURES,
@@ -32,8 +32,8 @@ from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
     confidence_estimates,
     confidence_rows,
+    drop_absent_findings,
     feature_slopes,
-    present,
 )
 
 
@@ -130,7 +130,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
     inference = frames.inference
     slopes = feature_slopes(frames, inference)
     if inference.published:
-        slopes["script_text"] = printed_as_published(slopes, n_tests=len(FEATURES))
+        slopes["script_text"] = coefficient_texts_as_published(slopes, n_tests=len(FEATURES))
     return ItemResult(
         slopes,
         _slope_table(slopes),
@@ -216,7 +216,7 @@ def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
 def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
     inference = frames.inference
-    rows = present(confidence_rows(frames, metric))
+    rows = drop_absent_findings(confidence_rows(frames, metric))
     estimates = confidence_estimates(frames, metric, inference)
     tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN)]
     table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
@@ -239,12 +239,12 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
         "prob",
         metric,
         by="task",
-        fit=_if_estimated(lines),
-        correlations=_if_estimated(correlations),
+        fit=_rows_or_none_if_unestimated(lines),
+        correlations=_rows_or_none_if_unestimated(correlations),
         labels=LABELS,
     )
     if inference.published:
-        estimates = estimates.assign(script_text=printed_as_published(estimates))
+        estimates = estimates.assign(script_text=coefficient_texts_as_published(estimates))
     note = (
         "Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
@@ -260,7 +260,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     return ItemResult(estimates, table, figure, slice=case_slice, note=note)
 
 
-def _if_estimated(rows: pd.DataFrame) -> pd.DataFrame | None:
+def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
     """Return rows with an estimate in some of them, else None: two cases have no line or correlation."""
     if rows["estimate"].notna().any():
         return rows

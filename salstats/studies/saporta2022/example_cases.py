@@ -155,9 +155,11 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     )
 
 
-def _picture_with_smallest_rectangle(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
+def _picture_with_smallest_rectangle(
+    study: Study, case_name: str, task: str, options: PictureOptions
+) -> Picture:
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""
-    case = study.select(cases=[name]).cases[0]
+    case = study.select(cases=[case_name]).cases[0]
     panel = overlay_picture(case, task, None, (), options)
     corners: np.ndarray = rectangle_around_longest_contour(decode(case.truths[task].read()))
     return replace(panel, outlines={**panel.outlines, "mask": [corners]})

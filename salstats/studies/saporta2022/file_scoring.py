@@ -26,8 +26,8 @@ from salstats.studies.declarations import Need
 from salstats.studies.options import (
     SERIES,
     check_enough_replicates,
-    folders,
-    named_folder,
+    folder_by_series_name,
+    named_folder_reader,
     names_in,
     values_by_option_and_method,
 )
@@ -45,7 +45,7 @@ from salstats.studies.saporta2022.study_frames import (
     THRESHOLDS,
     StudyFrames,
     StudyInference,
-    check_positives,
+    check_some_task_has_enough_positives,
 )
 from salstats.studies.study_parser import Parser
 from salstats.study import HUMAN, Series, Study
@@ -71,7 +71,7 @@ def add_options(parser: Parser) -> None:
         help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, folder in (("--maps", "--data"), ("--validation-maps", "--validation")):
-        add(name, type=named_folder(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
+        add(name, type=named_folder_reader(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
             help=f"maps of a method, where {folder} does not hold them alone; may be repeated")  # fmt: skip
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
     for name, option_help in MASK_OPTIONS.items():
@@ -97,7 +97,7 @@ def add_options(parser: Parser) -> None:
 
 def read_data(options: argparse.Namespace) -> Study:
     """Read the study; the main series of maps stands first."""
-    maps = folders(options.maps, "maps")
+    maps = folder_by_series_name(options.maps, "maps")
     if options.main is not None:
         maps = maps or {}
         if options.main not in maps:
@@ -125,7 +125,7 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
     folder = options.validation
     if folder is None:
         return None
-    maps = folders(options.validation_maps, "validation_maps")
+    maps = folder_by_series_name(options.validation_maps, "validation_maps")
     main = main_series(study)
     if main is not None:
         name = str(main)
@@ -163,7 +163,7 @@ class UnscoredStudy:
     available: frozenset[Need]
 
 
-def find(options: argparse.Namespace) -> UnscoredStudy:
+def read_unscored_study(options: argparse.Namespace) -> UnscoredStudy:
     """Read all that can be read before anything is tuned or scored."""
     if options.resume is not None:
         checkpoint_folder(options.resume)
@@ -178,12 +178,12 @@ def find(options: argparse.Namespace) -> UnscoredStudy:
     study = read_data(options)
     validation = read_validation(options, study)
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
-    check_positives(features, options.min_positives)
+    check_some_task_has_enough_positives(features, options.min_positives)
     available = needs_met(study, validation, has_thresholds=options.threshold is not None)
     return UnscoredStudy(study, validation, features, available)
 
 
-def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFrames:
+def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFrames:
     """Score a study, and tune its thresholds and cut-offs on the validation study where there is one."""
     study = unscored.study
     main = main_series(study)

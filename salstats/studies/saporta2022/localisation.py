@@ -33,10 +33,10 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
     auroc_input_rows,
     decreases,
+    drop_absent_findings,
     full_slice_of_main_and_people,
     means,
     metric_rows,
-    present,
     rows_of_first_models,
     rows_of_first_trainings,
     rows_of_main_and_people,
@@ -81,7 +81,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     scores = metric_rows(rows_of_main_and_people(frames, frames.scores), *metrics)
     estimates = means(scores, inference)
     differences = decreases(scores, inference)
-    areas = classifier(frames)
+    areas = auroc_by_task_or_none(frames)
     frame = estimates
     # The AUROC stands in the frame and behind the names of the tasks, where it is known.
     note = (
@@ -100,7 +100,7 @@ def figure_2_means_of_main_and_people(frames: StudyFrames) -> ItemResult:
     )
 
 
-def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
+def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     inference = frames.inference
     rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
@@ -121,7 +121,7 @@ def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     )
 
 
-def classifier(frames: StudyFrames) -> pd.DataFrame | None:
+def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
     """Return the AUROC of each task where probabilities and labels of both kinds are known."""
     if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
@@ -174,7 +174,7 @@ def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
     otsu = _main_iou(frames, frames.scores).assign(method="otsu")
     tuned = _main_iou(frames, frames.tuned).assign(method="tuned")
     rows = ss.difference(
-        present(pd.concat([otsu, tuned], ignore_index=True)),
+        drop_absent_findings(pd.concat([otsu, tuned], ignore_index=True)),
         reference="tuned",
         by=["metric", "task"],
         average="task",
@@ -313,7 +313,7 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     )
 
 
-def classifiers(frames: StudyFrames) -> ItemResult | None:
+def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
     """Supplementary Table S1: the AUROC of each model and task."""
     rows = rows_of_first_trainings(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
@@ -353,7 +353,7 @@ def full_slice(frames: StudyFrames) -> ItemResult:
     differences = None
     if _has_maps_and_people(rows):
         differences = ss.difference(
-            present(rows_of_main_and_people(frames, frames.full)),
+            drop_absent_findings(rows_of_main_and_people(frames, frames.full)),
             reference=HUMAN,
             by=["metric", "task"],
             average="task",

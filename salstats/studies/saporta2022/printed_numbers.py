@@ -40,7 +40,7 @@ def _numbers_of_article_text(keys: Mapping[str, tuple[str, ...]], columns: tuple
     return rows
 
 
-def _name_main(frame: pd.DataFrame) -> pd.DataFrame:
+def _rename_main_to_gradcam(frame: pd.DataFrame) -> pd.DataFrame:
     """Rename the method of a frame to the study's Grad-CAM, where it is the only saliency method."""
     methods = [name for name in frame["method"].unique() if name != HUMAN]
     if len(methods) != 1:
@@ -48,17 +48,17 @@ def _name_main(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(method=frame["method"].replace({methods[0]: MAIN}))
 
 
-def _has_counts(counts: pd.Series, printed: pd.Series) -> bool:
+def _has_equal_counts(counts: pd.Series, printed: pd.Series) -> bool:
     """Tell whether counts by task are the printed ones, of the same tasks."""
     return counts.sort_index().to_dict() == printed.sort_index().to_dict()
 
 
-def _has_positives(frame: pd.DataFrame, count_column: str) -> bool:
+def _has_printed_positives(frame: pd.DataFrame, count_column: str) -> bool:
     """Tell whether the main method's scores are of as many findings as the study's, the missing ones too."""
-    rows = _name_main(frame)
+    rows = _rename_main_to_gradcam(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)].drop_duplicates("task")
     counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
-    return _has_counts(counts, _printed_positives_by_task())
+    return _has_equal_counts(counts, _printed_positives_by_task())
 
 
 def _has_order_intervals(frame: pd.DataFrame) -> bool:
@@ -100,10 +100,14 @@ def _means_2021() -> pd.DataFrame:
 
 
 _MEANS = ("metric", "method", "task")
-_has_positive_scores = partial(_has_positives, count_column="n")
+_has_positive_scores = partial(_has_printed_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
-        _support_devices, _MEANS, applies=_has_positive_scores, select=_name_main, exact=_has_order_intervals
+        _support_devices,
+        _MEANS,
+        applies=_has_positive_scores,
+        select=_rename_main_to_gradcam,
+        exact=_has_order_intervals,
     ),
     PrintedNumbers(
         _people_on_cardiomegaly,
@@ -118,7 +122,7 @@ TABLE_1 = (
         _MEANS,
         ("estimate",),
         applies=_has_positive_scores,
-        select=_name_main,
+        select=_rename_main_to_gradcam,
         exact=_never_exact,
         source=MARCH_2021,
     ),
@@ -151,8 +155,8 @@ def decrease_printed(metric: str) -> PrintedNumbers:
         partial(_decreases, metric),
         _MEANS,
         digits=1,
-        applies=partial(_has_positives, count_column="n_pairs"),
-        select=_name_main,
+        applies=partial(_has_printed_positives, count_column="n_pairs"),
+        select=_rename_main_to_gradcam,
         exact=_has_order_intervals,
     )
 
@@ -191,7 +195,7 @@ def _table_3() -> pd.DataFrame:
     return load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
 
 
-def _overall() -> pd.DataFrame:
+def _overall_slope_and_correlation() -> pd.DataFrame:
     """Return slope and correlation over all tasks, which the text prints with their limits."""
     keys = {
         "overall_slope_iou_prob": ("Overall", "slope"),
@@ -209,7 +213,13 @@ def _has_table_3_cases(frame: pd.DataFrame) -> bool:
 TABLE_3 = (
     # slopes and rank correlations are the same whether or not patients are clusters
     PrintedNumbers(_table_3, ("task", "term"), ("estimate",), applies=_has_table_3_cases),
-    PrintedNumbers(_overall, ("task", "term"), _LIMITS, applies=_has_table_3_cases, exact=_is_as_published),
+    PrintedNumbers(
+        _overall_slope_and_correlation,
+        ("task", "term"),
+        _LIMITS,
+        applies=_has_table_3_cases,
+        exact=_is_as_published,
+    ),
 )
 
 
@@ -227,7 +237,7 @@ def _has_all_images(frame: pd.DataFrame) -> bool:
     """Tell whether AUROCs are of one model, all test images and as many findings as the study's."""
     if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
         return False
-    return _has_counts(frame.set_index("task")["n_positive"], _printed_positives_by_task())
+    return _has_equal_counts(frame.set_index("task")["n_positive"], _printed_positives_by_task())
 
 
 TABLE_S1 = (
@@ -252,17 +262,17 @@ def _full_slice() -> pd.DataFrame:
 
 def _has_full_slice(frame: pd.DataFrame) -> bool:
     """Tell whether the main method has a score on the full slice in as many cases as the study's."""
-    rows = _name_main(frame)
+    rows = _rename_main_to_gradcam(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)]
     printed = _full_slice().query("method == @MAIN").set_index("task")["n"]
-    return HUMAN in set(frame["method"]) and _has_counts(rows.set_index("task")["n"], printed)
+    return HUMAN in set(frame["method"]) and _has_equal_counts(rows.set_index("task")["n"], printed)
 
 
 FULL_SLICE_2021 = PrintedNumbers(
     _full_slice,
     _MEANS,
     applies=_has_full_slice,
-    select=_name_main,
+    select=_rename_main_to_gradcam,
     exact=_never_exact,
     source=MARCH_2021,
 )

@@ -20,7 +20,12 @@ from salstats.studies.saporta2022.script_inference import (
     order_limits,
     replicates_as_published,
 )
-from salstats.studies.saporta2022.study_frames import StudyFrames, metric_rows, present, rows_of_first_models
+from salstats.studies.saporta2022.study_frames import (
+    StudyFrames,
+    drop_absent_findings,
+    metric_rows,
+    rows_of_first_models,
+)
 from salstats.study import HUMAN
 
 KEYS = ["metric", "method", "task"]
@@ -37,7 +42,7 @@ def replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     if inference.published:
         replicates = replicates_as_published(scores, KEYS, inference.n_replicates)
     else:
-        replicates = ss.bootstrap(present(scores), by=KEYS, n_replicates=inference.n_replicates)
+        replicates = ss.bootstrap(drop_absent_findings(scores), by=KEYS, n_replicates=inference.n_replicates)
     return ItemResult(replicates, note="means of the scores that each replicate drew")
 
 
@@ -59,7 +64,7 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
     ValueRangeError
         There are too few replicates for intervals.
     """
-    pieces = [_read(source).assign(source=_source_name(source)) for source in sources]
+    pieces = [_read_replicate_rows(source).assign(source=_source_name(source)) for source in sources]
     if all(piece.empty for piece in pieces):
         raise SalstatsError(
             Setting("bootstrap"),
@@ -112,7 +117,7 @@ def _source_name(source: Path | pd.DataFrame) -> str:
     return "a frame" if isinstance(source, pd.DataFrame) else str(source)
 
 
-def _read(source: Path | pd.DataFrame) -> pd.DataFrame:
+def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
     """Read one table of replicates into the columns of `COLUMNS`."""
     if isinstance(source, pd.DataFrame):
         check_columns(source, COLUMNS, "the replicates")

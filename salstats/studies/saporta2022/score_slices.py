@@ -47,7 +47,7 @@ from salstats.studies.saporta2022.study_frames import (
     SWEEP,
     THRESHOLDS,
     StudyFrames,
-    check_positives,
+    check_some_task_has_enough_positives,
 )
 from salstats.studies.score_tables import ScoreTableOptions, read_score_tables
 from salstats.study import HUMAN
@@ -178,7 +178,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     true_positives = _add_reasons(true_positives, is_full=False)
     features = labels_and_features_of(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
-    check_positives(features, options.min_positives)
+    check_some_task_has_enough_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
     if options.cutoff:
         _check_has_cutoff_columns(full)
@@ -251,13 +251,13 @@ def _iou_and_hit_rows_main_first(scores: pd.DataFrame, options: argparse.Namespa
             column="metric",
             choices=("iou", "hit"),
         )
-    _check_range(scores)
+    _check_scores_0_to_1(scores)
     scores = scores.assign(task=scores["task"].replace(ALIASES)).reset_index(drop=True)
     scores = _rows_of_tasks(scores, names_in(options.tasks))
     return _main_first(_with_patients(scores, options.patient_from), options.main)
 
 
-def _check_range(scores: pd.DataFrame) -> None:
+def _check_scores_0_to_1(scores: pd.DataFrame) -> None:
     """Raise where a score is outside 0 to 1, the range of both metrics."""
     is_outside = (scores["score"] < 0) | (scores["score"] > 1)
     if is_outside.any():
@@ -382,11 +382,11 @@ def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
         full["tn"] = pd.NA
     if "reason" not in full:
         full["reason"] = pd.Series(None, full.index, dtype="object")
-    has_finding = _truth_sizes(full).fillna(0) > 0
+    has_finding = _truth_pixels(full).fillna(0) > 0
     return true_positive_slice(full, set(full.loc[has_finding, "case"]))
 
 
-def _truth_sizes(scores: pd.DataFrame) -> pd.Series:
+def _truth_pixels(scores: pd.DataFrame) -> pd.Series:
     """Return the pixels of the truth, from the counts."""
     return scores["tp"].astype("Float64") + scores["fn"].astype("Float64")
 
@@ -442,7 +442,7 @@ def _add_labels(full: pd.DataFrame) -> pd.DataFrame:
     has_counts = _has_values(full, "tp") and _has_values(full, "fn")
     if _has_values(full, "label") or not has_counts:
         return full
-    is_positive = (_truth_sizes(full) > 0).astype("Float64")
+    is_positive = (_truth_pixels(full) > 0).astype("Float64")
     return full.assign(label=is_positive.to_numpy(dtype="float64", na_value=np.nan))
 
 

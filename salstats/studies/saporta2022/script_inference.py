@@ -67,7 +67,7 @@ def summarize_as_published(
     """
     parts = []
     columns = list(by)
-    for rows, draws in _files_with_draws(scores, n_replicates):
+    for rows, draws in _series_rows_with_draws(scores, n_replicates):
         with _without_package_warnings():
             means = summarize(rows, by=columns, unit="case", draws=draws, interval="order")
             replicates = bootstrap(rows, by=columns, unit="case", draws=draws)
@@ -83,14 +83,16 @@ def replicates_as_published(
 ) -> pd.DataFrame:
     """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""
     parts = []
-    for rows, draws in _files_with_draws(scores, n_replicates):
+    for rows, draws in _series_rows_with_draws(scores, n_replicates):
         with _without_package_warnings():
             parts.append(bootstrap(rows, by=list(by), unit="case", draws=draws))
     replicates = pd.concat(parts, ignore_index=True)
     return replicates.sort_values(list(by), kind="stable", ignore_index=True)
 
 
-def _files_with_draws(scores: pd.DataFrame, n_replicates: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+def _series_rows_with_draws(
+    scores: pd.DataFrame, n_replicates: int
+) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
     """Yield the rows of each method and model, which are one file of the scripts, and the draws of cases."""
     keys = [column for column in ("method", "model") if column in scores]
     for _, rows in scores.groupby(keys, dropna=False):
@@ -218,7 +220,7 @@ def published_fisher_limits(estimate: np.ndarray, n: np.ndarray) -> tuple[np.nda
     return low, high
 
 
-def printed_as_published(estimates: pd.DataFrame, *, n_tests: int = 1) -> list[str]:
+def coefficient_texts_as_published(estimates: pd.DataFrame, *, n_tests: int = 1) -> list[str]:
     """Write coefficients with limits and stars as the CheXlocalize scripts print them, one text per row.
 
     Numbers are rounded to 3 digits, without trailing zeros; the levels of the stars are divided by `n_tests`.

@@ -159,7 +159,7 @@ _OTHER_COLUMNS = _ChoiceColumns("Other choice", "estimate", "conf_low", "conf_hi
 
 def published_beside_clustered(frames: StudyFrames) -> ItemResult:
     """Show every headline number as published and with patients as clusters."""
-    rows = side_by_side(frames, frames.inference.n_replicates)
+    rows = headlines_published_beside_clustered(frames, frames.inference.n_replicates)
     key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     stub = []
     for keys in rows[key_columns].itertuples(index=False):
@@ -314,21 +314,23 @@ def _capitalized(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def sign_words_shown_by_intervals(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
+def sign_words_shown_by_intervals(
+    rows: pd.DataFrame, low_column: str, high_column: str, p_column: str
+) -> np.ndarray:
     """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
 
     An interval shows a sign where it excludes 0 and, if P was adjusted, P is below .05. The other arguments
     name the columns of the limits and of the adjusted P.
     """
-    is_significant = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
+    is_significant = rows[p_column].isna() | (rows[p_column] < 0.05)
     signs = np.full(len(rows), "inconclusive", dtype=object)
-    signs[(is_significant & (rows[high] < 0)).to_numpy()] = "negative"
-    signs[(is_significant & (rows[low] > 0)).to_numpy()] = "positive"
-    signs[(rows[low].isna() | rows[high].isna()).to_numpy()] = ""
+    signs[(is_significant & (rows[high_column] < 0)).to_numpy()] = "negative"
+    signs[(is_significant & (rows[low_column] > 0)).to_numpy()] = "positive"
+    signs[(rows[low_column].isna() | rows[high_column].isna()).to_numpy()] = ""
     return signs.astype(str)
 
 
-def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def published_beside_other(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Join two frames of estimates by their keys, and add the sign that each shows and whether it changes."""
     columns = [*keys, *_ESTIMATE]
     published_rows = published.reindex(columns=columns).rename(
@@ -354,7 +356,7 @@ def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd
     return rows
 
 
-def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
+def headlines_published_beside_clustered(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Return every headline number as published and with patients as clusters."""
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
@@ -365,7 +367,11 @@ def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
         with warning_instead_of_any_error(f"{headline.item} as published and clustered"):
             published_rows = headline.make(frames, published)
             clustered_rows = headline.make(frames, clustered)
-            parts.append(compare(published_rows, clustered_rows, headline.keys).assign(item=headline.item))
+            parts.append(
+                published_beside_other(published_rows, clustered_rows, headline.keys).assign(
+                    item=headline.item
+                )
+            )
     rows = concat_or_raise_if_none(parts)
     keys = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     return rows[["item", *keys, *_COMPARISON]]
@@ -396,7 +402,7 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     }
     parts = []
     for row, make in makers.items():
-        if _is_possible(row, frames):
+        if _meets_needs_of_row(row, frames):
             with warning_instead_of_any_error(f"{row} of the sensitivity table"):
                 parts.append(make(frames, published, clustered))
     rows = concat_or_raise_if_none(parts)
@@ -404,7 +410,7 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     return rows[["row", "question", "quantity", "of", *_COMPARISON, *_CLUSTERED]]
 
 
-def _is_possible(row: str, frames: StudyFrames) -> bool:
+def _meets_needs_of_row(row: str, frames: StudyFrames) -> bool:
     """Tell whether the data meet the needs of a row of the sensitivity table."""
     match row:
         case "S2":
@@ -436,8 +442,10 @@ class _ChoiceEstimates(NamedTuple):
 
 def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _ChoiceEstimates) -> pd.DataFrame:
     """Return rows of the sensitivity table; `of` joins the values of the key columns."""
-    rows = compare(estimates.published, estimates.other, keys)
-    clustered = compare(estimates.published, estimates.clustered, keys).rename(columns=_CLUSTERED_NAMES)
+    rows = published_beside_other(estimates.published, estimates.other, keys)
+    clustered = published_beside_other(estimates.published, estimates.clustered, keys).rename(
+        columns=_CLUSTERED_NAMES
+    )
     rows = rows.merge(clustered[[*keys, *_CLUSTERED]], on=keys, validate="1:1")
     key_text = rows[keys].astype("str").agg(", ".join, axis=1)
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
@@ -471,8 +479,8 @@ def _sensitivity_to_slice_and_cutoffs(
     A cut-off empties masks of low confidence, which alone relates IoU to confidence.
     """
     positives = frames.positives[["case", "task"]]
-    full = _main_only(frames, frames.full)
-    uncut = _main_only(frames, frames.uncut)
+    full = _rows_of_main(frames, frames.full)
+    uncut = _rows_of_main(frames, frames.uncut)
     published_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", published))
     clustered_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", clustered))
     choices = {
@@ -490,7 +498,7 @@ def _sensitivity_to_slice_and_cutoffs(
     return pd.concat(parts, ignore_index=True)
 
 
-def _main_only(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
+def _rows_of_main(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method."""
     rows = rows_of_main_and_people(frames, scores)
     return rows[rows["method"] == frames.main]
@@ -533,7 +541,7 @@ def _sensitivity_to_logistic_model(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
-    hits = metric_rows(_main_only(frames, frames.scores), "hit")
+    hits = metric_rows(_rows_of_main(frames, frames.scores), "hit")
     hits = hits.merge(min_max_features(frames.positives, POOLED), on=["case", "task"])
     terms = [*FEATURES]
     if PROBABILITIES in frames.available:

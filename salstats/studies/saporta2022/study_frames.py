@@ -153,7 +153,7 @@ class StudyFrames:
     @property
     def positives(self) -> pd.DataFrame:
         """The features of the findings that are present."""
-        return self.features[is_positive(self.features)].reset_index(drop=True)
+        return self.features[has_finding(self.features)].reset_index(drop=True)
 
     def with_tasks(self, tasks: list[str]) -> "StudyFrames":
         """Return the frames of some tasks."""
@@ -165,7 +165,7 @@ class StudyFrames:
 
     def with_enough(self, min_positives: int) -> "StudyFrames":
         """Return the frames of tasks with enough positive cases."""
-        check_positives(self.features, min_positives)
+        check_some_task_has_enough_positives(self.features, min_positives)
         counts = count_tasks(self, min_positives)
         frames = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
         return replace(frames, all_tasks=self, counts=counts)
@@ -195,14 +195,14 @@ def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
     return counts
 
 
-def is_positive(features: pd.DataFrame) -> pd.Series:
+def has_finding(features: pd.DataFrame) -> pd.Series:
     """Return True for each case and task with the finding: by the column `label`, else by an area above 0."""
     if "label" in features:
         return features["label"] == 1
     return features["area_ratio"] > 0
 
 
-def warn_of_left_out(frames: StudyFrames, min_positives: int) -> None:
+def warn_of_left_out_tasks(frames: StudyFrames, min_positives: int) -> None:
     """Warn of the tasks that are left out of every table, which changes what is pooled over tasks."""
     assert frames.counts is not None
     for task in frames.counts[frames.counts["left_out"]].itertuples():
@@ -214,9 +214,9 @@ def warn_of_left_out(frames: StudyFrames, min_positives: int) -> None:
         warn(ItemNotMade(f"{task.task}, in every table", reason))
 
 
-def check_positives(features: pd.DataFrame, min_positives: int) -> None:
+def check_some_task_has_enough_positives(features: pd.DataFrame, min_positives: int) -> None:
     """Raise where no task has the positive cases that it needs to be kept."""
-    n_positive = is_positive(features).groupby(features["task"]).sum()
+    n_positive = has_finding(features).groupby(features["task"]).sum()
     largest = int(n_positive.max())
     if largest < min_positives:
         raise ValueRangeError(
@@ -277,13 +277,13 @@ def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
     return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
 
 
-def present(scores: pd.DataFrame) -> pd.DataFrame:
+def drop_absent_findings(scores: pd.DataFrame) -> pd.DataFrame:
     """Remove the rows where there is nothing to find or to mark, which cannot have a score."""
     return scores[~scores["reason"].isin(ABSENT_REASONS)].reset_index(drop=True)
 
 
 def _exclude_absent_from_n_missing(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Subtract from `n_missing` the scores of absent findings, which `present` removes."""
+    """Subtract from `n_missing` the scores of absent findings, which `drop_absent_findings` removes."""
     if "n_absent" not in estimates.columns:
         return estimates
     n_missing = estimates["n_missing"] - estimates["n_absent"]
@@ -317,7 +317,7 @@ def means(
     if inference.published:
         estimates = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
         return _exclude_absent_from_n_missing(estimates)
-    scores = present(scores)
+    scores = drop_absent_findings(scores)
     estimates = ss.summarize(scores, by=by, average="task", **inference.interval_options)
     return _with_wilson_intervals(estimates, scores, list(by))
 
@@ -335,7 +335,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
         )
         return _exclude_absent_from_n_missing(estimates)
     return ss.percent_decrease(
-        present(scores),
+        drop_absent_findings(scores),
         reference=reference,
         by=["metric", "task"],
         average="task",
@@ -462,7 +462,7 @@ def slopes_and_correlations_on_prob(
     scores: pd.DataFrame, metric: str, inference: StudyInference
 ) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
-    rows = present(metric_rows(scores, metric))
+    rows = drop_absent_findings(metric_rows(scores, metric))
     coefficients = [regression_coefficients(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
     correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
     if rows["task"].nunique() > 1:

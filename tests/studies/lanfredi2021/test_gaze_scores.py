@@ -17,14 +17,14 @@ from salstats.studies.lanfredi2021 import RAW_ITEMS
 from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     ScoringOptions,
-    in_order,
-    main_method,
+    main_method_and_mixing,
     means_by_mixing,
     means_with_both_intervals,
-    row_names,
+    printed_row_names,
     rows_of_table_2,
     rows_with_required_readers,
     scored_recordings,
+    sorted_as_printed,
     study_phases_or_none_if_all,
     with_mixing_and_subset,
     with_mixing_column,
@@ -261,7 +261,7 @@ def test_table_2_shows_uniform_mixing_where_there_is_some():
     ],
 )
 def test_single_results_are_of_the_studys_method_or_the_first_there_is(methods, main):
-    assert main_method(with_mixing_and_subset(make_scores(methods), LABELS))[0] == main
+    assert main_method_and_mixing(with_mixing_and_subset(make_scores(methods), LABELS))[0] == main
 
 
 def test_only_saliency_maps_compete_for_the_best():
@@ -373,15 +373,15 @@ def test_rows_are_named_and_ordered_as_in_print():
         ("am1", ""), ("gradcam_wag", "uniform"), ("gradcam_wag", "thresholded"), ("mine", "as given")
     )
     rows = pd.concat([rows, named(("interobserver", ""))], ignore_index=True)
-    ordered = in_order(rows, ["method", "mixing"])
-    assert row_names(ordered)[:4] == [
+    ordered = sorted_as_printed(rows, ["method", "mixing"])
+    assert printed_row_names(ordered)[:4] == [
         "Interobserver (baseline)",
         "Grad-CAM (with attention gates), thresholded",
         "Grad-CAM (with attention gates), uniform",
         "AM1",
     ]
-    assert row_names(rows)[3] == row_names(named(("mine", "")))[0]
-    by_mixing = in_order(rows[1:3], ["mixing", "method"])["mixing"].tolist()
+    assert printed_row_names(rows)[3] == printed_row_names(named(("mine", "")))[0]
+    by_mixing = sorted_as_printed(rows[1:3], ["mixing", "method"])["mixing"].tolist()
     assert by_mixing == ["thresholded", "uniform"]
 
 
@@ -407,8 +407,8 @@ def test_table_2_has_the_shuffled_metrics_of_interobserver_and_the_main_method()
 
 def test_the_main_mixing_is_uniform_or_the_first():
     rows = named(("gradcam_wag", "weighted"), ("gradcam_wag", "uniform"), ("am1", ""))
-    assert main_method(rows) == ("gradcam_wag", "uniform")
-    assert main_method(rows.head(1)) == ("gradcam_wag", "weighted")
+    assert main_method_and_mixing(rows) == ("gradcam_wag", "uniform")
+    assert main_method_and_mixing(rows.head(1)) == ("gradcam_wag", "weighted")
 
 
 def test_each_mixing_has_means_of_its_own():

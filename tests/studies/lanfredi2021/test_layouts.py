@@ -10,8 +10,8 @@ import pytest
 from salstats.studies.lanfredi2021.layouts import (
     CHANCE,
     LABELS,
-    compare_intervals,
-    published_interval,
+    add_interval_comparison,
+    means_with_published_interval,
     rows_of_table,
 )
 
@@ -43,11 +43,11 @@ def test_the_interval_has_the_sd_of_all_rows_and_the_number_of_images():
             "score": rng.normal(size=13),
         }
     )
-    rows = published_interval(scores, ["method"], "score", "case").set_index("method")
+    rows = means_with_published_interval(scores, ["method"], "score", "case").set_index("method")
     assert rows["n_units"].to_dict() == {"a": 4, "b": 2}
     # rows stand in the order of the scores, a group without a name is one too
     unnamed = scores.iloc[::-1].replace({"method": {"a": None}})
-    assert published_interval(unnamed, ["method"], "score", "case")["n_units"].tolist() == [2, 4]
+    assert means_with_published_interval(unnamed, ["method"], "score", "case")["n_units"].tolist() == [2, 4]
     assert set(rows["unit"]) == {"case"}
     for method, values in scores.groupby("method")["score"]:
         mean = statistics.fmean(values)
@@ -57,7 +57,7 @@ def test_the_interval_has_the_sd_of_all_rows_and_the_number_of_images():
 
 
 def test_one_row_has_no_limits():
-    rows = published_interval(
+    rows = means_with_published_interval(
         pd.DataFrame({"m": ["a"], "case": ["i"], "score": [0.3]}), ["m"], "score", "case"
     )
     assert rows["estimate"].item() == 0.3
@@ -72,14 +72,14 @@ def test_chance_is_0_of_correlations_and_one_half_of_areas():
             "conf_low": [-0.1, 0.45], "conf_high": [0.5, 0.55],
         }
     )  # fmt: skip
-    rows = compare_intervals(intervals)
+    rows = add_interval_comparison(intervals)
     assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
     assert rows["published_excludes_chance"].tolist() == [True, False]
     assert rows["excludes_chance"].tolist() == [False, False]
     # limits belong to the interval
-    at_chance = compare_intervals(intervals.assign(conf_low=[0, 0.4], conf_high=[0.5, 0.5]))
+    at_chance = add_interval_comparison(intervals.assign(conf_low=[0, 0.4], conf_high=[0.5, 0.5]))
     assert at_chance["excludes_chance"].tolist() == [False, False]
-    below_chance = compare_intervals(intervals.assign(conf_low=-0.3, conf_high=[-0.1, 0.4]))
+    below_chance = add_interval_comparison(intervals.assign(conf_low=-0.3, conf_high=[-0.1, 0.4]))
     assert below_chance["excludes_chance"].tolist() == [True, True]
 
 
@@ -90,4 +90,4 @@ def test_a_width_of_zero_has_no_ratio():
             "conf_low": 0.1, "conf_high": 0.3,
         }
     )  # fmt: skip
-    assert compare_intervals(rows)["width_ratio"].isna().all()
+    assert add_interval_comparison(rows)["width_ratio"].isna().all()

@@ -15,15 +15,15 @@ from salstats import datasets
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
-from salstats.studies.lanfredi2021.layouts import compare_intervals
+from salstats.studies.lanfredi2021.layouts import add_interval_comparison
 from salstats.studies.lanfredi2021.printed_tables import (
     interval_widths_and_changes_note,
+    printed_numbers_of_table,
     printed_rows,
     read_workbooks,
     scores_of_table,
-    study_means,
     study_scores,
-    tables_printed,
+    table_means_with_study_interval,
 )
 
 VALUES = ("estimate", "conf_low", "conf_high")
@@ -388,10 +388,10 @@ def make_rows():
 
 
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
-    said = interval_widths_and_changes_note(compare_intervals(make_rows()))
+    said = interval_widths_and_changes_note(add_interval_comparison(make_rows()))
     assert "1 of 2 intervals are narrower" in said
     assert said.endswith("changes in 1: Table 1, a, sNCC")
-    same = compare_intervals(make_rows().iloc[1:])
+    same = add_interval_comparison(make_rows().iloc[1:])
     assert interval_widths_and_changes_note(same).endswith("changes in 0: none")
 
 
@@ -468,7 +468,7 @@ def test_a_mixing_is_of_one_sheet():
 
 
 def test_means_of_a_table_have_the_studys_interval():
-    rows = study_means(study_scores(sheet_scores()), "1")
+    rows = table_means_with_study_interval(study_scores(sheet_scores()), "1")
     assert rows["method"].tolist() == ["interobserver", "gradcam_wag"]
     assert set(rows["table"]) == {"1"}
     # two images with 0.2 and 0.3: SD .1 / sqrt 2 over sqrt 2 images
@@ -490,7 +490,7 @@ def test_print_is_of_the_sheet_that_each_row_was_made_from():
 
 
 def test_print_is_compared_with_whole_tables_of_its_sheets_and_images():
-    printed = tables_printed("4")
+    printed = printed_numbers_of_table("4")
     frame = printed.rows().assign(unit="case")
     frame["n_units"] = frame["n_images"]
     frame = frame.drop(columns="n_images")

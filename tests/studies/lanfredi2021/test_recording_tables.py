@@ -19,11 +19,11 @@ from salstats.scoring.gaze import score_gaze
 from salstats.studies.lanfredi2021.gaze_scores import Recordings, ScoringOptions, with_mixing_and_subset
 from salstats.studies.lanfredi2021.recording_tables import (
     effect_of_center_bias_choice,
-    every_mean,
     majority_findings_by_image,
+    means_maker,
     scores_of_every_map,
-    table,
     table_2,
+    table_maker,
 )
 
 NAMES = {"sono": "gradcam_woag", "ag": "gradcam_wag", "am1": "am1", "am2": "am2"}
@@ -445,14 +445,14 @@ def test_scores_are_listed_of_all_images_with_how_they_were_made():
 def test_tables_without_their_metrics_are_not_made():
     shuffled = recordings_by_hand(scores_by_hand())
     plain = recordings_by_hand(scores_by_hand(("ncc", "auc")))
-    assert every_mean(("ncc", "auc"))(shuffled) is None
-    assert table("3")(shuffled) is None
-    for make in (table("4"), table_2, effect_of_center_bias_choice):
+    assert means_maker(("ncc", "auc"))(shuffled) is None
+    assert table_maker("3")(shuffled) is None
+    for make in (table_maker("4"), table_2, effect_of_center_bias_choice):
         assert make(plain) is None
-    made_of = every_mean(("sncc",))(shuffled)
+    made_of = means_maker(("sncc",))(shuffled)
     assert set(made_of.frame["metric"]) == {"sncc"}
     # both intervals of each mean
     assert sorted(made_of.figure.data["estimate"]) == sorted(2 * made_of.frame["estimate"].tolist())
-    item = table("4")(shuffled)
+    item = table_maker("4")(shuffled)
     assert item.frame["method"].tolist() == ["interobserver"] * 2
     assert item.frame["mixing"].isna().all()

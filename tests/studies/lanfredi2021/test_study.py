@@ -24,7 +24,7 @@ from salstats.studies.lanfredi2021 import (
 from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions
 from salstats.studies.lanfredi2021.printed_tables import study_scores
 
-STUDY = declarations.study("lanfredi2021")
+STUDY = declarations.declaration_of("lanfredi2021")
 
 
 def options_of(*arguments):

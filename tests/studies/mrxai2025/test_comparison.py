@@ -15,8 +15,8 @@ from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
-from salstats.studies.mrxai2025.comparison import ToolComparison, digits_of
-from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means
+from salstats.studies.mrxai2025.comparison import ToolComparison, n_decimals
+from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means_with_counts_and_print
 
 # sums of the same numbers in another order
 ROUNDING = 1e-12
@@ -97,7 +97,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
-    found = means(
+    found = means_with_counts_and_print(
         keep_present_and_correct_cases(renamed, reference=name).compared,
         ToolComparisonOptions(name, 50),
         printed,
@@ -111,7 +111,9 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
     )
     options = ToolComparisonOptions("gradcam", 50)
-    found = means(keep_present_and_correct_cases(both, reference="gradcam").compared, options, printed)
+    found = means_with_counts_and_print(
+        keep_present_and_correct_cases(both, reference="gradcam").compared, options, printed
+    )
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 
@@ -276,7 +278,7 @@ def test_distances_are_labelled_with_their_unit(scores):
 
 
 def test_decimals_follow_from_the_metric():
-    assert [digits_of(metric) for metric in ("hausdorff", "assd", "dice", "pdc")] == [1, 1, 3, 3]
+    assert [n_decimals(metric) for metric in ("hausdorff", "assd", "dice", "pdc")] == [1, 1, 3, 3]
 
 
 def test_that_no_patients_are_known_is_said(scores, items):

@@ -17,7 +17,7 @@ from salstats.studies.mrxai2025.simulations import (
     VARIANTS,
     plot_curves,
     plot_masks,
-    signed,
+    signed_text,
     steps_note,
 )
 
@@ -104,7 +104,7 @@ def test_all_figures_are_as_wide_as_a_page_and_no_higher(items):
 
 
 def test_shifts_have_a_sign_but_none_has_not():
-    assert [signed(number) for number in (4, 0, -4)] == ["+4", "0", "\u22124"]
+    assert [signed_text(number) for number in (4, 0, -4)] == ["+4", "0", "\u22124"]
 
 
 def test_sizes_are_explained_where_they_change():

@@ -221,7 +221,7 @@ def test_the_hausdorff_distance_is_over_all_pixels_as_in_the_study_and_said(draw
             folder / "rex" / f"{case}.npy",
             mask & ~cv2.erode(mask.astype(np.uint8), np.ones((3, 3))).astype(bool),
         )
-    parser = engine.parser_of(declarations.study("mrxai2025"))
+    parser = engine.parser_of(declarations.declaration_of("mrxai2025"))
     found = {}
     for points in ([], ["--points", "boundary"]):
         options = parser.parse_args([*of_tools(folder), *points, "-o", "nowhere"])

@@ -11,9 +11,9 @@ from salstats.studies.mrxai2025.tool_estimates import (
     STUDY_PICK,
     ToolComparisonOptions,
     differences_from_reference,
-    means,
+    estimates_without_failures_and_at_worst,
+    means_with_counts_and_print,
     patient_unit_or_none,
-    sensitivity,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -54,7 +54,7 @@ def row_of(rows, metric, method):
 
 
 def test_means_and_sds_are_of_the_defined_scores_and_failures_are_counted(compared):
-    rows = means(compared, OPTIONS)
+    rows = means_with_counts_and_print(compared, OPTIONS)
     for (metric, method), scores in compared.groupby(["metric", "method"])["score"]:
         row = row_of(rows, metric, method)
         defined = scores.dropna().to_numpy()
@@ -70,9 +70,11 @@ def test_means_and_sds_are_of_the_defined_scores_and_failures_are_counted(compar
 
 def test_as_published_means_have_no_interval(compared):
     options = ToolComparisonOptions("gradcam", 60, as_published=True)
-    rows = means(compared, options)
+    rows = means_with_counts_and_print(compared, options)
     assert "conf_low" not in rows
-    np.testing.assert_allclose(rows["estimate"], means(compared, OPTIONS)["estimate"], rtol=ROUNDING)
+    np.testing.assert_allclose(
+        rows["estimate"], means_with_counts_and_print(compared, OPTIONS)["estimate"], rtol=ROUNDING
+    )
 
 
 def test_differences_are_of_pairs_of_two_defined_scores(compared):
@@ -88,7 +90,7 @@ def test_differences_are_of_pairs_of_two_defined_scores(compared):
 
 
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal(compared):
-    rows = sensitivity(compared, OPTIONS)
+    rows = estimates_without_failures_and_at_worst(compared, OPTIONS)
     # the diagonal of an image of 30 x 40 pixels is 50
     for metric, worst_score in (("dice", 0.0), ("hausdorff", 50.0)):
         row = row_of(rows, metric, "lime")
@@ -109,9 +111,9 @@ def test_at_worst_overlap_is_0_and_a_distance_the_diagonal(compared):
 def test_a_metric_whose_failures_have_no_worst_score_is_left_out():
     without_sizes = tool_scores().drop(columns=["height", "width"])
     compared = keep_present_and_correct_cases(without_sizes, reference="gradcam").compared
-    assert set(sensitivity(compared, OPTIONS)["metric"]) == {"dice"}
+    assert set(estimates_without_failures_and_at_worst(compared, OPTIONS)["metric"]) == {"dice"}
     distances = compared[compared["metric"] == "hausdorff"]
-    assert sensitivity(distances, OPTIONS).empty
+    assert estimates_without_failures_and_at_worst(distances, OPTIONS).empty
 
 
 @pytest.mark.parametrize(

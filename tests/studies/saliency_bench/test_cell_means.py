@@ -14,7 +14,6 @@ from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     abbreviation_note,
     cell_means,
-    in_order,
     labels_of,
     pearson_over_data_sets,
     printed_benchmark,
@@ -23,6 +22,7 @@ from salstats.studies.saliency_bench.cell_means import (
     ranks_over_data_sets,
     score_benchmark,
     scores_of_saliency_methods,
+    sorted_by_labels,
     split_by_number_of_methods,
 )
 
@@ -178,9 +178,9 @@ class TestNames:
     def test_rows_have_the_order_of_the_labels_of_each_column_in_turn(self):
         frame = pd.DataFrame({"metric": ["hit", "iou", "hit", "iou"], "dataset": ["b", "b", "a", "a"]})
         names = labels_of(frame, {"dataset": ["b", "a"]})
-        ordered = in_order(frame, ["metric", "dataset"], names)
+        ordered = sorted_by_labels(frame, ["metric", "dataset"], names)
         assert ordered.index.tolist() == [1, 3, 0, 2]
-        assert in_order(frame, ["dataset", "metric"], names).index.tolist() == [1, 0, 3, 2]
+        assert sorted_by_labels(frame, ["dataset", "metric"], names).index.tolist() == [1, 0, 3, 2]
 
 
 class TestRanks:

@@ -22,7 +22,7 @@ from salstats.studies.saliency_bench.cell_means import (
 from salstats.studies.saliency_bench.data_sets import (
     data_sets,
     figure_1_images_with_truths,
-    maps_of,
+    maps_maker,
     plot_truths,
 )
 
@@ -90,12 +90,12 @@ def test_pictures_are_of_the_case_nearest_to_the_median_also_of_scores_without_a
     pictures = figure_1_images_with_truths(benchmark)
     assert pictures.frame["task"].tolist() == ["Edema"]
     assert pictures.frame["case"].item() in set(nearest)
-    maps = maps_of(0)(benchmark)
+    maps = maps_maker(0)(benchmark)
     assert maps.figure.data["case"].tolist() == pictures.frame["case"].tolist()
     assert maps.figure.data["method"].tolist() == ["saliency"]
     assert maps.frame["score"].item() == pictures.frame["score"].item()
     # the study has maps of a single model
-    assert maps_of(1)(benchmark) is None
+    assert maps_maker(1)(benchmark) is None
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def missing_of(scores, tmp_path, *given):
     """The sentences on what is missing."""
     file = tmp_path / "scores.csv"
     scores.to_csv(file, index=False)
-    declared = declarations.study("saliency_bench")
+    declared = declarations.declaration_of("saliency_bench")
     options = engine.parser_of(declared, output=False).parse_args(["--scores", str(file), *given])
     opened = engine.open_study(declared, options)
     messages = engine.unmet_need_messages(opened.items, opened.available)

@@ -13,13 +13,13 @@ from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.cell_means import CELL, MeanOptions, printed_benchmark, printed_means
 from salstats.studies.saliency_bench.table_consistency import (
     CHANGES,
-    change,
-    changed_values,
-    check,
     compare_correlations,
+    digit_changes_that_reconcile,
     printed_correlations,
     printed_means_of_cells,
     printed_tables_2_and_3,
+    recomputed_correlations,
+    values_after_changes,
 )
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analyses"))
@@ -70,7 +70,7 @@ def test_the_changes_found_make_all_but_the_last_digit_of_one_agree():
     assert changes.groupby(["model", "method"]).size().tolist() == [1] * 12
     # one digit of each
     assert (10 * (changes["value"] - changes["new_value"])).round(9).mod(1).eq(0).all()
-    after = compare_correlations(changed_values(values, changes), printed)
+    after = compare_correlations(values_after_changes(values, changes), printed)
     assert after["agrees"].sum() == 35
     assert after["within_one"].all()
 
@@ -130,7 +130,7 @@ def test_the_items_count_what_agrees_before_and_after_the_changes():
     values, printed = printed_tables_2_and_3()
     changes = pd.read_csv(data_folder() / CHANGES)
     benchmark = printed_benchmark(MeanOptions(n_replicates=40))
-    before = check(benchmark)
+    before = recomputed_correlations(benchmark)
     agrees = compare_correlations(values, printed)["agrees"]
     assert before.frame["agrees"].sum() == agrees.sum()
     assert before.note.startswith(f"{agrees.sum()} of {len(printed)} printed")
@@ -139,8 +139,8 @@ def test_the_items_count_what_agrees_before_and_after_the_changes():
     for text, n in (("yes", agrees.sum()), ("last digit", n_last_digit)):
         assert html.count(f">{text}<") == n
     assert f"Agree: {agrees.sum()} of {len(printed)}" in " ".join(html.split())
-    after = change(benchmark)
-    corrected = compare_correlations(changed_values(values, changes), printed)["agrees"]
+    after = digit_changes_that_reconcile(benchmark)
+    corrected = compare_correlations(values_after_changes(values, changes), printed)["agrees"]
     assert len(after.frame) == len(changes)
     assert after.frame["n_exact"].sum() == corrected.sum()
     assert (after.frame["n_printed"] == 3).all()

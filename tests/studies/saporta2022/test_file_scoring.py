@@ -20,13 +20,13 @@ from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
     chosen_value_by_task,
     empty_masks_below_cutoffs,
-    find,
     inference_of,
     main_series,
     main_values_by_task,
-    make_frames,
     needs_met,
     read_data,
+    read_unscored_study,
+    score_and_tune,
     series_of_each_row,
     smoothing_colormap,
     study_of_main_and_people,
@@ -55,7 +55,7 @@ FEW = ("--replicates", 40, "--min-positives", 20)
 
 def options_of(*given):
     """The options of a run."""
-    parser = engine.parser_of(declarations.study("saporta2022"))
+    parser = engine.parser_of(declarations.declaration_of("saporta2022"))
     return parser.parse_args([*map(str, given), "-o", "out"])
 
 
@@ -232,7 +232,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
         *filter(None, [flag]),
     ]
     options = options_of(*given, "--tasks", "Airspace Opacity,Support Devices")
-    frames = make_frames(find(options), options)
+    frames = score_and_tune(read_unscored_study(options), options)
     rows = frames.scores[frames.scores["metric"] == "iou"].set_index(["case", "task"])
     scripts = json.loads((shared / "oracles" / "chexlocalize" / "sample" / "seg_smooth50.json").read_text())
     wanted = [masks.area(masks.Rle.from_coco(scripts[case][task])) for case, task in rows.index]
@@ -250,7 +250,9 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
 
 def test_a_colormap_without_a_filter_is_an_error(shared):
     with raises(SalstatsError, option="colormap", hint=Setting("smooth", "N")):
-        find(options_of("--data", shared / "data" / "chexlocalize_sample", "--colormap", "jet"))
+        read_unscored_study(
+            options_of("--data", shared / "data" / "chexlocalize_sample", "--colormap", "jet")
+        )
 
 
 def test_every_option_that_reading_a_study_may_name_is_there():
@@ -272,8 +274,8 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
     for flag in ([], ["--as-published"]):
         given = ["--data", tmp_path, "--validation", tmp_path, "--tasks", "Atelectasis"]
         options = options_of(*given, *flag)
-        found = find(options)
-        study, frames = found.study, make_frames(found, options)
+        found = read_unscored_study(options)
+        study, frames = found.study, score_and_tune(found, options)
         chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
         want = ss.score(study, metrics="iou", slice="full", cutoff=chosen)
         np.testing.assert_array_equal(frames.full["score"], want["score"])

@@ -11,7 +11,7 @@ from scipy.stats import mannwhitneyu
 from tests_support import raises
 
 from salstats.errors import ColumnError
-from salstats.studies.saporta2022.localisation import classifiers
+from salstats.studies.saporta2022.localisation import auroc_by_model_and_task
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     SEVERAL,
@@ -183,7 +183,7 @@ def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(f
     pd.testing.assert_series_equal(known.drop("Average"), got["estimate"], check_names=False, check_like=True)
     without = replace(own, uncut=frames.uncut.drop(columns="patient"))
     with raises(ColumnError, option="views", value="max", column="patient"):
-        classifiers(without)
+        auroc_by_model_and_task(without)
 
 
 def test_table_1_says_which_tasks_have_few_patients(made):

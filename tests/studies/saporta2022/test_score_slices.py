@@ -36,7 +36,7 @@ COUNTS = ["tp", "fp", "fn", "tn"]
 
 def options_of(**given):
     """The options of a run on tables."""
-    options = engine.parser_of(declarations.study("saporta2022"), output=False).parse_args([])
+    options = engine.parser_of(declarations.declaration_of("saporta2022"), output=False).parse_args([])
     for name, value in given.items():
         setattr(options, name, value)
     return options
@@ -44,7 +44,7 @@ def options_of(**given):
 
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
-    opened = declarations.study("saporta2022").open_scores(scores, options_of(**given))
+    opened = declarations.declaration_of("saporta2022").open_scores(scores, options_of(**given))
     return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
 
 
@@ -314,7 +314,7 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     features = scores[keys].drop_duplicates(["case", "task"])
     features.to_csv(tmp_path / "features.csv", sep=";", decimal=",", index=False)
     given = ["--scores", tmp_path / "scores.csv", "--features", tmp_path / "features.csv"]
-    declared = declarations.study("saporta2022")
+    declared = declarations.declaration_of("saporta2022")
     options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
     opened = engine.open_study(declared, options)
     messages = engine.unmet_need_messages(opened.items, opened.available)

@@ -10,10 +10,10 @@ import salstats as ss
 from salstats.errors import SalstatsError
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
+    coefficient_texts_as_published,
     correlate_as_published,
     decrease_of_replicates,
     percent_decrease_as_published,
-    printed_as_published,
     published_draws,
     published_fisher_limits,
     replicates_as_published,
@@ -103,8 +103,8 @@ def test_printed_coefficients_have_a_star_for_each_level_that_p_is_below():
     frame = pd.DataFrame(
         {"estimate": [0.1236, 0.5], "conf_low": [-0.0004, 0.4], "conf_high": 1.0, "p_value": [0.0009, 0.05]}
     )
-    assert printed_as_published(frame) == ["0.124, (-0.0, 1.0)***", "0.5, (0.4, 1.0)"]
-    assert [text.count("*") for text in printed_as_published(frame, n_tests=5)] == [2, 0]
+    assert coefficient_texts_as_published(frame) == ["0.124, (-0.0, 1.0)***", "0.5, (0.4, 1.0)"]
+    assert [text.count("*") for text in coefficient_texts_as_published(frame, n_tests=5)] == [2, 0]
 
 
 def test_replicates_of_other_cases_cannot_be_paired(oracle):

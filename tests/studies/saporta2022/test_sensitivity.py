@@ -10,10 +10,10 @@ from saporta_frames import METHOD
 
 from salstats.errors import SalstatsWarning
 from salstats.studies.saporta2022.sensitivity import (
-    compare,
+    headlines_published_beside_clustered,
+    published_beside_other,
     sensitivity,
     sensitivity_to_choices,
-    side_by_side,
     sign_words_shown_by_intervals,
 )
 from salstats.studies.saporta2022.study_frames import (
@@ -174,7 +174,7 @@ def test_two_choices_are_compared_row_by_row():
     published = pd.DataFrame({"task": ["x", "y", "z"], "term": "slope", "estimate": [0.2, 0.3, 0.4]})
     published = published.assign(conf_low=[0.1, 0.1, 0.4], conf_high=[0.3, 0.5, 0.4], n=9)
     other = published.iloc[::-1].assign(conf_low=[0.3, 0.2, -0.1], conf_high=[0.5, 0.4, 0.5], n=8)
-    rows = compare(published, other, ["task"])
+    rows = published_beside_other(published, other, ["task"])
     assert rows["task"].tolist() == ["x", "y", "z"]
     # of a published interval without width there is no ratio
     np.testing.assert_allclose(rows["width_ratio"], [3, 0.5, np.nan])
@@ -183,7 +183,7 @@ def test_two_choices_are_compared_row_by_row():
     assert rows["changed"].tolist() == [True, False, False]
     assert (rows["n_published"] == 9).all()
     assert (rows["n"] == 8).all()
-    means = compare(published.assign(term="mean"), other.assign(term="mean"), ["task"])
+    means = published_beside_other(published.assign(term="mean"), other.assign(term="mean"), ["task"])
     assert set(means["conclusion"]) == set(means["conclusion_published"]) == {""}
     assert not means["changed"].any()
 
@@ -205,7 +205,7 @@ def test_choices_are_those_that_the_data_allow(whole):
 def test_headline_numbers_are_those_that_the_data_allow(whole):
     few = whole.with_tasks(["Cardiomegaly"])
     frames = replace(few, available=frozenset({FULL_SLICE, PROBABILITIES}))
-    assert set(side_by_side(frames, 40)["item"]) == {"Table 1", "Extended Data 4"}
+    assert set(headlines_published_beside_clustered(frames, 40)["item"]) == {"Table 1", "Extended Data 4"}
 
 
 def test_the_headline_numbers_are_counted_written_and_drawn(made):

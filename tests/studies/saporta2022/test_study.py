@@ -14,7 +14,7 @@ from salstats.studies.saporta2022.replicates import REPLICATE_ITEMS
 from salstats.studies.saporta2022.score_slices import IN_TABLES
 from salstats.studies.saporta2022.study_frames import MAPS, PEOPLE, PICTURES, SHAPES
 
-STUDY = declarations.study("saporta2022")
+STUDY = declarations.declaration_of("saporta2022")
 
 
 def options_of(*arguments):

@@ -28,17 +28,17 @@ from salstats.studies.saporta2022.study_frames import (
     confidence_rows,
     count_tasks,
     decreases,
+    drop_absent_findings,
     feature_slopes,
     full_slice_of_main_and_people,
-    is_positive,
+    has_finding,
     means,
     min_max_features,
-    present,
     regression_coefficients,
     rows_of_first_models,
     rows_of_first_trainings,
     slopes_and_correlations_on_prob,
-    warn_of_left_out,
+    warn_of_left_out_tasks,
 )
 
 pytestmark = pytest.mark.filterwarnings(
@@ -230,7 +230,7 @@ def test_tasks_with_fewer_findings_are_left_out_and_kept_beside():
     assert frames.all_tasks is whole
     assert frames.counts["task"].tolist() == ["Edema", "Lesion"]
     with pytest.warns(ItemNotMade) as caught:
-        warn_of_left_out(frames, 2)
+        warn_of_left_out_tasks(frames, 2)
     assert [warning.message.item.partition(",")[0] for warning in caught] == ["Lesion"]
     with raises(ValueRangeError, option="min_positives", value=3):
         whole.with_enough(3)
@@ -238,8 +238,8 @@ def test_tasks_with_fewer_findings_are_left_out_and_kept_beside():
 
 def test_findings_are_told_by_their_label_or_else_by_their_area():
     features = hand_made().features
-    assert is_positive(features).tolist() == [True, True, False, True]
-    assert is_positive(features.assign(label=[0, 1, 1, np.nan])).tolist() == [False, True, True, False]
+    assert has_finding(features).tolist() == [True, True, False, True]
+    assert has_finding(features.assign(label=[0, 1, 1, np.nan])).tolist() == [False, True, True, False]
     assert hand_made().positives["case"].tolist() == ["a", "b", "a"]
 
 
@@ -257,7 +257,7 @@ def test_marked_cases_are_those_of_the_truth_and_of_peoples_marks():
 
 def test_scores_of_absent_findings_are_left_out():
     reasons = [None, "finding absent", "empty mask", "true negative"]
-    kept = present(pd.DataFrame({"reason": reasons, "score": range(4)}))
+    kept = drop_absent_findings(pd.DataFrame({"reason": reasons, "score": range(4)}))
     assert kept["score"].tolist() == [0, 2]
 
 
