@@ -13,7 +13,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.covariate_units import has_coefficients
 from salstats.display.text.format import (
     capitalized,
-    count_range,
+    count_range_text,
     count_text,
     counted,
     counted_range,
@@ -120,7 +120,7 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
     )
 
 
-def interval_name(estimates: Estimates) -> str:
+def interval_name_with_level(estimates: Estimates) -> str:
     """Return "95% CI", "CI" where levels differ, nothing where no row has limits."""
     if not estimates.has_limits.any():
         return ""
@@ -134,7 +134,7 @@ def heading_with_interval(heading: str, estimates: Estimates, *, beside_p_values
     heading says so.
     """
     heading = heading_with_quantile_level(heading, estimates)
-    name = interval_name(estimates)
+    name = interval_name_with_level(estimates)
     if not name:
         return heading
     if beside_p_values and _only_p_values_are_adjusted(estimates):
@@ -156,7 +156,7 @@ def _only_p_values_are_adjusted(estimates: Estimates) -> bool:
     return estimates.has_adjusted_p_values and not estimates.distinct_values("family_level")
 
 
-def texts_with_their_rows(
+def distinct_texts_with_groups_or_counts(
     estimates: Estimates, texts_of_rows: Sequence[str], labels: Labels | None = None
 ) -> list[str]:
     """Return the distinct texts of rows, each with what it belongs to: "Student's t (IoU and Dice)".
@@ -185,27 +185,27 @@ def texts_with_their_rows(
         named_texts = []
         for text in counts:
             values = [value for value, texts in texts_of_values.items() if text in texts]
-            names = [_value_name(key, value, labels) for value in labels.order(key, values)]
+            names = [_value_or_term_label(key, value, labels) for value in labels.order(key, values)]
             named_texts.append(f"{text} ({joined(names)})")
         return named_texts
     total = counted(len(texts_of_rows), "estimate")
     return [f"{text} ({count_text(count)} of {total})" for text, count in counts.items()]
 
 
-def _value_name(key: str, value: Any, labels: Labels) -> str:
+def _value_or_term_label(key: str, value: Any, labels: Labels) -> str:
     """Return the label of a value, of a kind of estimate its name: "calibration slope"."""
     if key == "term" and value in TERMS:
         return TERMS[value].name
     return labels.value(key, value)
 
 
-def _joined_texts_with_their_rows(
+def _joined_texts_with_groups_or_counts(
     estimates: Estimates, column: str, text_by_value: Mapping[str, str], labels: Labels | None
 ) -> str:
     """Return the texts of the values of a column joined, each with the rows that it belongs to."""
     rows = estimates.subset(estimates.frame[column].notna())
     texts = [text_by_value[str(value)] for value in rows.row_values(column)]
-    return joined(texts_with_their_rows(rows, texts, labels))
+    return joined(distinct_texts_with_groups_or_counts(rows, texts, labels))
 
 
 def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
@@ -245,7 +245,7 @@ def _interval_names_in_caption(limits: EstimateLimits, labels: Labels | None) ->
     kinds = {kind: _interval_name_in_caption(kind) for kind in limits.interval_column_values}
     if not kinds:
         return "intervals"
-    return _joined_texts_with_their_rows(limits.rows, "interval", kinds, labels)
+    return _joined_texts_with_groups_or_counts(limits.rows, "interval", kinds, labels)
 
 
 def _interval_name_in_caption(kind: str) -> str:
@@ -272,7 +272,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         text_by_kind = {
             kind: _interval_name_in_note(kind, limits.rows) for kind in limits.interval_column_values
         }
-        kinds = _joined_texts_with_their_rows(limits.rows, "interval", text_by_kind, labels)
+        kinds = _joined_texts_with_groups_or_counts(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
     if limits.is_no_confidence_interval:
         sentences.append(f"Limits: {NO_INTERVAL}.")
@@ -414,7 +414,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.distinct_values("n_positive"):
-        text += f" ({count_range(counted_rows.non_missing_numbers('n_positive'))} positive)"
+        text += f" ({count_range_text(counted_rows.non_missing_numbers('n_positive'))} positive)"
     return f"{text}{_missing_text(single, missing)}."
 
 
@@ -458,7 +458,7 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
         return ""
     if not n_missing.any():
         return f"; none {missing}"
-    return f"; {count_range(n_missing)} {missing}"
+    return f"; {count_range_text(n_missing)} {missing}"
 
 
 def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_units: bool) -> str:
@@ -473,7 +473,7 @@ def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_uni
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
         if not len(rows.non_missing_numbers("n")):
             continue
-        counts = count_range(rows.non_missing_numbers("n"))
+        counts = count_range_text(rows.non_missing_numbers("n"))
         if with_units:
             counts = _observations_text(rows, observation)
         texts.append(f"{name}, {counts}")
@@ -551,9 +551,11 @@ def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> s
         return ""
     text = "P values: two-sided"
     tested = estimates.subset(~np.isnan(estimates.numbers("p_value")))
-    names = {str(test): _test_name(tested, str(test)) for test in tested.distinct_values("test")}
+    names = {
+        str(test): _test_name_with_replicates(tested, str(test)) for test in tested.distinct_values("test")
+    }
     if names:
-        return f"{text} {_joined_texts_with_their_rows(tested, 'test', names, labels)}"
+        return f"{text} {_joined_texts_with_groups_or_counts(tested, 'test', names, labels)}"
     hypotheses = [
         _NULL_HYPOTHESES[term] for term in estimates.distinct_values("term") if term in _NULL_HYPOTHESES
     ]
@@ -562,7 +564,7 @@ def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> s
     return text
 
 
-def _test_name(tested: Estimates, test: str) -> str:
+def _test_name_with_replicates(tested: Estimates, test: str) -> str:
     """Return the name of a test, with the number of its replicates where it has any."""
     record = TESTS.get(test)
     if record is None:
@@ -583,7 +585,7 @@ def adjustment_text(estimates: Estimates) -> str:
     elif len(sizes) == 2:
         texts.append(f"families of {count_text(sizes[0])} and {count_text(sizes[1])} tests")
     elif len(sizes):
-        texts.append(f"families of {count_range(sizes)} tests")
+        texts.append(f"families of {count_range_text(sizes)} tests")
     return ", ".join(texts) or "for multiplicity"
 
 

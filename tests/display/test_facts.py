@@ -18,10 +18,11 @@ from salstats.display.facts import (
     bars_sentence,
     clustering_or_independence_sentence,
     count_sentence,
+    distinct_texts_with_groups_or_counts,
     heading_with_interval,
     heading_with_quantile_level,
     interval_caption,
-    interval_name,
+    interval_name_with_level,
     limits_and_caution_note,
     limits_of,
     limits_sentences,
@@ -32,7 +33,6 @@ from salstats.display.facts import (
     procedure_name,
     score_weights_sentence,
     tasks_taken_together_sentence,
-    texts_with_their_rows,
     undefined_replicates_sentence,
 )
 from salstats.display.plots.decrease import significance_rule_text
@@ -123,7 +123,7 @@ ADJUSTED = {"p_value": 0.01, "p_adjusted": 0.02, "procedure": "holm"}
 def test_a_heading_names_the_interval_that_follows_the_estimate():
     assert heading_with_interval("Mean", read(interval("t"))) == "Mean (95% CI)"
     assert heading_with_interval("Mean", read(interval("t", **NONE))) == "Mean"
-    assert interval_name(read(interval("t", **NONE))) == ""
+    assert interval_name_with_level(read(interval("t", **NONE))) == ""
     adjusted = read(interval("t", **ADJUSTED))
     assert heading_with_interval("Mean", adjusted) == "Mean (95% CI)"
     assert heading_with_interval("Mean", adjusted, beside_p_values=True) == "Mean (95% CI, unadjusted)"
@@ -198,17 +198,17 @@ def test_the_name_of_an_interval_has_covariances_and_clusters():
 def test_texts_are_told_apart_by_the_first_column_that_has_one_of_each():
     frame = pd.DataFrame({"task": ["a", "b", "a", "b"], "metric": ["iou", "iou", "hit", "hit"]})
     by_task = read(frame.assign(term="mean"))
-    assert texts_with_their_rows(by_task, ["x", "y", "x", "y"]) == ["x (a)", "y (b)"]
-    assert texts_with_their_rows(by_task, ["x", "x", "y", "y"]) == ["x (IoU)", "y (Hit rate)"]
-    assert texts_with_their_rows(by_task, ["x"] * 4) == ["x"]
+    assert distinct_texts_with_groups_or_counts(by_task, ["x", "y", "x", "y"]) == ["x (a)", "y (b)"]
+    assert distinct_texts_with_groups_or_counts(by_task, ["x", "x", "y", "y"]) == ["x (IoU)", "y (Hit rate)"]
+    assert distinct_texts_with_groups_or_counts(by_task, ["x"] * 4) == ["x"]
     missing = read(frame.assign(task=["a", None, "a", None], term="mean"))
-    assert texts_with_their_rows(missing, ["x", "y", "x", "y"])[0] == "x (2 of 4 estimates)"
+    assert distinct_texts_with_groups_or_counts(missing, ["x", "y", "x", "y"])[0] == "x (2 of 4 estimates)"
     terms = read(pd.DataFrame({"term": ["calibration_slope", "own"]}))
-    assert texts_with_their_rows(terms, ["x", "y"]) == ["x (calibration slope)", "y (Own)"]
+    assert distinct_texts_with_groups_or_counts(terms, ["x", "y"]) == ["x (calibration slope)", "y (Own)"]
     # six values can be named, seven are counted
     for n, text in ((6, "x (a)"), (7, "x (1 of 7 estimates)")):
         tasks = read(pd.DataFrame({"task": list("abcdefg")[:n], "term": "mean"}))
-        assert texts_with_their_rows(tasks, ["x", *"y" * (n - 1)])[0] == text
+        assert distinct_texts_with_groups_or_counts(tasks, ["x", *"y" * (n - 1)])[0] == text
 
 
 def test_several_kinds_of_intervals_are_all_named():
@@ -241,10 +241,10 @@ def test_metrics_with_another_kind_of_interval_or_test_are_named_by_their_labels
 
 def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
     frame = interval("t").assign(conf_level=[0.95, 0.99])
-    assert interval_name(read(frame)) == "CI"
+    assert interval_name_with_level(read(frame)) == "CI"
     assert limits_and_caution_note(read(frame)).startswith("CI levels: 95% and 99%.")
-    assert interval_name(read(interval("t", conf_level=1 - 0.05 / 24))) == "99.79% CI"
-    assert interval_name(read(interval("t", conf_level=0.999))) == "99.9% CI"
+    assert interval_name_with_level(read(interval("t", conf_level=1 - 0.05 / 24))) == "99.79% CI"
+    assert interval_name_with_level(read(interval("t", conf_level=0.999))) == "99.9% CI"
 
 
 def test_readers_who_are_fixed_are_said_once():
@@ -258,7 +258,7 @@ def test_readers_who_are_fixed_are_said_once():
 def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
     family = {"family_level": 0.95, "p_value": 0.001, "p_adjusted": 0.002, "procedure": "max-t", "n_tests": 9}
     frame = interval("wild", **family, test="wild", term="difference").assign(conf_level=0.9931)
-    assert interval_name(read(frame)) == "simultaneous 95% CI"
+    assert interval_name_with_level(read(frame)) == "simultaneous 95% CI"
     assert limits_and_caution_note(read(frame)) == (
         "Simultaneous 95% CI: wild cluster bootstrap. All of them hold together at 95%, singly at 99.31%."
     )

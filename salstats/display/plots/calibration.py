@@ -24,7 +24,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import GUIDE, LINE_MM, font
-from salstats.display.text.format import count_range
+from salstats.display.text.format import count_range_text
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
 
@@ -233,8 +233,9 @@ def _bins_note(rows: pd.DataFrame) -> str:
     """Return a sentence on the points, and on the bars of the bins."""
     n_bins = rows.groupby("panel", observed=True)["bin"].nunique()
     return (
-        f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean. Grey bars "
-        "at the bottom: distribution of the predictions (area of a bar: number of predictions in its bin)."
+        f"Points: {count_range_text(n_bins)} bins between quantiles of the prediction, at their mean. Grey "
+        "bars at the bottom: distribution of the predictions (area of a bar: number of predictions in its "
+        "bin)."
     )
 
 

@@ -39,7 +39,13 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
-from salstats.display.text.format import MISSING, count_range, fixed_text, joined, reported_p
+from salstats.display.text.format import (
+    MISSING,
+    count_range_text,
+    fixed_text,
+    joined,
+    p_value_adjusted_if_any,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -525,7 +531,7 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
 
 def _p_values(correlations: pd.DataFrame) -> np.ndarray:
     """Return the P value of each row, the adjusted one where there is one, NaN without any."""
-    return np.array([reported_p(row) for row in correlations.to_dict("records")])
+    return np.array([p_value_adjusted_if_any(row) for row in correlations.to_dict("records")])
 
 
 def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
@@ -571,5 +577,5 @@ def _caption_sentences(
         notes.append(f"{MISSING}: undefined.")
     counts = correlations.distinct_values("n")
     if counts:
-        notes.append(f"n = {count_range(counts)} pairs.")
+        notes.append(f"n = {count_range_text(counts)} pairs.")
     return [*notes, clustering_or_independence_sentence(correlations), caution_note(tiles)]

@@ -16,7 +16,7 @@ from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINETYPES, PALETTE, LineStyle
-from salstats.display.text.format import count_range
+from salstats.display.text.format import count_range_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 
@@ -203,7 +203,7 @@ def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
 def _caption_sentences(rows: pd.DataFrame) -> list[str]:
     """Return the sentences of the caption."""
     notes = [
-        f"Points: {count_range(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
+        f"Points: {count_range_text(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
         "Grey: 94 to 96%.",
     ]
     if rows["cluster"].eq("few huge").any():

@@ -18,7 +18,7 @@ from salstats.display.plots.layout.legends import method_labels_references_first
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
-from salstats.display.text.format import count_range, joined
+from salstats.display.text.format import count_range_text, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
@@ -188,7 +188,7 @@ def _caption_sentences(points: Estimates, *, has_bands: bool) -> list[str]:
     if has_bands:
         notes.append(interval_caption(points, mark="Bands at each step"))
     if points.distinct_values("n"):
-        notes.append(f"n = {count_range(points.numbers('n'))}.")
+        notes.append(f"n = {count_range_text(points.numbers('n'))}.")
     return [*notes, _pixel_baseline_note(points)]
 
 

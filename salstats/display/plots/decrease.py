@@ -32,7 +32,7 @@ from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import default_figure_width, fitting_rows, row_figure
 from salstats.display.plots.layout.theme import PALETTE
-from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
+from salstats.display.text.format import MINUS, STYLES, interval_text, p_value_adjusted_if_any
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, method_label_in_sentence
@@ -344,7 +344,7 @@ def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
         sides, _ = sides_and_claims(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=TEXT)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
-    p_values = np.array([reported_p(row) for row in contrasts.frame.to_dict("records")])
+    p_values = np.array([p_value_adjusted_if_any(row) for row in contrasts.frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
     has_limits = bool(contrasts.has_limits.any())
     if has_limits:

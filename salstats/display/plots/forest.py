@@ -59,11 +59,11 @@ from salstats.display.text.covariate_units import (
 from salstats.display.text.format import (
     MINUS,
     STYLES,
-    count_range,
+    count_range_text,
     count_text,
     decimals_of,
-    reported_p,
-    row_p_text,
+    p_text_adjusted_if_any,
+    p_value_adjusted_if_any,
 )
 from salstats.display.text.interactions import interaction_note
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
@@ -328,7 +328,7 @@ def _count_note(estimates: Estimates, panel_estimates: Estimates, *, n_is_left_o
         # n counts pairs, several of a unit; the caption gives both numbers
         return count_sentence(estimates, "pair", "incomplete")
     if n_is_left_out:
-        return f"n = {count_range(panel_estimates.numbers('n'))}."
+        return f"n = {count_range_text(panel_estimates.numbers('n'))}."
     return ""
 
 
@@ -596,13 +596,13 @@ def _text_columns(
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
         rows = estimates.frame.to_dict("records")
-        if all(np.isnan(reported_p(row)) for row in rows):
+        if all(np.isnan(p_value_adjusted_if_any(row)) for row in rows):
             raise SalstatsError(
                 Setting("p_values", True),
                 " needs a column p_value or p_adjusted with values",
                 column="p_value",
             )
-        columns["P"] = [row_p_text(row, style) for row in rows]
+        columns["P"] = [p_text_adjusted_if_any(row, style) for row in rows]
     return columns
 
 

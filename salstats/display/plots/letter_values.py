@@ -16,7 +16,7 @@ from salstats.display.plots.layout.legends import n_legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
-from salstats.display.text.format import count_range, percent_text
+from salstats.display.text.format import count_range_text, percent_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.letter_values import OUTSIDE
@@ -107,7 +107,7 @@ def plot_letter_values(
     outside = outside.dropna(subset="value")
     notes = [
         _marks_note(boxes, outside),
-        f"n = {count_range(defined_values['n'])}.",
+        f"n = {count_range_text(defined_values['n'])}.",
         groups_without_value_note(values[values["n"] == 0], [*groups, "covariate"], "a value", frame_labels),
     ]
     panels, axis_title, n_columns = panel_titles(defined_values["panel"], n_columns)

@@ -20,12 +20,12 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text_without_sign
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
-    checked_plan,
-    curves_of,
+    checked_plan_with_all_columns,
     effect_text,
     grouping_columns_of_plan,
-    n_needed_limits_text,
-    n_needed_text,
+    n_cases_needed_limits_text,
+    n_cases_needed_text,
+    rows_of_each_curve,
     spread_note,
     text_distinguishing_curve,
 )
@@ -110,7 +110,7 @@ def plot_power(  # noqa: C901, PLR0912
     'Power (%)'
     """
     check_choice(show, _QUANTITIES, "show")
-    frame = checked_plan(plan)
+    frame = checked_plan_with_all_columns(plan)
     frame_labels = Labels(labels, frame)
     curves = _curves_of_plan(frame, frame_labels, show)
     grid = panel_grid(list(curves.rows["panel"].cat.categories), n_columns, width)
@@ -213,7 +213,7 @@ def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:
     has_panels = frame["panel"].nunique() > 1
     texts: dict[str, str] = {}
     line_of_row = pd.Series("", index=frame.index)
-    for curve in curves_of(frame):
+    for curve in rows_of_each_curve(frame):
         line = text_distinguishing_curve(curve, frame)
         line_of_row[curve.index] = line
         texts[line] = line
@@ -259,9 +259,9 @@ def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     """Return the number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
-    if show_limits and n_needed_limits_text(curve):
-        return f"{n_needed_text(curve)} [{n_needed_limits_text(curve)}]"
-    return n_needed_text(curve)
+    if show_limits and n_cases_needed_limits_text(curve):
+        return f"{n_cases_needed_text(curve)} [{n_cases_needed_limits_text(curve)}]"
+    return n_cases_needed_text(curve)
 
 
 def _sample_size_text_layers(rows: pd.DataFrame, height: float) -> list[Any]:
@@ -395,9 +395,13 @@ def _sample_size_note(
     elif legend:
         where_sizes_stand = "in brackets"
     else:
-        where_sizes_stand = joined([_sample_size_text(curve, show_limits=True) for curve in curves_of(frame)])
+        where_sizes_stand = joined(
+            [_sample_size_text(curve, show_limits=True) for curve in rows_of_each_curve(frame)]
+        )
     limits_text = ""
-    if (has_bars or not has_panels) and any(n_needed_limits_text(curve) for curve in curves_of(frame)):
+    if (has_bars or not has_panels) and any(
+        n_cases_needed_limits_text(curve) for curve in rows_of_each_curve(frame)
+    ):
         level = level_text_without_sign(LIMITS_LEVEL)
         limits_text = f" and their {level}% limits, as the pilot's spread is uncertain"
     target_text = level_text_without_sign(frame.iloc[0]["target"])

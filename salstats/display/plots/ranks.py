@@ -10,7 +10,11 @@ import plotnine as p9
 from salstats.checks import check_choice, check_columns, check_frame
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
-from salstats.display.facts import count_sentence, tasks_taken_together_sentence, texts_with_their_rows
+from salstats.display.facts import (
+    count_sentence,
+    distinct_texts_with_groups_or_counts,
+    tasks_taken_together_sentence,
+)
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -38,7 +42,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.plots.rank_diagram import rank_diagram
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, fixed_text, joined, p_text, row_alpha
+from salstats.display.text.format import count_text, fixed_text, joined, p_text, significance_level_of_row
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import as_booleans
@@ -412,7 +416,7 @@ def _methods_by_label_rank_or_wins(frame: pd.DataFrame, ranks: Estimates | None,
 def _p_value_text(row: Mapping[Any, Any]) -> str:
     """Return a row's adjusted P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
     p_value = row["p_adjusted"]
-    alpha = row_alpha(row, "p_adjusted")
+    alpha = significance_level_of_row(row, "p_adjusted")
     if p_value < max(_TWO_DECIMALS_FROM, alpha + 0.01):
         return p_text(p_value, alpha=alpha)
     return fixed_text(p_value, 2)
@@ -524,7 +528,7 @@ def _tests_text(comparisons: Estimates, labels: Labels) -> str:
     tested = comparisons.subset([name in TESTS for name in comparisons.row_values("test")])
     tests = [TESTS[name].label for name in tested.row_values("test")]
     if tests:
-        details.append(joined(texts_with_their_rows(tested, tests, labels)))
+        details.append(joined(distinct_texts_with_groups_or_counts(tested, tests, labels)))
     procedure = find_procedure(next(iter(comparisons.distinct_values("procedure")), None))
     if procedure is not None and procedure.label:
         details.append(procedure.label)

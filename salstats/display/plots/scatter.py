@@ -13,7 +13,11 @@ import plotnine as p9
 from salstats.checks import check_by, check_frame, check_not_in_by, check_numeric, quoted
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import clustering_or_independence_sentence, interval_caption, interval_name
+from salstats.display.facts import (
+    clustering_or_independence_sentence,
+    interval_caption,
+    interval_name_with_level,
+)
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows, with_smaller_is_better
@@ -617,8 +621,8 @@ def _rates_notes(rates: Estimates, scatter: ScatterData, titles: Sequence[str]) 
 def _lines_note(lines: Estimates, y_title: str, labels: Labels) -> str:
     """Return a sentence that names the models of the lines and the interval of the bands."""
     bands = ""
-    if len(lines) and interval_name(lines):
-        bands = f" and pointwise {interval_name(lines)}"
+    if len(lines) and interval_name_with_level(lines):
+        bands = f" and pointwise {interval_name_with_level(lines)}"
     if any(lines.distinct_values("cut")):
         bands += ", cut where it is wide"
     models = [model_text(str(formula), y_title, labels) for formula in lines.distinct_values("formula")]
@@ -634,7 +638,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
             label = COEFFICIENTS[term].label
         coefficients.append(f"{_coefficient_symbol(term)}: {label}")
     names = "; ".join(coefficients) or "r: correlation"
-    interval = interval_name(correlations)
+    interval = interval_name_with_level(correlations)
     limits = f" ({interval})" if interval else ""
     return [
         f"{names}{limits}.",

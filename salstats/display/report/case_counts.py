@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from salstats.display.report.wording import Wording
-from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
+from salstats.display.text.format import count_range_text, count_text, counted, joined, percent_text
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 from salstats.stats.engine.score_reasons import ABSENT_REASONS, UNDEFINED
 
@@ -51,7 +51,8 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     if len(n_pairs):
         reference = wording.method(wording.settings.reference)
         yield (
-            f"Complete pairs of a score and one of {reference}: {count_range(n_pairs)} per method and metric."
+            f"Complete pairs of a score and one of {reference}: {count_range_text(n_pairs)} per method and "
+            "metric."
         )
 
 

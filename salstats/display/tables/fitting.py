@@ -158,9 +158,9 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         groups=groups,
         bold=_cell_positions_in_grid(table.bold, grid),
         underline=_cell_positions_in_grid(table.underline, grid),
-        rows_with_rule_above=_new_rows(table.rows_with_rule_above, source_rows),
-        indented_rows=_new_rows(table.indented_rows, source_rows),
-        foot_rows=_new_rows(table.foot_rows, source_rows),
+        rows_with_rule_above=_new_positions_of_rows(table.rows_with_rule_above, source_rows),
+        indented_rows=_new_positions_of_rows(table.indented_rows, source_rows),
+        foot_rows=_new_positions_of_rows(table.foot_rows, source_rows),
     )
 
 
@@ -338,6 +338,6 @@ def _cell_positions_in_grid(
     return moved
 
 
-def _new_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
+def _new_positions_of_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
     """Return the new rows that come from some of the old ones."""
     return {new_row for new_row, row in enumerate(source_rows) if row in rows}

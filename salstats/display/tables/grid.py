@@ -18,9 +18,9 @@ from salstats.display.text.format import (
     interval_text,
     limits_text,
     p_text,
-    reported_p,
-    row_alpha,
-    row_p_text,
+    p_text_adjusted_if_any,
+    p_value_adjusted_if_any,
+    significance_level_of_row,
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_p_heading
@@ -217,15 +217,15 @@ def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[Value
     """Return P values, adjusted ones where there are any, and those of margins; an empty list without."""
     values = []
     rows = estimates.frame.to_dict("records")
-    if not np.isnan([reported_p(row) for row in rows]).all():
-        values.append(Value(p_heading(estimates), [row_p_text(row, style) for row in rows]))
+    if not np.isnan([p_value_adjusted_if_any(row) for row in rows]).all():
+        values.append(Value(p_heading(estimates), [p_text_adjusted_if_any(row, style) for row in rows]))
     if has_margins(estimates):
         p_column = "p_margin"
         if estimates.distinct_values("p_margin_adjusted"):
             p_column = "p_margin_adjusted"
         p_texts = []
         for p_value, row in zip(estimates.numbers(p_column), rows, strict=True):
-            p_texts.append(p_text(p_value, style, alpha=row_alpha(row, p_column)))
+            p_texts.append(p_text(p_value, style, alpha=significance_level_of_row(row, p_column)))
         values.append(Value(margin_p_heading(estimates), p_texts))
     return values
 

@@ -8,7 +8,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text
 from salstats.display.tables.models import Frames, columns_identifying_models, read_and_join
 from salstats.display.tables.placement import key_of
-from salstats.display.text.format import row_p_text
+from salstats.display.text.format import p_text_adjusted_if_any
 from salstats.display.text.terms import factor_names_of_rows
 from salstats.errors import SalstatsError
 
@@ -35,7 +35,7 @@ def factor_tests_of_rows(
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
         model = key_of(tests.frame, row, models)
-        text_of_factor[model, str(test["term"])] = row_p_text(test, style, named=named)
+        text_of_factor[model, str(test["term"])] = p_text_adjusted_if_any(test, style, named=named)
     texts = []
     for row, factor in enumerate(factor_names_of_rows(estimates)):
         texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))
@@ -67,7 +67,7 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
     for row, is_defined in rows:
         text = ""
         if is_defined:
-            text = row_p_text(row, style)
+            text = p_text_adjusted_if_any(row, style)
         texts.append(text)
     return texts
 

@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.facts import (
     adjustment_text,
     count_sentence,
-    interval_name,
+    interval_name_with_level,
     limits_and_caution_note,
     paragraph,
     score_weights_sentence,
@@ -27,7 +27,7 @@ from salstats.display.text.format import (
     p_text,
     plural,
     rounded_level_text_without_sign,
-    row_alpha,
+    significance_level_of_row,
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, method_label_in_sentence
@@ -47,7 +47,9 @@ def equal_methods_test_note(estimates: Estimates, labels: Labels, style: str) ->
     keys = [key for key in estimates.varying_keys if key not in ("method", "reference")]
     rows = estimates.subset(estimates.frame["term"] == "equal")
     for row in rows.frame.to_dict("records"):
-        p_value_text = p_text(row["p_value"], style, named=True, alpha=row_alpha(row, "p_value"))
+        p_value_text = p_text(
+            row["p_value"], style, named=True, alpha=significance_level_of_row(row, "p_value")
+        )
         text = f"{_statistic_text(row)}, {p_value_text}"
         group = ", ".join(labels.value(key, row[key]) for key in keys)
         if group:
@@ -180,7 +182,7 @@ def has_paired_design(estimates: Estimates) -> bool:
 def significance_criterion(differences: Estimates, correction: str = "") -> str:
     """Return the criterion by which a verdict is significant: "95% CI of the difference excludes 0"."""
     criteria = []
-    interval = interval_name(differences)
+    interval = interval_name_with_level(differences)
     if interval:
         criteria.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
     if differences.has_adjusted_p_values:

@@ -49,9 +49,9 @@ def choose_placement(
     not the rows, else metrics do. Metrics that have no place then, and tasks, make groups of rows. What
     else varies stands above the columns, or as a further label of rows where some rows have no value of it.
     """
-    row_columns = named_columns(keys, rows, "rows")
-    heading_columns = named_columns(keys, columns, "columns")
-    group_columns = named_columns(keys, groups, "groups")
+    row_columns = checked_columns_of_option(keys, rows, "rows")
+    heading_columns = checked_columns_of_option(keys, columns, "columns")
+    group_columns = checked_columns_of_option(keys, groups, "groups")
     named = [*(row_columns or ()), *(heading_columns or ()), *(group_columns or ())]
     if len(set(named)) < len(named):
         raise ColumnError(
@@ -133,7 +133,7 @@ def _default_heading_columns(varying: Sequence[str], *, has_groups: bool) -> lis
     return further
 
 
-def named_columns(keys: Sequence[str], value: Columns, option: str) -> list[str] | None:
+def checked_columns_of_option(keys: Sequence[str], value: Columns, option: str) -> list[str] | None:
     """Return the grouping columns that an option names."""
     if value is None:
         return None

@@ -23,13 +23,13 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     REQUIRED_COLUMNS,
-    checked_plan,
-    curves_of,
+    checked_plan_with_all_columns,
     effect_text,
     grouping_columns_of_plan,
     label_of_test,
     power_sentence,
     rows_differ_in_test,
+    rows_of_each_curve,
     text_distinguishing_curve,
 )
 
@@ -76,10 +76,10 @@ def table_power(
     True
     """
     planned = read_estimates_to_show(plan, digits, style, "plan", REQUIRED_COLUMNS)
-    frame = checked_plan(planned.frame)
+    frame = checked_plan_with_all_columns(planned.frame)
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
-    for rows in curves_of(frame):
+    for rows in rows_of_each_curve(frame):
         curve[rows.index] = capitalized(text_distinguishing_curve(rows, frame))
     groups = [column for column in grouping_columns_of_plan(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:

@@ -41,8 +41,8 @@ from salstats.display.tables.models import (
 )
 from salstats.display.tables.placement import (
     Key,
+    checked_columns_of_option,
     key_of,
-    named_columns,
     ordered_group_labels,
 )
 from salstats.display.tables.record import Table, TableColumn
@@ -167,7 +167,7 @@ def table_regression(
     shown_terms = terms_shown(coefficients.frame, keep, intercept)
     estimates = per_covariate_units(coefficients.subset(coefficients.frame["term"].isin(shown_terms)))
     keys = [key for key in estimates.keys if key not in (NAME, "reference")]
-    column_keys = named_columns(keys, columns, "columns")
+    column_keys = checked_columns_of_option(keys, columns, "columns")
     if column_keys is None:
         column_keys = [key for key in keys if key == "method"]
     groups = [key for key in keys if key not in column_keys and estimates.varies(key)]

@@ -116,7 +116,7 @@ def table_to_rows(table: Table) -> TableRows:
     )
 
 
-def with_column_range(rows: TableRows, start: int, stop: int) -> TableRows:
+def part_with_stub_and_columns(rows: TableRows, start: int, stop: int) -> TableRows:
     """Return the labels of rows and the columns from `start` to `stop`, without title and notes."""
 
     def cells_in_kept_columns(cells: Sequence[Cell]) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from salstats.display.tables.rows import Cell, TableRows, cells_by_column, with_column_range
+from salstats.display.tables.rows import Cell, TableRows, cells_by_column, part_with_stub_and_columns
 from salstats.display.text.packing import n_items_per_part
 
 #: Widths of Helvetica's narrow and wide signs, and of its other signs, in ems.
@@ -197,7 +197,7 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
     parts = []
     block = 0
     for n_blocks in _n_blocks_of_parts(block_widths_points, available_points):
-        parts.append(with_column_range(rows, starts[block], starts[block + n_blocks]))
+        parts.append(part_with_stub_and_columns(rows, starts[block], starts[block + n_blocks]))
         block += n_blocks
     parts[0] = replace(parts[0], title=rows.title, subtitle=rows.subtitle)
     parts[-1] = replace(parts[-1], notes=rows.notes)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import printable
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import column_texts, number_text, p_text, row_alpha
+from salstats.display.text.format import column_texts, number_text, p_text, significance_level_of_row
 
 #: Settings rather than results, which stand once above the table where they do not vary.
 _SETTINGS = (
@@ -58,7 +58,7 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
     columns = {str(name): _padded_column(frame, name) for name in frame.columns.drop([*settings, *floors])}
     hidden: list[str] = []
     if width is not None:
-        columns, hidden = _fitting_and_omitted(columns, width)
+        columns, hidden = _fitting_and_omitted_columns(columns, width)
     lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
     hint = ""
     if option_for_all:
@@ -117,7 +117,9 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
         rows = frame.filter([floor_column, "conf_level", "family_level"]).to_dict("records")
         texts = []
         for value, row in zip(values, rows, strict=True):
-            texts.append(p_text(value, p_floor=row.get(floor_column), alpha=row_alpha(row, str(name))))
+            texts.append(
+                p_text(value, p_floor=row.get(floor_column), alpha=significance_level_of_row(row, str(name)))
+            )
         return texts
     numbers = list(values)
     if name in _SAME_DECIMALS:
@@ -128,7 +130,9 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
     return column_texts(numbers)[: len(values)]
 
 
-def _fitting_and_omitted(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+def _fitting_and_omitted_columns(
+    columns: dict[str, list[str]], width: int
+) -> tuple[dict[str, list[str]], list[str]]:
     """Return the columns that a width has room for, grouping columns first, and the names of the others."""
 
     def table_width(names: list[str]) -> int:
@@ -138,7 +142,7 @@ def _fitting_and_omitted(columns: dict[str, list[str]], width: int) -> tuple[dic
     if table_width(names) <= width:
         return columns, []
     # the name of a case or a task may take a third of the line
-    columns = {name: _shortened(cells, max(width // 3, len(name))) for name, cells in columns.items()}
+    columns = {name: _shortened_cells(cells, max(width // 3, len(name))) for name, cells in columns.items()}
     if "estimate" in names:
         fitting = names[: names.index("estimate") + 1]
         candidates = [*(name for name in _FIRST if name in names), *names]
@@ -156,7 +160,7 @@ def _fitting_and_omitted(columns: dict[str, list[str]], width: int) -> tuple[dic
     return fitting_columns, [name for name in names if name not in fitting]
 
 
-def _shortened(cells: list[str], max_length: int) -> list[str]:
+def _shortened_cells(cells: list[str], max_length: int) -> list[str]:
     """Return the cells of a column with "…" in place of their middle where they are too long."""
     if len(cells[0]) <= max_length:
         return cells

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -194,11 +194,11 @@ def count_text(value: Any) -> str:
     return f"{round(value):,}".replace("-", MINUS)
 
 
-def count_range(values: Iterable[float]) -> str:
+def count_range_text(values: Iterable[float]) -> str:
     """Return a count, or the smallest and the largest where they differ; a dash where all are missing.
 
-    >>> count_range([668, 668]), count_range([137, 1300, float("nan")]), count_range([float("nan")])
-    ('668', '137 to 1,300', '—')
+    >>> count_range_text([668, 668]), count_range_text([137, 1300, float("nan")])
+    ('668', '137 to 1,300')
     """
     counts = [value for value in values if value == value]
     if not counts:
@@ -263,7 +263,7 @@ def counted_range(values: Iterable[float], singular: str) -> str:
     noun_text = plural(singular)
     if max(counts) == 1:
         noun_text = noun_of_identifier(singular)
-    return f"{count_range(counts)} {noun_text}"
+    return f"{count_range_text(counts)} {noun_text}"
 
 
 def percent_text(percent: Any, digits: int = 1) -> str:
@@ -467,7 +467,7 @@ def rounded_level_text_without_sign(level: float) -> str:
     return text
 
 
-def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
+def p_text_adjusted_if_any(row: Mapping[Any, Any], style: str = "nature", *, named: bool = False) -> str:
     """Return a row's adjusted P value, else its P value, as text; "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
     p_column = "p_value"
@@ -476,22 +476,22 @@ def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
         p_column = "p_adjusted"
         floor_column = "p_adjusted_floor"
     return p_text(
-        reported_p(row),
+        p_value_adjusted_if_any(row),
         style,
         named=named,
         p_floor=row.get(floor_column),
-        alpha=row_alpha(row, p_column),
+        alpha=significance_level_of_row(row, p_column),
     )
 
 
-def row_alpha(row: Any, p_column: str) -> float:
+def significance_level_of_row(row: Mapping[Any, Any], p_column: str) -> float:
     """Return the level that the P values of a column are compared with in a row, 0.05 where it has none.
 
     Adjusted P values are compared with the level of their family.
 
-    >>> row_alpha({"conf_level": 0.99}, "p_value"), row_alpha({}, "p_value")
+    >>> significance_level_of_row({"conf_level": 0.99}, "p_value"), significance_level_of_row({}, "p_value")
     (0.01, 0.05)
-    >>> row_alpha({"conf_level": 0.975, "family_level": 0.95}, "p_adjusted")
+    >>> significance_level_of_row({"conf_level": 0.975, "family_level": 0.95}, "p_adjusted")
     0.05
     """
     level_columns = ["conf_level"]
@@ -504,7 +504,7 @@ def row_alpha(row: Any, p_column: str) -> float:
     return STAR_LEVELS[0]
 
 
-def reported_p(row: Any) -> float:
+def p_value_adjusted_if_any(row: Mapping[Any, Any]) -> float:
     """Return a row's adjusted P value, else its P value, else NaN."""
     for name in ("p_adjusted", "p_value"):
         value = row.get(name, np.nan)

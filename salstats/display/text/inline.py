@@ -17,8 +17,8 @@ from salstats.display.text.format import (
     level_text_without_sign,
     limits_text,
     p_statement,
-    reported_p,
-    row_p_text,
+    p_text_adjusted_if_any,
+    p_value_adjusted_if_any,
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import covariate_units_texts
@@ -103,8 +103,8 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
     limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
     if limits != MISSING:
         details.append(_inline_interval_name(row, journal) + limits)
-    if p_name and not math.isnan(reported_p(row)):
-        details.append(p_statement(row_p_text(row, style), p_name))
+    if p_name and not math.isnan(p_value_adjusted_if_any(row)):
+        details.append(p_statement(p_text_adjusted_if_any(row, style), p_name))
     if not details:
         return text
     # in round brackets a semicolon separates the limits from P

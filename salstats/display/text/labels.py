@@ -136,7 +136,7 @@ class Labels:
         if frame is not None:
             self._ranks = {str(column): _rank_by_category(frame[column]) for column in frame.columns}
         if isinstance(labels, Labels):
-            self._take_over(labels)
+            self._take_labels_from(labels)
         else:
             self._add_mapping(labels)
             if labels and frame is not None:
@@ -149,7 +149,7 @@ class Labels:
             names += labels_of_values
         _warn_if_misspelled_or_all_unknown([*names, *self.colours], frame)
 
-    def _take_over(self, labels: "Labels") -> None:
+    def _take_labels_from(self, labels: "Labels") -> None:
         """Take labels from other `Labels`; facts of the own frame outweigh those of theirs."""
         self._labels_of_any_column = labels._labels_of_any_column
         self._value_labels_by_column = labels._value_labels_by_column
@@ -173,7 +173,7 @@ class Labels:
         lists = {}
         for key, value in (labels or {}).items():
             if key == _COLOURS_KEY:
-                self.colours = _checked_colours(value)
+                self.colours = _checked_hex_colours(value)
             elif isinstance(value, Mapping):
                 self._value_labels_by_column[str(key)] = {_value_text(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -383,7 +383,7 @@ def _has_labels_besides_0_and_1(frame: pd.DataFrame | None) -> bool:
     return any(value not in (0, 1) for value in _distinct_values(frame, "label"))
 
 
-def _checked_colours(colours: object) -> dict[str, str]:
+def _checked_hex_colours(colours: object) -> dict[str, str]:
     """Return colours that a user gave, as Matplotlib writes them."""
     # imported late: Matplotlib takes a while to load, and few users choose colours
     from matplotlib.colors import is_color_like, to_hex

@@ -189,10 +189,10 @@ def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) 
     return TermNamesAndReferenceNote(names, note)
 
 
-def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
+def model_note(estimates: Estimates, labels: Labels, average_clause: str = "") -> str:
     """Say which models estimates are of: "Linear regression, on Elongation; classical standard errors.".
 
-    `average` is a clause on what estimates are averaged over.
+    `average_clause` says what estimates are averaged over.
     """
     formulas = estimates.distinct_values("formula")
     if not formulas:
@@ -202,7 +202,7 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
     right_sides = joined(list(sides), "or")
     if right_sides:
         text += f", on {right_sides}"
-    return f"{text}{average}{standard_errors_clause(estimates)}"
+    return f"{text}{average_clause}{standard_errors_clause(estimates)}"
 
 
 def model_and_averaging_note(estimates: Estimates, labels: Labels) -> str:
@@ -255,16 +255,16 @@ def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
     return columns
 
 
-def single_number_columns(estimates: Estimates, named_columns: Collection[str | None]) -> list[str]:
+def single_number_columns(estimates: Estimates, excluded_columns: Collection[str | None]) -> list[str]:
     """Return the columns with the only number at which marginal estimates are.
 
-    `named_columns` are left out: those whose values a figure names at its rows or panels.
+    `excluded_columns` are left out: those whose values a figure names at its rows or panels.
     """
     if not has_marginal_estimates(estimates):
         return []
     columns = []
     for column in _numeric_model_variable_columns(estimates):
-        if column not in named_columns and not estimates.varies(column):
+        if column not in excluded_columns and not estimates.varies(column):
             columns.append(column)
     return columns
 

@@ -34,7 +34,7 @@ NONE = "none"
 _CURVE_COLUMNS = ("n_readers", "effect")
 
 
-def checked_plan(plan: object) -> pd.DataFrame:
+def checked_plan_with_all_columns(plan: object) -> pd.DataFrame:
     """Return a frame of `power` with all of its columns; ColumnError where one that it needs is missing.
 
     Columns that it may lack are added without values.
@@ -52,7 +52,7 @@ def grouping_columns_of_plan(plan: pd.DataFrame) -> list[str]:
     return [column for column in grouping_columns if column != "reference"]
 
 
-def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
+def rows_of_each_curve(plan: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of each curve of power by number of cases, in the plan's order."""
     keys = [*grouping_columns_of_plan(plan), *_CURVE_COLUMNS]
     return [rows for _, rows in plan.groupby(keys, sort=False, dropna=False)]
@@ -80,7 +80,7 @@ def text_distinguishing_curve(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     return ", ".join(texts)
 
 
-def n_needed_text(rows: pd.DataFrame) -> str:
+def n_cases_needed_text(rows: pd.DataFrame) -> str:
     """Return the number of cases that a curve needs: "41".
 
     "> 300" where none of the planned numbers is enough, "≤ 10" where all are, "none" where a formula gives
@@ -101,7 +101,7 @@ def n_needed_text(rows: pd.DataFrame) -> str:
     return count_text(n_needed)
 
 
-def n_needed_limits_text(rows: pd.DataFrame) -> str:
+def n_cases_needed_limits_text(rows: pd.DataFrame) -> str:
     """Return limits of the cases that a curve needs: "67 to 152", "67 or more"; "" if there are none."""
     low = rows["n_low"].iloc[0]
     high = rows["n_high"].iloc[0]
@@ -155,16 +155,16 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     >>> ss.power_sentence(plan).partition(" at a ")[0]
     'The number of cases was planned for 80% power to show a difference in mean score of −0.05'
     """
-    frame = checked_plan(plan)
+    frame = checked_plan_with_all_columns(plan)
     names = Labels(labels, frame)
-    curves = curves_of(frame)
+    curves = rows_of_each_curve(frame)
     cases = []
     without_number = []
     for rows in curves:
         curve_phrase = ""
         if len(curves) > 1:
             curve_phrase = _phrase_distinguishing_curve(rows, frame, names)
-        if n_needed_text(rows) == NONE:
+        if n_cases_needed_text(rows) == NONE:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
             cases.append(f"{_cases_phrase(rows, frame)}{curve_phrase}")
@@ -173,7 +173,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         clauses.append(f"{joined(cases)} are needed")
     if without_number:
         clauses.append(joined(without_number))
-    if any(n_needed_limits_text(rows) for rows in curves):
+    if any(n_cases_needed_limits_text(rows) for rows in curves):
         clauses.append("the limits follow from the error of the pilot's spread")
     goal = _goal_phrase(frame, _effect_name(frame, names))
     return f"The number of cases was planned for {goal}, {_approach_phrase(frame)}: {'; '.join(clauses)}."
@@ -227,13 +227,13 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the cases that a curve needs, with their units, limits and test: "41 cases (20 patients)"."""
     first = rows.iloc[0]
     n_needed = first["n_needed"]
-    number = n_needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
+    number = n_cases_needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
     text = f"{number} cases"
     details = []
     if pd.notna(n_needed) and pd.notna(first["unit"]) and first["unit"] != "case":
         n_units = round(int(n_needed) * first["n_units"] / first["n_cases"])
         details.append(counted(n_units, str(first["unit"])))
-    limits = n_needed_limits_text(rows)
+    limits = n_cases_needed_limits_text(rows)
     if limits:
         limits_detail = f"{level_text_without_sign(LIMITS_LEVEL)}% limits {limits}"
         if details:

@@ -241,17 +241,19 @@ def distinct_term_and_factor_rows(estimates: Estimates, labels: Labels) -> list[
 
 
 def _ordered_levels(
-    column: str, rows: Mapping[str, TermRow], references: set[str], labels: Labels
+    column: str, row_by_level: Mapping[str, TermRow], reference_terms: set[str], labels: Labels
 ) -> list[str]:
     """Return the levels of a column in the order of labels, references first unless labels name them."""
-    levels: list[str] = list(rows)
+    levels: list[str] = list(row_by_level)
     if levels == sorted(levels):
         ordered = labels.order(column, levels)
     else:
         # whoever made the frame chose an order that is not that of the alphabet
         ordered = labels.order(column, pd.Categorical(levels, levels))
     named = labels.values_named_by_user(column)
-    reference_levels = [level for level in ordered if rows[level].term in references and level not in named]
+    reference_levels = [
+        level for level in ordered if row_by_level[level].term in reference_terms and level not in named
+    ]
     return [*reference_levels, *(level for level in ordered if level not in reference_levels)]
 
 
@@ -376,7 +378,7 @@ def _row_and_heading(
     per_text = _per_units_text(variables, n_units, labels)
     if per_text:
         per_text = f", {per_text}"
-    unit = _only_unit(variables, labels)
+    unit = _unit_of_only_covariate(variables, labels)
     if unit and (per_text or is_normalized):
         # it stands behind the number of units, if there is one
         heading = heading.replace(f" ({unit})", "")
@@ -394,10 +396,10 @@ def _per_units_text(variables: Sequence[TermVariable], n_units: float | None, la
     """Return the number of units that an estimate is for: "per 1,000 mm²", "" for 1 or None."""
     if n_units is None or not n_units > 1:
         return ""
-    return f"per {count_text(n_units)} {_only_unit(variables, labels)}".rstrip()
+    return f"per {count_text(n_units)} {_unit_of_only_covariate(variables, labels)}".rstrip()
 
 
-def _only_unit(variables: Sequence[TermVariable], labels: Labels) -> str:
+def _unit_of_only_covariate(variables: Sequence[TermVariable], labels: Labels) -> str:
     """Return the unit of the only covariate in a term; "" of a product of several, which has another."""
     names = numeric_variable_names(variables)
     if len(names) != 1:

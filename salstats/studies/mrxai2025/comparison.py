@@ -11,13 +11,13 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_name, limits_and_caution_note, paragraph
+from salstats.display.facts import interval_name_with_level, limits_and_caution_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import (
     MISSING,
-    count_range,
+    count_range_text,
     count_text,
     fixed_text,
     interval_text,
@@ -194,7 +194,7 @@ def table_1(comparison: ToolComparison) -> ItemResult:
         columns["Not given"] = "n_not_given"
     columns["Mean (SD)"] = _mean_text
     if not options.as_published:
-        columns[interval_name(read_estimates(rows)) or "CI"] = _limits_text
+        columns[interval_name_with_level(read_estimates(rows)) or "CI"] = _limits_text
     if rows["printed_mean"].notna().any():
         columns["Printed mean (SD)"] = _printed_mean_text
     table = table_of(
@@ -268,7 +268,7 @@ def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
     tool_labels = {}
     for tool in names.order("method", described["method"]):
         n = described.loc[described["method"] == tool, "n"]
-        tool_labels[tool] = f"{names.value('method', tool)} (n = {count_range(n.to_numpy(float))})"
+        tool_labels[tool] = f"{names.value('method', tool)} (n = {count_range_text(n.to_numpy(float))})"
     figure = ss.plot_box(
         compared,
         by=BY,

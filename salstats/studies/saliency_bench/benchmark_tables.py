@@ -9,7 +9,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.estimates import read_estimates
-from salstats.display.facts import interval_name, limits_and_caution_note, paragraph
+from salstats.display.facts import interval_name_with_level, limits_and_caution_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -17,7 +17,7 @@ from salstats.display.tables.marks import best_estimates
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import (
     MISSING,
-    count_range,
+    count_range_text,
     count_text,
     fixed_text,
     limits_text,
@@ -190,7 +190,7 @@ def table_4_means_of_single_method(benchmark: Benchmark) -> ItemResult | None:
 
 def _counts_note(means: pd.DataFrame) -> str:
     """Write the number of scores behind a mean."""
-    n = count_range(means["n"])
+    n = count_range_text(means["n"])
     if n == MISSING:
         return ""
     return f"Each mean is of {n} scores of one data set, model, method and metric."
@@ -206,7 +206,7 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
         low = min(low, float(means["conf_low"].min()))
         high = max(high, float(means["conf_high"].max()))
         estimates = read_estimates(means)
-        title = f"Mean ({interval_name(estimates)})"
+        title = f"Mean ({interval_name_with_level(estimates)})"
         note = limits_and_caution_note(estimates)
     limits = (low, high)
     breaks = (low, (low + high) / 2, high)
@@ -251,8 +251,10 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
         conclusion = "as published, without intervals"
     if _has_limits(rows):
         estimates = read_estimates(rows)
-        cells[interval_name(estimates)] = lambda row: limits_text(row["conf_low"], row["conf_high"], 2)
-        axis_title = f"Pearson's r over data sets ({interval_name(estimates)})"
+        cells[interval_name_with_level(estimates)] = lambda row: limits_text(
+            row["conf_low"], row["conf_high"], 2
+        )
+        axis_title = f"Pearson's r over data sets ({interval_name_with_level(estimates)})"
         limits_note = limits_and_caution_note(estimates)
         conclusion = "see the intervals before reading a correlation"
     cells["n"] = lambda row: count_text(row["n"])
@@ -278,7 +280,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
         rows,
         _crossed_table(rows, names, _Crossing(["pair"], ["method"], "model", cells), table_notes),
         figure,
-        note=f"n is {count_range(rows['n'])} data sets: {conclusion}",
+        note=f"n is {count_range_text(rows['n'])} data sets: {conclusion}",
     )
 
 
@@ -294,7 +296,7 @@ def _has_limits(frame: pd.DataFrame) -> bool:
 
 def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
     """Write the number of data sets behind the correlations, and how wide their intervals are."""
-    n = count_range(rows["n"])
+    n = count_range_text(rows["n"])
     if as_published:
         return f"n = {n} data sets."
     intervals = rows[rows["conf_low"].notna()]
@@ -378,7 +380,7 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
 def _n_units_note(rows: pd.DataFrame) -> str:
     """Return a sentence on the number of units, such as cases, behind each ranking."""
     unit = str(rows["unit"].iloc[0]).replace("dataset", "data set")
-    return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
+    return f"Each ranking rests on {count_range_text(rows['n_units'])} {unit}s."
 
 
 def _rank_and_share_first_text(row: FrameRow) -> str:

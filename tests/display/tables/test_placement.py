@@ -7,10 +7,10 @@ from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.placement import (
+    checked_columns_of_option,
     choose_placement,
     frame_row_grid,
     key_of,
-    named_columns,
     ordered_group_labels,
 )
 from salstats.display.text.labels import Labels
@@ -72,7 +72,7 @@ def test_a_column_without_a_place_named_twice_or_not_there_is_an_error():
         placement(frame, rows="task", columns="task")
     with raises(ColumnError, option="groups", value="reader", choices=("metric", "method", "task")):
         placement(frame, groups="reader")
-    assert named_columns(["task"], None, "rows") is None
+    assert checked_columns_of_option(["task"], None, "rows") is None
 
 
 def test_cells_hold_rows_of_the_frame_in_the_order_of_labels():

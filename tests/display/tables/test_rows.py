@@ -2,7 +2,12 @@
 
 from salstats.display.tables.great_table import great_table, record_of
 from salstats.display.tables.record import Table, TableColumn
-from salstats.display.tables.rows import cells_by_column, plain_text, table_to_rows, with_column_range
+from salstats.display.tables.rows import (
+    cells_by_column,
+    part_with_stub_and_columns,
+    plain_text,
+    table_to_rows,
+)
 
 
 def text(**options):
@@ -106,7 +111,7 @@ def test_texts_stand_on_one_line_without_signs_that_no_file_holds():
 
 def test_some_columns_keep_the_labels_and_their_share_of_common_headings():
     rows = table_to_rows(grouped_table())
-    part = with_column_range(rows, 3, 5)
+    part = part_with_stub_and_columns(rows, 3, 5)
     assert shapes(part.head[0]) == [("", 1), ("", 1), ("IoU", 1), ("Dice", 1)]
     assert [text for text, _ in shapes(part.head[1])] == ["Task", "Reader", "Mean", "Mean"]
     assert shapes(part.body[0].cells) == [("CAM", 4)]

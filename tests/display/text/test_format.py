@@ -13,7 +13,7 @@ from salstats.display.text.format import (
     STYLES,
     capitalized,
     column_texts,
-    count_range,
+    count_range_text,
     count_text,
     counted,
     counted_range,
@@ -25,11 +25,11 @@ from salstats.display.text.format import (
     noun_of_identifier,
     number_text,
     p_text,
+    p_text_adjusted_if_any,
+    p_value_adjusted_if_any,
     percent_text,
     plural,
-    reported_p,
     rounded_level_text_without_sign,
-    row_p_text,
     star_note,
     star_text,
     with_no_break_spaces_where_needed,
@@ -99,12 +99,12 @@ def test_a_p_value_below_five_percent_never_reads_as_five_percent(style, p):
 def test_a_printed_p_value_is_on_the_side_of_its_level_that_it_lies_on(style, alpha, shift):
     level = 1 - alpha
     p_value = alpha * (1 + shift)
-    printed = float(row_p_text({"p_value": p_value, "conf_level": level}, style))
+    printed = float(p_text_adjusted_if_any({"p_value": p_value, "conf_level": level}, style))
     assert (printed < alpha) == (p_value < alpha)
     # adjusted P values are compared with the level of the family
     adjusted = {"p_value": 0.001, "p_adjusted": p_value, "conf_level": 0.999, "family_level": level}
-    assert float(row_p_text(adjusted, style)) == printed
-    bound = row_p_text({"p_value": p_value, "p_floor": p_value, "conf_level": level}, style)
+    assert float(p_text_adjusted_if_any(adjusted, style)) == printed
+    bound = p_text_adjusted_if_any({"p_value": p_value, "p_floor": p_value, "conf_level": level}, style)
     assert float(bound.removeprefix("<")) <= alpha or p_value > alpha
 
 
@@ -128,9 +128,13 @@ def test_a_p_value_at_its_floor_is_a_bound_and_an_exact_one_is_not():
     rows = pd.DataFrame(
         {"estimate": 1.0, "p_value": [0.01, 0.01, 0.5 / 64], "p_floor": [0.01, 0.002, np.nan]}
     )
-    assert [row_p_text(row) for row in rows.to_dict("records")] == ["<0.010", "0.010", "0.008"]
+    assert [p_text_adjusted_if_any(row) for row in rows.to_dict("records")] == ["<0.010", "0.010", "0.008"]
     adjusted = rows.assign(p_adjusted=5 * rows["p_value"], p_adjusted_floor=[0.05, np.nan, np.nan])
-    assert [row_p_text(row) for row in adjusted.to_dict("records")] == ["≤0.050", "0.050", "0.039"]
+    assert [p_text_adjusted_if_any(row) for row in adjusted.to_dict("records")] == [
+        "≤0.050",
+        "0.050",
+        "0.039",
+    ]
 
 
 def test_stars_are_strict_and_divided_by_the_family():
@@ -154,9 +158,9 @@ def test_a_family_below_one_is_refused():
 
 
 def test_adjusted_p_value_is_used_before_the_raw_one():
-    assert reported_p({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
-    assert reported_p({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
-    assert math.isnan(reported_p({}))
+    assert p_value_adjusted_if_any({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
+    assert p_value_adjusted_if_any({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
+    assert math.isnan(p_value_adjusted_if_any({}))
 
 
 @pytest.mark.parametrize(
@@ -204,9 +208,9 @@ def test_decimals_give_significant_digits_up_to_a_most():
 
 def test_counts_have_commas_and_ranges_their_ends():
     assert [count_text(n) for n in (668, 100_000, -1200)] == ["668", "100,000", "\u22121,200"]
-    assert count_range([668, 668]) == "668"
-    assert count_range([1300, float("nan"), 137]) == "137 to 1,300"
-    assert count_range([float("nan")]) == MISSING
+    assert count_range_text([668, 668]) == "668"
+    assert count_range_text([1300, float("nan"), 137]) == "137 to 1,300"
+    assert count_range_text([float("nan")]) == MISSING
     assert fixed_text(float("inf")) == "∞"
 
 
@@ -271,11 +275,11 @@ def test_lines_do_not_end_within_numbers_and_their_names():
 def test_p_of_a_row_is_the_adjusted_one_at_the_level_of_its_family():
     row = {"p_value": 0.001, "p_adjusted": 0.0126, "conf_level": 0.95, "family_level": 0.9875}
     # three decimals show that it is above 0.0125
-    assert row_p_text(row, "ama") == ".013"
-    assert row_p_text(row | {"family_level": None}, "ama") == ".01"
-    assert row_p_text(row | {"p_adjusted": float("nan")}, named=True) == "P = 0.001"
-    assert row_p_text(row | {"p_adjusted": 0.02, "p_adjusted_floor": 0.02}) == "<0.020"
-    assert row_p_text({}) == MISSING
+    assert p_text_adjusted_if_any(row, "ama") == ".013"
+    assert p_text_adjusted_if_any(row | {"family_level": None}, "ama") == ".01"
+    assert p_text_adjusted_if_any(row | {"p_adjusted": float("nan")}, named=True) == "P = 0.001"
+    assert p_text_adjusted_if_any(row | {"p_adjusted": 0.02, "p_adjusted_floor": 0.02}) == "<0.020"
+    assert p_text_adjusted_if_any({}) == MISSING
 
 
 def test_a_bound_of_a_hundredth_has_the_decimals_of_its_style():

@@ -6,12 +6,12 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.text.planning import (
     NONE,
-    checked_plan,
-    curves_of,
+    checked_plan_with_all_columns,
     grouping_columns_of_plan,
     label_of_test,
-    n_needed_limits_text,
-    n_needed_text,
+    n_cases_needed_limits_text,
+    n_cases_needed_text,
+    rows_of_each_curve,
     spread_note,
 )
 from salstats.errors import ColumnError
@@ -78,24 +78,24 @@ def test_curves_with_tests_of_their_own_name_them():
     ],
 )
 def test_the_cases_that_a_curve_needs_may_be_a_bound(frame, text):
-    assert n_needed_text(frame) == text
+    assert n_cases_needed_text(frame) == text
 
 
 def test_limits_of_the_cases_may_have_no_end():
     limits = [(31, 70, "31 to 70"), (31, pd.NA, "31 or more"), (pd.NA, pd.NA, "")]
     for low, high, text in limits:
-        assert n_needed_limits_text(plan(n_low=low, n_high=high)) == text
+        assert n_cases_needed_limits_text(plan(n_low=low, n_high=high)) == text
 
 
 def test_curves_come_in_the_order_of_their_plan():
-    frame = checked_plan(
+    frame = checked_plan_with_all_columns(
         plan(methods=("occlusion", "gradcam"), effects=(-0.1, -0.05), needed=(25, 45)).iloc[::-1]
     )
     assert frame.index.tolist() == list(range(16))
     assert frame.columns[0] == "metric"
     assert frame["n_readers"].isna().all()
     assert grouping_columns_of_plan(frame) == ["metric", "method"]
-    curves = [(rows["method"].iloc[0], rows["effect"].iloc[0]) for rows in curves_of(frame)]
+    curves = [(rows["method"].iloc[0], rows["effect"].iloc[0]) for rows in rows_of_each_curve(frame)]
     assert curves == [("gradcam", -0.05), ("gradcam", -0.1), ("occlusion", -0.05), ("occlusion", -0.1)]
 
 
