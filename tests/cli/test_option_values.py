@@ -37,6 +37,7 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         (values.value_or_values_by_method, ["ig=100"], {(None, "ig"): "100"}),
         (values.value_or_values_by_metric, ["0.01"], 0.01),
         (values.value_or_values_by_metric, ["iou=0.01,hit=1"], {"iou": 0.01, "hit": 1.0}),
+        (values.value_or_values_by_metric, ["iou=0.01"], {"iou": 0.01}),
         (values.margin_or_margins_by_metric, ["-0.05:"], (-0.05, None)),
         (values.margin_or_margins_by_metric, ["iou=0.05,hd95=:3"], {"iou": 0.05, "hd95": (None, 3.0)}),
         (values.column_or_weights, ["unit"], "unit"),
@@ -93,8 +94,28 @@ def test_text_of_another_form_is_an_error_that_names_the_flag(parse, texts):
         parse(texts, flag="--x", example="a=b")
 
 
+def test_a_number_or_a_word_is_read_as_what_it_is():
+    assert [values.number_or_text(text) for text in ("89", "double")] == [89.0, "double"]
+
+
+def test_files_that_are_joined_may_hold_an_equals_sign(tmp_path):
+    file = tmp_path / "a=b.csv"
+    assert values.paths_or_paths_by_covariate([str(file)], "--join", "") == [{f"{tmp_path}/a": "b.csv"}]
+    file.touch()
+    assert values.paths_or_paths_by_covariate([str(file), "x="], "--join", "") == [str(file), "x="]
+
+
 def test_a_number_is_of_its_kind():
     with pytest.raises(typer.BadParameter, match="--seed takes a whole number"):
         values.number("1.5", "--seed", int)
+    with pytest.raises(typer.BadParameter, match="--seed takes a number"):
+        values.number("x", "--seed", float)
+    for number_type, noun in ((int, "whole numbers"), (float, "numbers")):
+        with pytest.raises(typer.BadParameter, match=f"--x takes {noun}; got '1,b'"):
+            values.numbers(["1", "b"], "--x", number_type)
     with pytest.raises(typer.BadParameter, match="empty name"):
         values.split(["a,,b"])
+    # longer than any field of a CSV file
+    with pytest.raises(typer.BadParameter, match="no list of names"):
+        values.split(["x" * 200_000])
+    assert values.split(None) is None

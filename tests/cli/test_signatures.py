@@ -1,7 +1,9 @@
 """Options of a command are those of its function."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from command_line import study
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.signatures import RARE, argument, keyword_arguments, options_of
+from salstats.cli.signatures import RARE, argument, keyword_arguments, option, options_of
 
 
 def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
@@ -127,3 +129,88 @@ def test_an_argument_has_its_help_and_may_be_left_out_where_none_is_of_its_type(
     assert several.typer_info.help == "Files of scores."
     assert several.parameter.default is None
     assert argument("x", "X", str, "Column.").parameter.default is inspect.Parameter.empty
+
+
+def function_of_many_types(
+    data,
+    *,
+    reference: str,
+    metrics: Sequence[str] | None = ("iou", "hit"),
+    grid: Sequence[float] | None = None,
+    sizes: Sequence[int] = (1, 2),
+    ends: Iterable[float] | None = None,
+    frame: pd.DataFrame | None = None,
+    columns: Sequence[str] | None = None,
+    spacing: float | tuple[float, float] | None = None,
+    width: float | str = 89,
+    folder: Path | None = None,
+    padded: bool | None = None,
+):
+    """Do something."""
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ({"reference": "human"}, {"reference": "human"}),
+        ({"metrics": ["iou,hit"]}, {"metrics": ["iou", "hit"]}),
+        ({"grid": ["0.1,0.2"]}, {"grid": [0.1, 0.2]}),
+        ({"sizes": ["3", "4"]}, {"sizes": [3, 4]}),
+        ({"ends": ["0.5,1"]}, {"ends": [0.5, 1.0]}),
+        ({"frame": Path("a.csv")}, {"frame": Path("a.csv")}),
+        # names of columns, not a mapping from columns to scores
+        ({"columns": ["iou=human:iou,b"]}, {"columns": ["iou=human:iou", "b"]}),
+        ({"spacing": "0.5x0.7"}, {"spacing": (0.5, 0.7)}),
+        ({"width": "double"}, {"width": "double"}),
+        ({"width": "120"}, {"width": 120.0}),
+        ({"folder": Path("a")}, {"folder": Path("a")}),
+        ({"padded": False}, {"padded": False}),
+        ({"reference": "None"}, {"reference": "None"}),
+    ],
+)
+def test_the_type_of_a_parameter_says_how_its_text_is_read(typed, expected):
+    options = options_of(function_of_many_types, texts={})
+    texts = {option.parameter.name: None for option in options} | typed
+    assert keyword_arguments(options, texts) == expected
+
+
+def test_help_says_what_is_required_and_what_a_list_is_by_default():
+    options = {option.name: option for option in options_of(function_of_many_types, texts={})}
+    reference = options["reference"]
+    assert reference.typer_info.help.endswith("(required)")
+    assert reference.parameter.default == ""
+    assert reference.typer_info.show_default is False
+    assert options["metrics"].typer_info.help.endswith("(default: iou,hit)")
+    assert options["metrics"].typer_info.param_decls == ("--metric",)
+    assert options["metrics"].parameter.default is None
+    assert options["width"].parameter.default == 89
+    assert options["spacing"].typer_info.help.endswith("Example: 0.5 or 0.5x0.7.")
+    assert options["spacing"].typer_info.metavar == "VALUE"
+    assert options_by_name()["columns"].typer_info.metavar == "NAME=VALUE"
+    assert options["padded"].parameter.annotation.__origin__ == bool | None
+    assert options["frame"].parameter.annotation.__origin__ == Path | None
+    # options of one of several kinds have no default of their own
+    of_kind = {option.name: option for option in options_of(function_of_many_types, texts={}, panel="Kind")}
+    assert of_kind["width"].parameter.default is None
+    assert "default" not in of_kind["metrics"].typer_info.help
+    assert of_kind["width"].typer_info.rich_help_panel == "Kind"
+
+
+def test_choices_of_a_record_of_the_package_are_in_the_help():
+    options = {option.name: option for option in options_of(ss.score, texts={"metrics": "Metrics."})}
+    scored = sys.modules[ss.score.__module__].SCORED
+    assert options["metrics"].typer_info.help.startswith(f"Metrics. One of {', '.join(scored)}.")
+    [adjust] = [option for option in options_of(ss.difference, texts={}) if option.name == "adjust"]
+    assert "holm" in adjust.typer_info.help
+
+
+def test_an_option_that_the_function_lacks_is_read_by_its_type():
+    count = option("n_units", int | None, None, "Number.")
+    assert (count.flag, count.typer_info.metavar) == ("--n-units", "<int>")
+    assert [count.value(text) for text in ("3", None)] == [3, None]
+    share = option("share", float, 0.5, "Share.", "-s", "--part", panel=RARE)
+    assert (share.flag, share.value("0.25"), share.parameter.default) == ("--part", 0.25, 0.5)
+    assert share.typer_info.rich_help_panel == RARE
+    names = option("names", list[str] | None, None, "Names.")
+    assert (names.typer_info.metavar, names.value(["a"])) == ("A,B,...", ["a"])
+    assert option("file", Path | None, None, "File.").typer_info.metavar is None

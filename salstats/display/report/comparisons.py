@@ -18,7 +18,7 @@ from salstats.display.report.wording import (
     used_procedure,
 )
 from salstats.display.text.format import joined
-from salstats.display.text.margins import has_margins, tested_margins_text
+from salstats.display.text.margins import tested_margins_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import sides_and_claims
@@ -51,8 +51,6 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
 
 def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     """Yield what was shown of each method with a margin, metric by metric; nothing without a margin."""
-    if not has_margins(contrasts):
-        return
     tested = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
     for metric, rows in wording.rows_by_metric(tested):
         yield f"On {wording.metric(metric)}, {_margin_result_text(wording.sorted_by_method(rows), wording)}."

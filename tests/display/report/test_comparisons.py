@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_frames import SETTINGS, contrast_row, five_tasks, frame, said
 
@@ -202,6 +203,7 @@ def test_what_lies_inside_its_margin_is_told_with_the_margin():
         "On IoU, Grad-CAM was not inferior to the human benchmark in A and B and averaged over tasks "
         "(a difference above −0.1)."
     )
+    assert "to the human benchmark averaged over tasks (a" in of_margin(with_margin(Average="not inferior"))
     both = with_margin(-0.1, 0.1, **dict.fromkeys("ABCDE", "equivalent"))
     assert of_margin(both) == (
         "On IoU, Grad-CAM was equivalent to the human benchmark in all 5 tasks (a difference within −0.1 to "
@@ -230,3 +232,6 @@ def test_many_methods_inside_a_margin_are_counted():
     assert of_margin(table) == (
         "On IoU, 8 of 9 methods were equivalent to the human benchmark (a difference within −0.1 to 0.1)."
     )
+    assert "benchmark (a" in of_margin(table.assign(task="A"))
+    by_task = pd.concat([table.assign(task=task) for task in "AB"], ignore_index=True)
+    assert "8 of 9 methods were equivalent to the human benchmark in some task (a" in of_margin(by_task)

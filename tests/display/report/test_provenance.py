@@ -89,6 +89,14 @@ def test_settings_and_versions_stand_in_the_rows(small):
     bare = dict(provenance_rows(words(reference=None, adjust="none", covariates=()), small))
     assert (bare["Reference"], bare["Adjustment for multiple tests"], bare["Covariates"]) == ("none",) * 3
     assert "Rows used" not in bare
+    assert "Weights" not in bare
+    assert "Margin of differences" not in bare
+    assert bare["Interval of means and contrasts"] == "recommended"
+    other = words(margin=(-0.1, None), weights="unit", interval="t", style="ama", level=0.9)
+    assert {
+        "Margin of differences": "(-0.1, None)", "Weights": "unit", "Style of numbers": "ama",
+        "Interval of means and contrasts": "t", "Confidence level": "90%",
+    }.items() <= dict(provenance_rows(other, small)).items()  # fmt: skip
 
 
 def test_nothing_tells_the_machine_the_user_or_the_time(small):

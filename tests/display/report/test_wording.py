@@ -19,7 +19,7 @@ from salstats.display.report.wording import (
     named_values_text,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnName, ColumnValue, Message, Setting
+from salstats.errors import Advice, ColumnName, ColumnValue, Message, Setting
 from salstats.metrics.registry import METRICS
 
 WORDS = Wording(SETTINGS, Labels())
@@ -50,6 +50,7 @@ def test_a_users_label_keeps_its_capital():
 @pytest.mark.parametrize("metric", METRICS)
 def test_verdicts_follow_the_direction_of_every_registered_metric(metric):
     higher = "better" if METRICS[metric].larger_is_better else "worse"
+    assert better_or_worse_verdict("of_a_user", "higher") == "higher"
     assert better_or_worse_verdict(metric, "higher") == higher
     assert better_or_worse_verdict(metric, "lower") == {"better": "worse", "worse": "better"}[higher]
 
@@ -69,7 +70,18 @@ def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, 
 
 @pytest.mark.parametrize(
     ("values", "digits"),
-    [([0.3, 0.9], 3), ([51.9, 2.0], 2), ([512.0], 1), ([0.0004], 6), ([0.0], 3), ([float("nan")], 3)],
+    [
+        ([0.3, 0.9], 3),
+        ([51.9, -2.0], 2),
+        ([10.0], 2),
+        ([-512.0], 1),
+        ([100.0], 1),
+        ([0.01], 3),
+        ([0.009], 5),
+        ([0.0004], 6),
+        ([0.0], 3),
+        ([float("nan")], 3),
+    ],
 )
 def test_decimals_follow_the_size_of_the_numbers(values, digits):
     assert decimals_by_magnitude(values) == digits
@@ -107,6 +119,7 @@ def test_messages_have_the_labels_of_the_report():
     assert message.spelled(spelling) == (
         "metric IoU, method Our CAM, reference Human benchmark: Finding size, elongation; pass unit='case'"
     )
+    assert Message(Advice(python="x.dropna()", words="drop them")).spelled(spelling) == "drop them"
 
 
 def test_more_than_four_names_are_a_number():
@@ -174,3 +187,5 @@ def test_rows_are_in_the_order_of_labels():
     by_metric = named.rows_by_metric(estimates)
     assert [(metric, len(part)) for metric, part in by_metric] == [("hit", 1), ("iou", 2)]
     assert named.task_labels(["Edema", 1]) == ["Edema", "1"]
+    of_tasks = Wording(SETTINGS, Labels({"task": {"Edema": "Oedema"}, "method": {"Edema": "a method"}}))
+    assert of_tasks.task_labels(["Edema"]) == ["Oedema"]
