@@ -35,6 +35,8 @@ UNESCAPED = re.compile(r"(?<!\\)[%#&_$^~]")
         ("R² CO₂", r"R\textsuperscript{2} CO\textsubscript{2}"),
         ("αβλσΔΩ µ μ", r"$\alpha$$\beta$$\lambda$$\sigma$$\Delta$$\Omega$ $\mu$ $\mu$"),
         ("é ß ł ő Ș “a” ‘b’ †‡§…°", "é ß ł ő Ș “a” ‘b’ †‡§…°"),
+        # capital alpha has no command
+        ("Α", "Α"),
         ("e\u0301", "é"),
         ("10\u00a0%", r"10~\%"),
         ("a_name_of_twenty", r"a\_name\_of\_twenty"),
@@ -94,6 +96,12 @@ def test_marks_of_cells_are_kept():
     assert r"\hspace*{1em}Airspace\_Opacity" in tex
 
 
+def test_a_text_is_underlined_in_one_piece_unless_it_wraps():
+    assert r"\underline{\smash{x y}}" in latex(table_of("x y", underline={(0, 0)}))
+    long = latex(table_of("word " * 80, underline={(0, 0)}))
+    assert r"\underline{\smash{word}} \underline{\smash{word}}" in long
+
+
 def test_decimal_points_stand_below_each_other():
     assert r"\phantom{$-$}0.5" in latex(table_of("0.5 (0.4, 0.6)", "−0.5"))
     assert r"\phantom{1}0.5" in latex(table_of("0.5", "10.5"))
@@ -113,7 +121,9 @@ def test_text_that_begins_as_an_option_does_is_guarded(text):
 def test_title_and_subtitle_are_the_caption_with_a_label_and_the_number_is_left_to_latex():
     tex = latex(rich(), label="table 2_b")
     assert r"\caption{Title \& more. Sub \textless{} title 100\%}\label{tab:table-2-b}" in tex
-    assert "\n% \\caption{}\\label{tab:t}" in latex(one_cell(), label="t")
+    assert "\n% \\caption{}\\label{tab:t} \\smallskip\n" in latex(one_cell(), label="t")
+    for title in ("Means.", "Means?", "Means:"):
+        assert rf"\caption{{{title} Of x}}" in latex(table_of("1", title=title, subtitle="Of x"))
     assert r"\caption{Means \& more}" in latex(table_of("1", title="Table 2. Means & more"))
     assert r"\caption{Tables of means}" in latex(table_of("1", title="Tables of means"))
 

@@ -167,3 +167,28 @@ def test_a_partial_correlation_names_what_was_taken_out():
     html = ss.table_correlation(within, stars=True).as_raw_html()
     assert "Repeated-measures r" in html
     assert "clustered by patient" in html
+
+
+def correlations(*terms, **columns):
+    """A correlation of each term."""
+    frame = pd.DataFrame({"method": list("abc")[: len(terms)], "x": "iou", "y": "prob", "term": list(terms)})
+    return frame.assign(estimate=0.3, conf_low=0.1, conf_high=0.5, conf_level=0.95, **columns)
+
+
+def test_coefficients_of_another_package_are_correlations_without_a_known_test(read):
+    seen = read(ss.table_correlation(correlations("own", p_value=0.01), stars=True))
+    assert seen.head[-1][-1] == "Correlation (95% CI)"
+    assert "P values" not in seen.note
+    several = read(ss.table_correlation(correlations("pearson", "spearman", p_value=0.01), rows="method"))
+    assert several.head[0][-1] == "Correlation (95% CI)"
+    assert len(several.head[1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("interval", "stars", "is_noted"),
+    [("cr2", False, False), ("cr2", True, True), ("fisher", False, True), ("fisher", True, True)],
+)
+def test_clusters_are_noted_unless_the_interval_names_them(read, interval, stars, is_noted):
+    clustered = {"unit": "patient", "n": 20, "n_units": 9, "p_value": 0.01, "interval": interval}
+    note = read(ss.table_correlation(correlations("pearson", **clustered), stars=stars)).note
+    assert (" are clustered by patient." in note or " are taken as independent." in note) == is_noted

@@ -11,6 +11,7 @@ import salstats as ss
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.stats.agreement.records import LABELS as AGREEMENT
 
 
 def test_house_labels_of_metrics_methods_and_columns():
@@ -178,6 +179,52 @@ def test_two_values_with_one_label_are_refused():
     frame = pd.DataFrame({"task": ["a", "b"]})
     with raises(SalstatsError, option="labels", column="task"):
         Labels({"a": "X", "b": "X"}).categorical(frame, "task")
+
+
+def test_values_of_metrics_parts_and_terms_have_labels_of_their_own():
+    frame = pd.DataFrame(
+        {"metric": ["hd95", "assd", "assd", "iou"], "distance_unit": ["mm", "mm", "px", None]}
+    )
+    labels = Labels(None, frame)
+    distance = Labels().value("metric", "hd95")
+    assert labels.value("metric", "hd95") == f"{distance} (mm)"
+    # a metric in two units has none
+    assert labels.value("metric", "assd") == Labels().value("metric", "assd")
+    assert labels.value("metric", "iou") == "IoU"
+    assert Labels().value("part", "mean") == "Scores in between"
+    assert (Labels().value("part", "own"), Labels().value("task", "mean")) == ("own", "mean")
+    assert Labels().value("x", "area_ratio") == "Relative size"
+    name, label = next(iter(AGREEMENT.items()))
+    assert Labels().term(name) == label
+    simulated = Labels(None, pd.DataFrame({"human_label": ["Residents"]}))
+    assert (simulated.column("human"), Labels().column("human")) == ("Residents", "Human")
+
+
+def test_colours_are_those_of_matplotlib():
+    assert Labels({"colours": {"gradcam": "red"}}).colours == {"gradcam": "#ff0000"}
+    with raises(SalstatsError, option="labels", value="none such"):
+        Labels({"colours": {"gradcam": "none such"}})
+    with raises(SalstatsError, option="labels"):
+        Labels({"colours": ["red"]})
+
+
+def test_methods_of_a_frame_share_its_colours_and_lines_of_other_names_do_not():
+    frame = pd.DataFrame({"method": ["lime", "ig"], "reference": "human"})
+    labels = Labels(None, frame)
+    assert labels.palette_methods(["ig"]) == ["human", "ig", "lime"]
+    assert labels.palette_methods(["ig", "rise"]) == ["human", "ig", "lime", "rise"]
+    assert labels.palette_methods(["Task b", "Task a"]) == ["Task b", "Task a"]
+    named = Labels({"method": ["lime"]}, frame)
+    assert named.palette_methods(["ig"]) == ["lime", "human", "ig"]
+
+
+def test_references_stand_first_unless_a_user_named_them():
+    methods = ["lime", "rise", "Average"]
+    labels = Labels()
+    assert labels.with_references(["rise"]).order("method", methods) == ["rise", "lime", "Average"]
+    assert labels.order("method", methods) == ["lime", "rise", "Average"]
+    named = Labels({"method": ["lime", "rise"]}).with_references(["rise"])
+    assert named.order("method", methods) == ["lime", "rise", "Average"]
 
 
 def test_labels_must_be_a_mapping():
