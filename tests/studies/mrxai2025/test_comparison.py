@@ -70,8 +70,8 @@ def scores():
 
 
 @pytest.fixture(scope="module")
-def printed(shared):
-    return pd.read_csv(shared / "data" / "published" / "mrxai2025_dice.csv")
+def printed():
+    return ss.datasets.load_published("mrxai2025_dice")
 
 
 @pytest.fixture(scope="module")
