@@ -19,16 +19,13 @@ def synth2(r_data):
 
 
 @pytest.fixture(scope="module")
-def crossed(synth2):
-    return ss.fit(synth2, CROSSED)
+def readings(drawn_readings):
+    """Readings of 60 cases by five readers with two modalities, for what R need not confirm."""
+    return drawn_readings.rename(columns={"case_id": "case"})
 
 
-@pytest.fixture(scope="module")
-def components(crossed):
-    return crossed.variance_components()
-
-
-def test_variances_are_those_of_lme4_and_shares_follow_from_them(components, r_expected):
+def test_variances_are_those_of_lme4_and_shares_follow_from_them(synth2, r_expected):
+    components = ss.fit(synth2, CROSSED).variance_components()
     expected = r_expected("lmer_varcomp").query("model == 'D2_case_reader' and REML").set_index("group")
     expected = expected.loc[["case_id", "reader", "Residual"]]
     assert components["group"].tolist() == ["case", "reader", "Residual"]
@@ -40,10 +37,12 @@ def test_variances_are_those_of_lme4_and_shares_follow_from_them(components, r_e
     assert components["share"].between(components["share_low"], components["share_high"]).all()
 
 
-def test_tests_compare_the_likelihoods_of_fits_with_and_without(components, synth2, crossed):
+def test_tests_compare_the_likelihoods_of_fits_with_and_without(readings):
+    crossed = ss.fit(readings, CROSSED)
+    components = crossed.variance_components()
     full = crossed.glance()["log_lik"][0]
     for group, other in {"case": "reader", "reader": "case"}.items():
-        without = ss.fit(synth2, f"score ~ modality + (1|{other})").glance()["log_lik"][0]
+        without = ss.fit(readings, f"score ~ modality + (1|{other})").glance()["log_lik"][0]
         row = components.set_index("group").loc[group]
         assert row["statistic"] == pytest.approx(2 * (full - without), rel=1e-9)
         assert row["df"] == 1
@@ -52,9 +51,9 @@ def test_tests_compare_the_likelihoods_of_fits_with_and_without(components, synt
     assert np.isnan(components["p_value"].iloc[-1])
 
 
-def test_limits_of_a_variance_are_where_the_likelihood_has_fallen(synth2):
+def test_limits_of_a_variance_are_where_the_likelihood_has_fallen(readings):
     """One case of the one-way model, whose restricted likelihood is written out."""
-    balanced = synth2[synth2["reader"] == "R1"]
+    balanced = readings[readings["reader"] == "R1"]
     found = ss.fit(balanced, "score ~ 1 + (1|case)").variance_components()
     values = balanced.pivot(index="case", columns="modality", values="score").to_numpy()
     g, m = values.shape
@@ -92,8 +91,8 @@ def test_slopes_have_variances_and_a_correlation_and_one_share(synth2):
     assert (found["conf_level"] == 0.9).all()
 
 
-def test_random_effects_of_a_balanced_one_way_model_are_shrunken_means(synth2):
-    one = synth2[synth2["reader"] == "R1"]
+def test_random_effects_of_a_balanced_one_way_model_are_shrunken_means(readings):
+    one = readings[readings["reader"] == "R1"]
     fit = ss.fit(one, "score ~ 1 + (1|case)")
     variance, residual = fit.variance_components()["estimate"]
     means = one.groupby("case")["score"].mean()
@@ -104,8 +103,8 @@ def test_random_effects_of_a_balanced_one_way_model_are_shrunken_means(synth2):
     assert set(found["group"]) == {"case"}
 
 
-def test_predictions_have_the_effects_of_groups_that_are_named(synth2):
-    fit = ss.fit(synth2, SLOPES)
+def test_predictions_have_the_effects_of_groups_that_are_named(readings):
+    fit = ss.fit(readings, SLOPES)
     mean = fit.predict({"modality": ["A", "B"]})
     pd.testing.assert_series_equal(
         fit.predict({"modality": ["A", "B"], "reader": "nobody"}, random=True)["estimate"], mean["estimate"]
@@ -124,9 +123,9 @@ def test_predictions_have_the_effects_of_groups_that_are_named(synth2):
     np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
 
 
-def test_a_missing_name_is_that_of_no_group_whatever_groups_are_called(synth2):
-    names = dict(zip(sorted(synth2["reader"].unique()), ["None", "nan", "<NA>"], strict=False))
-    fit = ss.fit(synth2.assign(reader=synth2["reader"].replace(names)), CROSSED)
+def test_a_missing_name_is_that_of_no_group_whatever_groups_are_called(readings):
+    names = dict(zip(sorted(readings["reader"].unique()), ["None", "nan", "<NA>"], strict=False))
+    fit = ss.fit(readings.assign(reader=readings["reader"].replace(names)), CROSSED)
     mean = fit.predict({"modality": "A"})["estimate"].item()
     readers = ["None", "nan", "<NA>", None, np.nan, pd.NA]
     found = fit.predict({"modality": "A", "reader": readers}, random=True)["estimate"]
@@ -155,20 +154,20 @@ def test_nested_groups_and_numbers_are_found_again():
     np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
 
 
-def test_fits_without_random_effects_say_so(synth2):
-    fit = ss.fit(synth2, "score ~ modality", unit="case")
+def test_fits_without_random_effects_say_so(readings):
+    fit = ss.fit(readings, "score ~ modality", unit="case")
     for ask in (fit.variance_components, fit.random_effects):
         with raises(SalstatsError, option="formula"):
             ask()
     with raises(ValueRangeError, option="random", value=True):
         fit.predict({"modality": "A"}, random=True)
     with raises(ValueRangeError, option="at", column="reader"):
-        ss.fit(synth2, CROSSED).predict({"reader": "R1"})
+        ss.fit(readings, CROSSED).predict({"reader": "R1"})
 
 
-def test_a_group_without_estimates_has_no_components(synth2):
-    few = synth2[(synth2["reader"] == "R1") & synth2["case"].isin(synth2["case"].unique()[:1])]
-    both = pd.concat([synth2.assign(site="a"), few.assign(site="b")])
+def test_a_group_without_estimates_has_no_components(readings):
+    few = readings[(readings["reader"] == "R1") & readings["case"].isin(readings["case"].unique()[:1])]
+    both = pd.concat([readings.assign(site="a"), few.assign(site="b")])
     with warns(option=None, column="estimate", message=ColumnValue("site", "b")):
         fit = ss.fit(both, CROSSED, by="site")
     assert set(fit.variance_components()["site"]) == {"a"}
