@@ -1,4 +1,4 @@
-"""Frames of the R bootstrap oracle."""
+"""Frames of the R bootstrap oracle, and of the study that is drawn here."""
 
 import numpy as np
 import pandas as pd
@@ -39,12 +39,32 @@ def boot60_draws(r_data) -> np.ndarray:
     return r_data("boot_indices_n60_R999").drop(columns="rep").to_numpy() - 1
 
 
+def complete_iou_pairs(scores):
+    """The iou rows of a study where both methods are defined."""
+    iou = scores[scores["metric"] == "iou"]
+    wide = iou.pivot(index=["case", "task"], columns="method", values="score").dropna()
+    return iou.merge(wide.reset_index()[["case", "task"]], on=["case", "task"])
+
+
 @pytest.fixture(scope="session")
 def synth1_iou(synth1_scores) -> pd.DataFrame:
     """The iou rows of the synthetic study where both methods are defined."""
-    iou = synth1_scores[synth1_scores["metric"] == "iou"]
-    wide = iou.pivot(index=["case", "task"], columns="method", values="score").dropna()
-    return iou.merge(wide.reset_index()[["case", "task"]], on=["case", "task"])
+    return complete_iou_pairs(synth1_scores)
+
+
+@pytest.fixture(scope="session")
+def drawn_iou(drawn_scores) -> pd.DataFrame:
+    """The iou rows of the drawn study where both methods are defined."""
+    return complete_iou_pairs(drawn_scores)
+
+
+@pytest.fixture(scope="session")
+def sixty(drawn_scores) -> pd.DataFrame:
+    """Sixty complete cases of one task of the drawn study, without their patients."""
+    edema = drawn_scores[drawn_scores["task"] == "Edema"]
+    complete = edema.groupby("case")["score"].transform(lambda scores: scores.notna().all())
+    chosen = edema.loc[complete, "case"].unique()[:60]
+    return edema.loc[edema["case"].isin(chosen), ["case", "method", "metric", "score"]].reset_index(drop=True)
 
 
 @pytest.fixture(scope="session")

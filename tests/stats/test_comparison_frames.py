@@ -69,8 +69,8 @@ def test_adjusted_verdict_demands_an_adjusted_p_value(n_tasks):
     assert set(corrected["verdict"]) == {"inconclusive"}
 
 
-def test_columns_follow_the_contract(synth1_iou):
-    got = ss.percent_decrease(synth1_iou, reference="human", average="task")
+def test_columns_follow_the_contract(drawn_iou):
+    got = ss.percent_decrease(drawn_iou, reference="human", average="task")
     columns = list(got.columns)
     assert columns[:4] == ["metric", "task", "method", "reference"]
     middle = [c for c in ESTIMATE_COLUMNS if c in columns]

@@ -107,10 +107,10 @@ def test_t_interval_equals_clustered_lm_on_the_real_readings(r_data, r_expected)
     np.testing.assert_allclose(both["conf_high"], both["case_t_hi"], rtol=1e-10)
 
 
-def test_t_interval_equals_r_cluster_robust_intercept(synth1_iou):
+def test_t_interval_equals_the_cluster_robust_intercept_of_statsmodels(drawn_iou):
     import statsmodels.api as sm
 
-    gradcam = synth1_iou[synth1_iou["method"] == "gradcam"].reset_index(drop=True)
+    gradcam = drawn_iou[drawn_iou["method"] == "gradcam"].reset_index(drop=True)
     got = ss.summarize(gradcam, by="task", interval="t").set_index("task")
     for task, rows in gradcam.groupby("task"):
         fit = sm.OLS(rows["score"], np.ones(len(rows))).fit(
@@ -193,16 +193,16 @@ def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
     pd.testing.assert_frame_equal(ss.bootstrap(scores, n_replicates=101), whole)
 
 
-def test_same_seed_same_table_and_generator_accepted(boot60):
+def test_same_seed_same_table_and_generator_accepted(sixty):
     first, second, third = (
-        ss.summarize(boot60, interval="percentile", rng=rng) for rng in (0, np.random.default_rng(0), 1)
+        ss.summarize(sixty, interval="percentile", rng=rng) for rng in (0, np.random.default_rng(0), 1)
     )
     pd.testing.assert_frame_equal(first, second)
     assert not third["conf_low"].equals(first["conf_low"])
 
 
-def test_average_row_is_the_unweighted_mean_over_tasks_and_stands_last(synth1_iou):
-    got = ss.summarize(synth1_iou, by=["method", "task"], average="task", overall=True)
+def test_average_row_is_the_unweighted_mean_over_tasks_and_stands_last(drawn_iou):
+    got = ss.summarize(drawn_iou, by=["method", "task"], average="task", overall=True)
     for _, rows in got.groupby("method"):
         assert rows["task"].tolist()[-2:] == ["Overall", "Average"]
         np.testing.assert_allclose(rows["estimate"].iloc[-1], rows["estimate"].iloc[:-2].mean(), rtol=RTOL)
@@ -211,9 +211,9 @@ def test_average_row_is_the_unweighted_mean_over_tasks_and_stands_last(synth1_io
     assert got.iloc[-1]["task"] == "Average"
 
 
-def test_overall_row_equals_leaving_task_out_of_by(synth1_iou):
-    overall = ss.summarize(synth1_iou, overall=True).query("task == 'Overall'")
-    pooled = ss.summarize(synth1_iou, by=["metric", "method"])
+def test_overall_row_equals_leaving_task_out_of_by(drawn_iou):
+    overall = ss.summarize(drawn_iou, overall=True).query("task == 'Overall'")
+    pooled = ss.summarize(drawn_iou, by=["metric", "method"])
     shared_columns = [c for c in pooled.columns if c not in ("metric", "method")]
     pd.testing.assert_frame_equal(
         overall[shared_columns].reset_index(drop=True), pooled[shared_columns], rtol=RTOL, atol=1e-15
@@ -404,9 +404,9 @@ def test_data_sets_and_models_that_nobody_asked_to_take_together_are_said():
     ss.summarize(frame[(frame["dataset"] == "a") & (frame["model"] == "x")], interval="t")
 
 
-def test_columns_follow_the_contract(synth1_iou):
+def test_columns_follow_the_contract(drawn_iou):
     for interval in ("percentile", "t"):
-        columns = list(ss.summarize(synth1_iou, interval=interval).columns)
+        columns = list(ss.summarize(drawn_iou, interval=interval).columns)
         assert columns[:3] == ["metric", "method", "task"]
         special = ["n_replicates"] if interval == "percentile" else []
         assert columns[3:] == [*(c for c in ESTIMATE_COLUMNS if c in columns), *special]
@@ -423,9 +423,9 @@ def test_columns_follow_the_contract(synth1_iou):
         ({"draws": np.zeros((5, 60))}, ValueRangeError, {"option": "draws", "match": "float64"}),
     ],
 )
-def test_bad_arguments_say_what_would_do(boot60, options, error, fields):
+def test_bad_arguments_say_what_would_do(sixty, options, error, fields):
     with raises(error, **fields):
-        ss.summarize(boot60, **options)
+        ss.summarize(sixty, **options)
 
 
 N_CASES, N_STEPS = 30, 4

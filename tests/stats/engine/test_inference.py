@@ -26,7 +26,7 @@ from salstats.stats.engine.inference import (
     ("interval", "level", "enough"),
     [("order", 0.95, 40), ("percentile", 0.95, 40), ("bca", 0.99, 200), ("percentile", 0.9999, 20_000)],
 )
-def test_a_level_that_replicates_do_not_reach_is_refused(boot60, interval, level, enough):
+def test_a_level_that_replicates_do_not_reach_is_refused(sixty, interval, level, enough):
     """One replicate has to lie beyond each limit: 2 / (1 - level)."""
     with raises(
         ValueRangeError,
@@ -34,10 +34,10 @@ def test_a_level_that_replicates_do_not_reach_is_refused(boot60, interval, level
         value=enough - 1,
         hint=Setting("n_replicates", enough),
     ) as error:
-        ss.summarize(boot60, interval=interval, level=level, n_replicates=enough - 1)
+        ss.summarize(sixty, interval=interval, level=level, n_replicates=enough - 1)
     assert Setting("interval", interval) in error.value.message.settings()
     if enough < 1000:
-        limits(ss.summarize(boot60, interval=interval, level=level, n_replicates=enough))
+        limits(ss.summarize(sixty, interval=interval, level=level, n_replicates=enough))
 
 
 def test_a_level_that_flips_do_not_reach_is_refused():

@@ -104,9 +104,9 @@ def test_effective_size_follows_korn_and_graubard():
     np.testing.assert_allclose(got, 200 / effect * factor)
 
 
-def test_binary_interval_refuses_averages(boot60):
+def test_binary_interval_refuses_averages(sixty):
     with raises(SalstatsError, option="interval", value="exact"):
-        ss.summarize(boot60.query("metric == 'hit'").assign(task="a"), interval="exact", average="task")
+        ss.summarize(sixty.query("metric == 'hit'").assign(task="a"), interval="exact", average="task")
 
 
 @pytest.mark.parametrize("values", [np.r_[np.ones(2), np.zeros(23)], np.r_[np.full(19, 0.3), 0.9]])

@@ -88,9 +88,9 @@ def test_mcnemar_refuses_several_pairs_per_unit(drawn_scores):
         ss.difference(hits, reference="human", test="mcnemar")
 
 
-def test_mcnemar_refuses_scores_that_are_not_0_or_1(boot60):
+def test_mcnemar_refuses_scores_that_are_not_0_or_1(sixty):
     with raises(ValueRangeError, option="test", value="mcnemar", column="score"):
-        ss.difference(boot60[boot60["metric"] == "iou"], reference="human", test="mcnemar")
+        ss.difference(sixty[sixty["metric"] == "iou"], reference="human", test="mcnemar")
 
 
 def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
@@ -125,20 +125,20 @@ def test_wilcoxon_takes_one_difference_per_unit():
     np.testing.assert_allclose([got["statistic"], got["p_value"]], paired.wilcoxon(means), rtol=1e-12)
 
 
-def test_average_rows_have_p_values_only_where_the_test_is_defined(synth1_iou):
-    got = ss.difference(synth1_iou, reference="human", average="task", test="wilcoxon")
+def test_average_rows_have_p_values_only_where_the_test_is_defined(drawn_iou):
+    got = ss.difference(drawn_iou, reference="human", average="task", test="wilcoxon")
     assert np.isnan(got.iloc[-1]["p_value"])
     assert got.iloc[:-1]["p_value"].notna().all()
     for test in ("bootstrap", "t", "signflip"):
-        got = ss.difference(synth1_iou, reference="human", average="task", test=test)
+        got = ss.difference(drawn_iou, reference="human", average="task", test=test)
         assert got["p_value"].notna().all()
 
 
-def test_tests_of_a_decrease_are_those_of_the_difference(synth1_iou):
+def test_tests_of_a_decrease_are_those_of_the_difference(drawn_iou):
     for test in ("bootstrap", "t", "wilcoxon", "signflip"):
         pd.testing.assert_series_equal(
-            ss.percent_decrease(synth1_iou, reference="human", test=test)["p_value"],
-            ss.difference(synth1_iou, reference="human", test=test)["p_value"],
+            ss.percent_decrease(drawn_iou, reference="human", test=test)["p_value"],
+            ss.difference(drawn_iou, reference="human", test=test)["p_value"],
         )
 
 
