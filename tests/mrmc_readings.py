@@ -44,9 +44,9 @@ def area(scores, positive):
 
 
 def mrmc_frame(table, score="score", metric="rating"):
-    """A scores frame of a table of the R oracle."""
-    names = {"modality": "method", "case_id": "case", score: "score", "treatment": "method"}
-    found = table.rename(columns=names)[["case", "method", "reader", "score"]]
+    """A scores frame of a table of the R oracle, or of one that is drawn here."""
+    names = {"modality": "method", "case_id": "case", "treatment": "method"}
+    found = table.assign(score=table[score]).rename(columns=names)[["case", "method", "reader", "score"]]
     return pd.DataFrame(found.assign(metric=metric))
 
 

@@ -1,3 +1,5 @@
+import numpy as np
+import pandas as pd
 import pytest
 from mrmc_readings import mrmc_frame
 
@@ -6,6 +8,21 @@ from mrmc_readings import mrmc_frame
 def vandyke(r_data):
     table = r_data("vandyke")
     return mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+
+
+@pytest.fixture(scope="session")
+def rated(drawn_readings):
+    """Readings that are drawn here as a scores frame: five readers with two methods, the truth beside."""
+    return mrmc_frame(drawn_readings).assign(truth=drawn_readings["truth"])
+
+
+@pytest.fixture(scope="session")
+def three_methods(rated):
+    """These readings and those of a third method, which are those of the first with errors added."""
+    first = rated[rated["method"] == "A"]
+    errors = np.random.default_rng(22).normal(0, 0.1, len(first))
+    third = first.assign(method="C", score=first["score"] + errors)
+    return pd.concat([rated, third], ignore_index=True)
 
 
 @pytest.fixture(scope="session")

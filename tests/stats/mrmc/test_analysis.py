@@ -9,8 +9,8 @@ import salstats as ss
 from salstats.errors import ColumnValue, SalstatsError
 
 
-def test_missing_readings_are_said(sets):
-    scores = sets["synth2_score"].copy()
+def test_missing_readings_are_said(rated):
+    scores = rated.copy()
     scores.loc[scores.index[3], "score"] = np.nan
     with warns(column="reader", value=[1], message=ColumnValue("metric", "rating")):
         found = ss.mrmc(scores)
@@ -26,15 +26,15 @@ def test_missing_readings_are_said(sets):
 
 
 @pytest.mark.parametrize("call", [ss.mrmc, ss.mrmc_components, ss.mrmc_readers])
-def test_missing_readings_of_several_metrics_are_said_once(sets, call):
-    scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
+def test_missing_readings_of_several_metrics_are_said_once(rated, call):
+    scores = rated.drop(rated.index[[3, 40]])
     with warns(column="reader", value=[3, 2]) as caught:
         call(pd.concat([scores, scores.iloc[1:].assign(metric="other")]))
     metrics = [part for part in caught[0].message.message.parts if isinstance(part, ColumnValue)]
     assert metrics == [ColumnValue("metric", "other"), ColumnValue("metric", "rating")]
 
 
-def test_an_area_needs_the_truth_of_each_case_and_a_mean_does_not(sets):
+def test_an_area_needs_the_truth_of_each_case_and_a_mean_does_not(rated):
     with raises(SalstatsError, option="figure", value="auc"):
-        ss.mrmc(sets["synth2_score"], figure="auc")
-    assert ss.mrmc(sets["synth2_score"], figure="mean")["figure"].eq("mean").all()
+        ss.mrmc(rated, figure="auc")
+    assert ss.mrmc(rated, figure="mean")["figure"].eq("mean").all()

@@ -142,16 +142,19 @@ def test_wrong_calls_are_refused_in_one_sentence(change, options, error, fields,
     assert "\n" not in str(refused.value)
 
 
-def test_truths_that_differ_are_refused(vandyke):
+def test_truths_that_differ_are_refused(rated):
     with raises(ColumnError, column="truth", rows=(0,)):
-        ss.mrmc(vandyke.assign(truth=[0, 1] * 570), figure="auc", label="truth")
-    with raises(ColumnError, column="truth", rows=(1,), value=vandyke["score"].iloc[1]):
-        ss.mrmc(vandyke.assign(truth=vandyke["score"]), figure="auc", label="truth")
+        ss.mrmc(rated.assign(truth=np.arange(600) // 60 % 2), figure="auc", label="truth")
+    with raises(ColumnError, column="truth", rows=(0,), value=rated["score"].iloc[0]):
+        ss.mrmc(rated.assign(truth=rated["score"]), figure="auc", label="truth")
     with raises(SalstatsError, column="case"):
-        ss.mrmc(vandyke.assign(truth=0), figure="auc", label="truth")
+        ss.mrmc(rated.assign(truth=0), figure="auc", label="truth")
     with raises(SalstatsError, option="covariance", value="unbiased"):
         ss.mrmc(
-            vandyke.assign(patient=vandyke["case"] // 2), figure="auc", label="truth", covariance="unbiased"
+            rated.assign(patient=rated["case"].str[1:].astype(int) // 2),
+            figure="auc",
+            label="truth",
+            covariance="unbiased",
         )
 
 

@@ -200,21 +200,20 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
     assert np.mean(variances) == pytest.approx(np.var(means), rel=1e-12)
 
 
-def test_groups_have_rows_of_their_own(sets):
-    both = pd.concat([sets["synth2_score"], sets["synth2_hit"]])
+def test_groups_have_rows_of_their_own(rated, drawn_readings):
+    both = pd.concat([rated, mrmc_frame(drawn_readings, "hit", "hit")])
     found = ss.mrmc(both)
     assert list(found.columns[:4]) == ["metric", "method", "reference", "term"]
     # the means of a difference stand in the order of `difference`
     means = [column for column in found.columns if column.endswith("_mean")]
     assert means == ["reference_mean", "method_mean"]
     assert list(found["metric"]) == ["hit"] * 4 + ["rating"] * 4
-    alone = ss.mrmc(sets["synth2_hit"])
+    alone = ss.mrmc(mrmc_frame(drawn_readings, "hit", "hit"))
     pd.testing.assert_frame_equal(found.head(4), alone)
 
 
-def test_differences_are_one_family(sets):
-    scores = sets["real_mixing_sncc"]
-    plain, found = ss.mrmc(scores, cases="fixed"), ss.mrmc(scores, cases="fixed", adjust="holm")
+def test_differences_are_one_family(three_methods):
+    plain, found = ss.mrmc(three_methods, cases="fixed"), ss.mrmc(three_methods, cases="fixed", adjust="holm")
     own = found["term"] == "difference"
     expected = ss.adjust(plain[own], procedure="holm")["p_adjusted"]
     assert found.loc[own, "p_adjusted"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
@@ -224,10 +223,9 @@ def test_differences_are_one_family(sets):
     pd.testing.assert_frame_equal(ss.adjust(plain, procedure="holm"), found)
 
 
-def test_adjusted_verdicts_go_with_adjusted_p_values(sets):
+def test_adjusted_verdicts_go_with_adjusted_p_values(three_methods):
     """Of three differences one has P .02 and .06 after Bonferroni's adjustment."""
-    scores = sets["real_mixing_sncc"]
-    plain = ss.mrmc(scores)
+    plain = ss.mrmc(three_methods)
     p = plain["p_value"].where(plain["term"] == "difference").to_numpy(copy=True)
     p[3:6] = [0.02, 0.001, 0.3]
     found = ss.adjust(plain.assign(p_value=p, verdict=[None] * 3 + ["lower"] * 3 + [None]))
@@ -235,9 +233,9 @@ def test_adjusted_verdicts_go_with_adjusted_p_values(sets):
     assert found["verdict"].isna().tolist() == [True, True, True, False, False, False, True]
 
 
-def test_bootstrapped_covariances_leave_adjustment_as_it_is(vandyke):
+def test_bootstrapped_covariances_leave_adjustment_as_it_is(rated):
     options = {"figure": "auc", "label": "truth", "covariance": "bootstrap", "n_replicates": 50}
-    found = ss.mrmc(vandyke, **options, adjust="holm")
+    found = ss.mrmc(rated, **options, adjust="holm")
     assert (
         found["p_adjusted"].dropna().tolist() == found.loc[found["term"] == "difference", "p_value"].tolist()
     )
@@ -246,31 +244,29 @@ def test_bootstrapped_covariances_leave_adjustment_as_it_is(vandyke):
 @pytest.mark.parametrize(
     ("margin", "verdict"), [(0.2, "equivalent"), ((-0.08, None), "not inferior"), (0.01, "inconclusive")]
 )
-def test_margins_are_tested_by_two_one_sided_tests(margin, verdict, sets):
-    row = the(ss.mrmc(sets["synth2_score"], margin=margin), "difference")
+def test_margins_are_tested_by_two_one_sided_tests(margin, verdict, rated):
+    row = the(ss.mrmc(rated, margin=margin), "difference")
     assert row["verdict"] == verdict
-    narrow = the(ss.mrmc(sets["synth2_score"], level=0.9), "difference")
+    narrow = the(ss.mrmc(rated, level=0.9), "difference")
     inside = row["margin_low"] < narrow["conf_low"] and narrow["conf_high"] < row["margin_high"]
     assert inside == (row["p_margin"] < 0.05)
 
 
-def test_whom_estimates_speak_of_is_said(sets):
-    scores = sets["synth2_score"]
-    told = [ss.mrmc(scores, **options)["inference_to"].unique().tolist() for options in RANDOM.values()]
+def test_whom_estimates_speak_of_is_said(rated):
+    told = [ss.mrmc(rated, **options)["inference_to"].unique().tolist() for options in RANDOM.values()]
     assert told == [["readers and cases"], ["these readers"], ["these cases"]]
 
 
-def test_scores_are_not_changed_and_their_order_does_not_matter(sets):
-    scores = sets["synth2_score"]
-    before = scores.copy()
-    found = ss.mrmc(scores)
-    pd.testing.assert_frame_equal(scores, before)
-    pd.testing.assert_frame_equal(found, ss.mrmc(scores.sample(frac=1, random_state=1)), rtol=1e-12)
+def test_scores_are_not_changed_and_their_order_does_not_matter(rated):
+    before = rated.copy()
+    found = ss.mrmc(rated)
+    pd.testing.assert_frame_equal(rated, before)
+    pd.testing.assert_frame_equal(found, ss.mrmc(rated.sample(frac=1, random_state=1)), rtol=1e-12)
 
 
-def test_readings_that_are_all_alike_have_no_limits(sets):
+def test_readings_that_are_all_alike_have_no_limits(rated):
     with warns(column="std_error"):
-        found = ss.mrmc(sets["synth2_score"].assign(score=0.5))
+        found = ss.mrmc(rated.assign(score=0.5))
     assert found[["statistic", "conf_low", "conf_high", "p_value"]].isna().all(axis=None)
     assert found["interval"].isna().all()
 
