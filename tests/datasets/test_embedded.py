@@ -4,7 +4,6 @@ import hashlib
 import http.server
 import importlib.util
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -36,12 +35,17 @@ class CountingHandler(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(shared, tmp_path, monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
-    """A server on this machine with a copy of the study's workbooks; `folder` may be tampered with."""
+def server(tmp_path, monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
+    """A server on this machine with three files in the workbooks' place; `folder` may be tampered with."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     folder = tmp_path / "served"
-    shutil.copytree(shared / "data" / "lanfredi2021", folder, copy_function=shutil.copyfile)
-    folder.chmod(0o755)
+    folder.mkdir()
+    checksums = {}
+    for name in datasets.LANFREDI2021_SHA256:
+        content = f"in the place of {name}".encode()
+        (folder / name).write_bytes(content)
+        checksums[name] = hashlib.sha256(content).hexdigest()
+    monkeypatch.setattr(datasets, "LANFREDI2021_SHA256", checksums)
     handler = partial(CountingHandler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.asked, running.folder = [], folder
@@ -172,6 +176,12 @@ def test_published_tables_are_the_shared_ones(shared):
 def test_an_unknown_published_name_is_answered_with_the_names_there_are():
     with raises(ValueRangeError, option="name", choices=tuple(datasets.published_names())):
         datasets.load_published("lanfredi")
+
+
+def test_checksums_of_what_is_fetched_are_those_of_the_workbooks(shared):
+    for name, sha256 in datasets.LANFREDI2021_SHA256.items():
+        workbook = shared / "data" / "lanfredi2021" / name
+        assert hashlib.sha256(workbook.read_bytes()).hexdigest() == sha256
 
 
 def test_fetch_brings_the_three_workbooks_once_into_the_cache_unless_told(server, tmp_path, monkeypatch):
