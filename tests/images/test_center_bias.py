@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gaze_oracle import recorded
+from scipy.ndimage import gaussian_filter
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
@@ -43,6 +44,16 @@ def study(shared):
 @pytest.fixture(scope="module")
 def bias(study):
     return filled(*study)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Boxes, shapes and two maps each of three images that are drawn here."""
+    rng = np.random.default_rng(26)
+    shapes = {"a": (30, 40), "b": (36, 32), "c": (28, 28)}
+    boxes = {case: Box(3, 4, height - 4, width - 5) for case, (height, width) in shapes.items()}
+    maps = {case: [gaussian_filter(rng.random(shape), 2) for _ in range(2)] for case, shape in shapes.items()}
+    return boxes, shapes, maps
 
 
 def made_up(seed, n_cases=4, n_maps=2):
@@ -127,9 +138,10 @@ def test_equal_boxes_only_shift_the_maps():
     assert n_unseen == 5
 
 
-@pytest.mark.parametrize("case", ["p1_t0", "p1_t1", "p2_t3"])
-def test_leaving_a_case_out_is_never_having_added_it(study, bias, case):
-    boxes, shapes, maps = study
+@pytest.mark.parametrize("case", ["a", "b", "c"])
+def test_leaving_a_case_out_is_never_having_added_it(drawn, case):
+    boxes, shapes, maps = drawn
+    bias = filled(*drawn)
     without, n_without = bias.on_image(case, without=maps[case])
     # the frame is made equal by giving the second one the boxes of all cases
     never, n_never = filled(boxes, shapes, maps, leave_out=[case]).on_image(case)
@@ -140,10 +152,11 @@ def test_leaving_a_case_out_is_never_having_added_it(study, bias, case):
     np.testing.assert_array_equal(bias.on_image(case)[0], with_own)
 
 
-def test_merged_pieces_are_the_whole(study, bias):
-    boxes, shapes, maps = study
+def test_merged_pieces_are_the_whole(drawn):
+    boxes, shapes, maps = drawn
+    bias = filled(*drawn)
     cases = sorted(maps)
-    pieces = [filled(boxes, shapes, maps, leave_out=left) for left in (cases[:3], cases[3:])]
+    pieces = [filled(boxes, shapes, maps, leave_out=left) for left in (cases[:1], cases[1:])]
     pieces[0].merge(pieces[1])
     np.testing.assert_array_equal(pieces[0].n_maps, bias.n_maps)
     np.testing.assert_allclose(pieces[0].average, bias.average, rtol=1e-12)
