@@ -3,13 +3,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from agreement_readings import frame_of
+from agreement_readings import alone, frame_of
 
 
 @pytest.fixture(scope="session")
 def reference():
     """What this project made with R and pingouin."""
     return Path(__file__).parents[2] / "reference" / "agreement"
+
+
+@pytest.fixture
+def drawn(drawn_readings):
+    """A function that returns what five readers say of 60 cases with one modality: score, hit or rating."""
+    one = drawn_readings[drawn_readings["modality"] == "A"]
+    return lambda what: alone(one.pivot(index="case_id", columns="reader", values=what))
 
 
 @pytest.fixture

@@ -72,8 +72,8 @@ def test_limits_of_single_pairs_are_those_of_bland_and_altman_1999(r_data, r_exp
     assert found.std_error[1] == pytest.approx(expected["se_loa"], rel=ROUNDING)
 
 
-def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(r_data):
-    own = pair_of(r_data("icc_sets"), "synth2_R1_R2_A")
+def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(drawn):
+    own = alone(drawn("score").values[:, :2])
     apart = own.values[:, 0] - own.values[:, 1]
     found = jackknife_limits(own, 0.95)
     assert found.std_error[0] == pytest.approx(stats.sem(apart), rel=1e-10)

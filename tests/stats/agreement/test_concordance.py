@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from agreement_readings import PAIRS, pair_of
+from agreement_readings import PAIRS, alone, pair_of
 
 from salstats.stats.agreement.concordance import concordance_correlation, lin_concordance
 from salstats.stats.agreement.readings import RaterReadings, equal_row_weights, jackknife_wilson_coefficients
@@ -24,17 +24,16 @@ def test_limits_are_those_of_lin_with_the_erratum(pair, r_expected, name):
     )
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_jackknife_of_independent_pairs_lies_near_lins_error(pair, name):
+def test_jackknife_of_independent_pairs_lies_near_lins_error(drawn):
     # Lin's is for normal scores
-    own = pair(name)
+    own = alone(drawn("score").values[:, :2])
     found, lin = jackknife_wilson_coefficients(own, concordance_correlation, 0.95), lin_concordance(own, 0.95)
     assert found.std_error[0] == pytest.approx(lin.std_error[0], rel=0.35)
     assert found.conf_low[0] < found.estimate[0] < found.conf_high[0]
 
 
-def test_repeats_of_a_case_are_left_out_together(pair):
-    own = pair("synth2_R1_R2_A")
+def test_repeats_of_a_case_are_left_out_together(drawn):
+    own = alone(drawn("score").values[:, :2])
     twice = RaterReadings(np.repeat(own.values, 2, axis=0), np.repeat(own.cases, 2), np.repeat(own.units, 2))
     once_found, twice_found = (
         jackknife_wilson_coefficients(r, concordance_correlation, 0.95) for r in (own, twice)
@@ -43,8 +42,8 @@ def test_repeats_of_a_case_are_left_out_together(pair):
         np.testing.assert_allclose(getattr(twice_found, name), getattr(once_found, name), rtol=1e-9)
 
 
-def test_one_for_the_same_readings_and_lower_for_shifted_ones(pair):
-    values = pair("synth2_R1_R2_A").values[:, 0]
+def test_one_for_the_same_readings_and_lower_for_shifted_ones(drawn):
+    values = drawn("score").values[:, 0]
     places = np.arange(len(values))
     same = RaterReadings(np.column_stack([values, values]), places, places)
     assert concordance_correlation(same, equal_row_weights(same))[0, 0] == pytest.approx(1, abs=ROUNDING)

@@ -112,8 +112,8 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
     )
 
 
-def test_jackknife_is_that_of_left_out_units(readings):
-    own = readings("synth2_A")
+def test_jackknife_is_that_of_left_out_units(drawn):
+    own = drawn("score")
     own = RaterReadings(own.values, own.cases, own.cases // 3)
     n = own.n_units
     left = [alone(own.values[own.units != unit]) for unit in range(n)]
@@ -153,7 +153,7 @@ def test_absolute_agreement_adds_the_limits_of_the_readers_variance(readings, r_
     np.testing.assert_allclose([found.conf_low[1], found.conf_high[1]], expected, rtol=1e-9)
 
 
-def test_means_have_the_limits_of_single_readings_by_spearman_and_brown(readings):
-    found = icc.jackknife_icc(readings("synth2_A"), 0.9)
+def test_means_have_the_limits_of_single_readings_by_spearman_and_brown(drawn):
+    found = icc.jackknife_icc(drawn("score"), 0.9)
     for values in (found.estimate, found.conf_low, found.conf_high):
         np.testing.assert_allclose(values[3:], 5 * values[:3] / (1 + 4 * values[:3]), rtol=1e-9)

@@ -109,8 +109,8 @@ def test_weights_are_by_the_numbers_of_categories_not_by_their_order():
         )
 
 
-def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
-    values = given("A", "rating").values.copy()
+def test_agreement_of_gaps_is_that_of_the_readings_there_are(drawn):
+    values = drawn("rating").values.copy()
     values[::3, 0], values[1::4, 3] = np.nan, np.nan
     rows = [row[~np.isnan(row)] for row in values]
     pairs = [
