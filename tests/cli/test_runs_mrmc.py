@@ -9,9 +9,15 @@ import salstats as ss
 from salstats.cli.app import run
 
 
-def test_the_command_writes_what_the_function_gives(tmp_path, r_data, capsys):
-    table = r_data("vandyke")
-    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+def rated(table):
+    """Ratings of methods 1 and 2 as a scores frame with the truth beside."""
+    numbered = table.replace({"modality": {"A": 1, "B": 2}}).infer_objects()
+    return mrmc_frame(numbered, "rating", "rating").assign(truth=table["truth"])
+
+
+@pytest.mark.filterwarnings("ignore:cases are estimated to add less:salstats.errors.SalstatsWarning")
+def test_the_command_writes_what_the_function_gives(tmp_path, drawn_readings, capsys):
+    scores = rated(drawn_readings)
     scores.to_csv(tmp_path / "scores.csv", index=False)
     options = ["--figure", "auc", "--label", "truth", "--covariance", "delong", "--reference", "2"]
     out = tmp_path / "found.csv"
@@ -44,9 +50,8 @@ def test_a_file_with_a_column_for_each_reader_with_each_method(tmp_path, r_data)
     assert pd.read_csv(out)["p_value"].iloc[-1] == pytest.approx(0.05166569, abs=1e-8)
 
 
-def test_components_are_written_and_planned_from(tmp_path, r_data, capsys):
-    table = r_data("vandyke")
-    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+def test_components_are_written_and_planned_from(tmp_path, drawn_readings, capsys):
+    scores = rated(drawn_readings)
     scores.to_csv(tmp_path / "scores.csv", index=False)
     parts, readers = tmp_path / "parts.csv", tmp_path / "readers.csv"
     options = ["--figure", "auc", "--label", "truth", "--components", str(parts)]
