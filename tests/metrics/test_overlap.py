@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from mask_pairs import mask_pairs
 from tests_support import raises
 
 import salstats as ss
@@ -25,6 +26,8 @@ KERNELS = {
     "recall": overlap.recall,
     "specificity": overlap.specificity,
 }
+#: How much of a mask is marked: nothing, some, all.
+SHARES = (0, 0.1, 0.5, 0.9, 1)
 #: Counts are whole numbers and one division follows; the libraries divide rates by rates.
 EXACT = 1e-13
 
@@ -81,12 +84,15 @@ def test_rates_by_hand():
 
 
 @pytest.mark.parametrize("metric", RATES)
-def test_rates_of_arrays_are_the_rates_of_each_entry(pairs, metric):
-    each = [counts(mask, truth) for mask, truth in list(pairs.values())[:30]]
-    together = METRICS[metric].kernel(Counts(*np.array(each).T.reshape(4, 5, 6)))
+def test_rates_of_arrays_are_the_rates_of_each_entry(metric):
+    rng = np.random.default_rng(25)
+    # shares of 0 and 1 make empty and whole masks
+    pairs = [(rng.random((6, 7)) < mask, rng.random((6, 7)) < truth) for mask in SHARES for truth in SHARES]
+    each = [counts(mask, truth) for mask, truth in pairs]
+    together = METRICS[metric].kernel(Counts(*np.array(each).T.reshape(4, 5, 5)))
     assert together.dtype == np.float64
-    one_by_one = [KERNELS[metric](mask, truth) for mask, truth in list(pairs.values())[:30]]
-    np.testing.assert_array_equal(together, np.reshape(one_by_one, (5, 6)))
+    one_by_one = [KERNELS[metric](mask, truth) for mask, truth in pairs]
+    np.testing.assert_array_equal(together, np.reshape(one_by_one, (5, 5)))
     unknown = METRICS[metric].kernel(Counts(*np.array([[np.nan, 1]] * 4)))
     assert np.isnan(unknown).tolist() == [True, False]
     known, values = METRICS[metric], METRICS[metric].kernel(Counts(*np.indices((4, 4, 4, 4))))
@@ -113,9 +119,9 @@ def test_damaged_arguments_are_named():
         counts(mask * 255, mask)
 
 
-def test_matthews_correlation_is_pearsons_over_the_pixels(pairs):
+def test_matthews_correlation_is_pearsons_over_the_pixels():
     n_undefined = 0
-    for name, (mask, truth) in pairs.items():
+    for name, (truth, mask) in mask_pairs().items():
         found = overlap.mcc(encode(mask), truth)
         if mask.min() == mask.max() or truth.min() == truth.max():
             n_undefined += 1
