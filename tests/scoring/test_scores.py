@@ -138,7 +138,9 @@ class TestFromTheMaps:
         assert every > 1 or len(ours) == len(theirs)
         assert difference(ours, theirs.loc[ours.index]) <= PIXEL
 
-    def test_rates_of_a_case_are_those_of_its_pixels(self, scored):
+    def test_rates_of_a_case_are_those_of_its_pixels(self, drawn_study):
+        metrics = ["dice", "precision", "recall", "specificity"]
+        scored = ss.score(drawn_study, metrics=metrics)
         rows = scored[scored["method"].eq("saliency") & scored["score"].notna()].astype({"tp": float})
         by_metric = {m: g for m, g in rows.groupby("metric")}
         dice = by_metric["dice"]

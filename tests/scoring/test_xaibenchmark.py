@@ -21,16 +21,13 @@ from salstats.scoring.xaibenchmark import score_xaibenchmark
 EXACT = 1e-14
 
 
-@pytest.fixture(scope="module")
-def on_disk(shared, tmp_path_factory):
-    """The oracle's stack as images, annotations and maps; its names by case."""
-    folder = tmp_path_factory.mktemp("bench")
-    stack = np.load(shared / "oracles" / "xaibenchmark" / "inputs" / "stack.npz", allow_pickle=False)
+def lay_out(folder, maps, truths):
+    """Write images, annotations and maps as the benchmark has them; return the folder."""
     (folder / "image" / "thing").mkdir(parents=True)
     (folder / "attention_label").mkdir()
     (folder / "maps").mkdir()
     rows = []
-    for i, (saliency, truth) in enumerate(zip(stack["maps"], stack["gts"], strict=True)):
+    for i, (saliency, truth) in enumerate(zip(maps, truths, strict=True)):
         Image.fromarray(np.zeros((50, 70, 3), np.uint8)).save(folder / "image" / "thing" / f"i{i:02d}.png")
         np.save(folder / "maps" / f"i{i:02d}.npy", saliency)
         rows.append((f"i{i:02d}.png", json.dumps(truth.tolist())))
@@ -40,10 +37,32 @@ def on_disk(shared, tmp_path_factory):
     return folder
 
 
+def read_study(folder):
+    """The study of a folder whose fifth annotation marks nothing."""
+    with warns_too(path=folder, value=["i04"]):
+        return read_saliency_bench(folder, maps={"cam": folder / "maps"})
+
+
+@pytest.fixture(scope="module")
+def oracle_study(shared, tmp_path_factory):
+    """The oracle's stack."""
+    stack = np.load(shared / "oracles" / "xaibenchmark" / "inputs" / "stack.npz", allow_pickle=False)
+    return read_study(lay_out(tmp_path_factory.mktemp("oracle"), stack["maps"], stack["gts"]))
+
+
+@pytest.fixture(scope="module")
+def on_disk(tmp_path_factory):
+    """Sixteen images: the fifth annotation marks nothing, the eighth map is positive nowhere."""
+    rng = np.random.default_rng(27)
+    maps, truths = rng.normal(size=(16, 9, 9)), (rng.random((16, 9, 9)) < 0.3).astype(int)
+    truths[4] = 0
+    maps[7] = -np.abs(maps[7])
+    return lay_out(tmp_path_factory.mktemp("bench"), maps, truths)
+
+
 @pytest.fixture
 def study(on_disk):
-    with warns_too(path=on_disk, value=["i04"]):
-        return read_saliency_bench(on_disk, maps={"cam": on_disk / "maps"})
+    return read_study(on_disk)
 
 
 @pytest.fixture
@@ -52,16 +71,16 @@ def expected(shared):
     return table[table["truth"] == "int_truth"]
 
 
-def test_every_score_from_disk_is_the_oracles(study, expected):
-    wide = score_xaibenchmark(study).pivot(index="case", columns="metric", values="score")
+def test_every_score_from_disk_is_the_oracles(oracle_study, expected):
+    wide = score_xaibenchmark(oracle_study).pivot(index="case", columns="metric", values="score")
     rows = expected[expected["index"] >= 0]
     assert len(wide) == len(rows)
     for metric in xaibenchmark.SCORES:
         np.testing.assert_array_equal(wide[metric], rows[metric])
 
 
-def test_the_packages_mean_is_that_of_the_scores_it_does_not_leave_out(study, expected):
-    scores = score_xaibenchmark(study)
+def test_the_packages_mean_is_that_of_the_scores_it_does_not_leave_out(oracle_study, expected):
+    scores = score_xaibenchmark(oracle_study)
     kept = scores[~scores["reason"].isin([ABSENT, NO_MAP])]
     found = kept.groupby("metric")["score"].agg(lambda s: s.mean(skipna=False))
     (whole,) = expected[expected["index"] == -1].to_dict("records")
