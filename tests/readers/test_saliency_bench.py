@@ -1,4 +1,4 @@
-"""Saliency-Bench's layout: the oracle's small data set image by image, splits, boxes, and what is missing."""
+"""Saliency-Bench's layout: a small data set image by image, splits, boxes, and what is missing."""
 
 import json
 import pickle
@@ -17,26 +17,12 @@ from salstats.images.masks import area, decode
 from salstats.readers.saliency_bench import SPLITS, read_saliency_bench, recognise, split_images
 from salstats.study import Series
 
-GRID = (224, 224)
+GRID = (14, 15)
 pytestmark = pytest.mark.filterwarnings(
-    # the oracle's data set lacks an annotation and has one that marks nothing; both are tested by name
+    # the small data set lacks an annotation and has one that marks nothing; both are tested by name
     "ignore:.*images have no annotation:salstats.errors.SalstatsWarning",
     "ignore:.*images mark nothing:salstats.errors.SalstatsWarning",
 )
-
-
-@pytest.fixture
-def tiny(shared):
-    """The oracle's data set."""
-    return shared / "oracles" / "xaibenchmark" / "Benchmarks" / "tiny"
-
-
-@pytest.fixture
-def manifest(shared):
-    """What is in it, by case."""
-    table = pd.read_csv(shared / "oracles" / "xaibenchmark" / "expected" / "tiny_dataset_manifest.csv")
-    assert len(table) == 12
-    return table.assign(case=table["img_idx"].str.removesuffix(".png")).set_index("case")
 
 
 def write(folder, images, table=None, size=(6, 8)):
@@ -58,6 +44,41 @@ def noted(**masks):
     return pd.DataFrame(rows, columns=["img_idx", "attention"])
 
 
+#: Height and width of the images of each class, and how Pillow calls their colours.
+IMAGES = ((20, 20, "RGB"), (16, 26, "RGBA"), (30, 21, "RGB"), (14, 14, "RGB"))
+#: An image without an annotation, and one whose annotation marks nothing.
+UNANNOTATED, UNMARKED = "square_3", "stripe_2"
+
+
+@pytest.fixture
+def manifest():
+    """The images of a small data set: class, size, colours, and the array of each that is annotated."""
+    rng = np.random.default_rng(24)
+    rows = {}
+    for label in ("circle", "square", "stripe"):
+        for number, (height, width, mode) in enumerate(IMAGES):
+            case = f"{label}_{number}"
+            marked = (rng.random(GRID) < 0.3) & (case != UNMARKED)
+            rows[case] = (label, height, width, mode, None if case == UNANNOTATED else marked.astype(int))
+    return pd.DataFrame.from_dict(rows, "index", columns=["cls", "height", "width", "mode", "marked"])
+
+
+@pytest.fixture
+def tiny(manifest, tmp_path_factory):
+    """This data set as files, its annotations in two tables."""
+    folder = tmp_path_factory.mktemp("bench") / "tiny"
+    (folder / "attention_label").mkdir(parents=True)
+    for case, row in manifest.iterrows():
+        place = folder / "image" / row["cls"]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.new(row["mode"], (row["width"], row["height"])).save(place / f"{case}.png")
+    masks = manifest["marked"].dropna().sample(frac=1, random_state=1)
+    table = noted(**{f"{case}_png": mask.tolist() for case, mask in masks.items()})
+    for name, part in (("a", table[:5]), ("b", table[5:])):
+        part.to_csv(folder / "attention_label" / f"{name}.csv", index=False)
+    return folder
+
+
 def by_case(study):
     return {c.case: c for c in study}
 
@@ -71,15 +92,14 @@ class TestTiny:
             row = manifest.loc[case.case]
             assert case.shape == GRID
             assert {c for c, v in case.labels.items() if v == 1} == {row["cls"]}
-            assert case.annotated == row["has_row"]
-            assert set(case.truths) == ({row["cls"]} if row["has_row"] else set())
+            assert case.annotated == (case.case != UNANNOTATED)
+            assert set(case.truths) == ({row["cls"]} if case.annotated else set())
 
-    def test_a_truth_is_the_array_of_its_row(self, tiny):
-        table = pd.concat(pd.read_csv(f) for f in sorted((tiny / "attention_label").glob("*.csv")))
+    def test_a_truth_is_the_array_of_its_row(self, tiny, manifest):
         cases = by_case(read_saliency_bench(tiny))
-        for name, text in zip(table["img_idx"], table["attention"], strict=True):
-            (truth,) = cases[name.removesuffix(".png")].truths.values()
-            assert (decode(truth.read()) == np.array(json.loads(text))).all()
+        for name, marked in manifest["marked"].dropna().items():
+            (truth,) = cases[name].truths.values()
+            assert (decode(truth.read()) == marked).all()
 
     def test_on_the_images_grid_shapes_are_the_images(self, tiny, manifest):
         for case in read_saliency_bench(tiny, pixels="image"):
