@@ -13,6 +13,12 @@ def found(r_data):
     return ss.mrmc(scores, reference="uniform")
 
 
+@pytest.fixture(scope="module")
+def drawn(drawn_readings):
+    """Readings of two methods that are drawn here."""
+    return mrmc_frame(drawn_readings, metric="sncc")
+
+
 def test_means_are_shown_with_what_differs_and_the_test_of_all(found):
     html = ss.table_estimates(found).as_raw_html()
     for text in (
@@ -64,7 +70,8 @@ def test_each_metric_has_its_test(r_data):
     )
 
 
-def test_figures_draw_means_or_differences_and_no_global_test(found):
+def test_figures_draw_means_or_differences_and_no_global_test(drawn):
+    found = ss.mrmc(drawn)
     assert set(ss.plot_intervals(found).data["term"]) == {"mean"}
     for figure in (ss.plot_forest(found), ss.plot_decrease(found)):
         assert set(figure.data["term"]) == {"difference"}
@@ -72,10 +79,9 @@ def test_figures_draw_means_or_differences_and_no_global_test(found):
 
 
 @pytest.mark.filterwarnings("ignore:.*lack readings")
-def test_where_readings_are_missing_methods_are_not_said_to_be_on_the_same_cases(r_data):
-    scores = mrmc_frame(r_data("gaze_mrmc_seed_mixing_sncc"), metric="sncc")
-    for rows, same in ((scores, True), (scores.drop(scores.index[[3, 50]]), False)):
-        found = ss.mrmc(rows, reference="uniform")
+def test_where_readings_are_missing_methods_are_not_said_to_be_on_the_same_cases(drawn):
+    for rows, same in ((drawn, True), (drawn.drop(drawn.index[[3, 50]]), False)):
+        found = ss.mrmc(rows, reference="B")
         html = ss.table_estimates(found).as_raw_html()
         assert ("on the same cases" in html) is same
         assert ("paired difference" in html) is same
@@ -92,9 +98,8 @@ def test_variances_have_significant_digits(r_data, read):
     assert seen.head[-1] == ["Term", "Rating, variance or covariance"]
 
 
-def test_variances_that_are_rounding_are_0(r_data, read):
-    scores = mrmc_frame(r_data("synth2"))
-    own = scores["case"].str[1:].astype(int) % 5 == scores["reader"].str[1:].astype(int) - 1
-    found = ss.mrmc_components(scores[own])
+def test_variances_that_are_rounding_are_0(drawn, read):
+    own = drawn["case"].str[1:].astype(int) % 5 == drawn["reader"].str[1:].astype(int) - 1
+    found = ss.mrmc_components(drawn[own])
     shown = {row[0]: row[1] for row in read(ss.table_estimates(found)).body}
     assert shown["Cov2"].lstrip("−") == "0.000"

@@ -28,6 +28,13 @@ def squeezed(r_data, synth1):
     return rows.merge(synth1.drop(columns="iou"), on=["case", "patient", "task"], validate="1:1")
 
 
+@pytest.fixture(scope="module")
+def drawn(drawn_table):
+    """The rows of the study that is drawn here, iou squeezed into (0, 1)."""
+    rows = drawn_table.dropna().reset_index(drop=True)
+    return rows.assign(y_sv=(rows["iou"] * (len(rows) - 1) + 0.5) / len(rows))
+
+
 def rows_and_formula(squeezed, model):
     if model == "sv":
         return squeezed, f"y_sv ~ {FEATURES}"
@@ -70,16 +77,16 @@ def test_likelihood_and_precision_equal_betareg(squeezed, r_expected, model):
         assert ours[name] == pytest.approx(expected[theirs], rel=1e-10)
 
 
-def test_estimates_equal_statsmodels(squeezed):
-    theirs = BetaModel.from_formula(f"y_sv ~ {FEATURES}", squeezed).fit(disp=0)
-    fit = ss.fit(squeezed.drop(columns=["case", "patient"]), f"y_sv ~ {FEATURES}", family="beta")
+def test_estimates_equal_statsmodels(drawn):
+    theirs = BetaModel.from_formula(f"y_sv ~ {FEATURES}", drawn).fit(disp=0)
+    fit = ss.fit(drawn.drop(columns=["case", "patient"]), f"y_sv ~ {FEATURES}", family="beta")
     np.testing.assert_allclose(fit.tidy()["estimate"], theirs.params[:-1], rtol=THEIR_RTOL)
     assert fit.glance()["precision"][0] == pytest.approx(np.exp(theirs.params.iloc[-1]), rel=THEIR_RTOL)
     assert fit.glance()["log_lik"][0] == pytest.approx(theirs.llf, rel=1e-8)
 
 
-def test_margins_and_predictions_are_on_the_scores_scale(squeezed):
-    fit = ss.fit(squeezed.drop(columns=["case", "patient"]), "y_sv ~ prob + task", family="beta")
+def test_margins_and_predictions_are_on_the_scores_scale(drawn):
+    fit = ss.fit(drawn.drop(columns=["case", "patient"]), "y_sv ~ prob + task", family="beta")
     used = fit.augment()
     mean = used["fitted"]
     prob = fit.tidy().set_index("term")["estimate"]["prob"]
