@@ -3,6 +3,7 @@
 import inspect
 import json
 import pickle
+import shutil
 from dataclasses import replace
 from functools import partial
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from saporta_frames import METHOD, long, write_part
+from study_files import CASES, write_map, write_study
 from tests_support import raises, warns
 
 import salstats as ss
@@ -51,6 +53,8 @@ from salstats.studies.saporta2022.study_frames import (
 from salstats.study import Series
 
 FEW = ("--replicates", 40, "--min-positives", 20)
+#: Of the small study that is drawn here, which has six cases.
+FEWER = ("--replicates", 40, "--min-positives", 1)
 
 
 def options_of(*given):
@@ -85,8 +89,8 @@ def test_from_the_files_to_the_tables(results, small_study, expected):
     assert items["table_3"].slice == "full, tuned probability cut-offs"
 
 
-def test_without_a_validation_study_nothing_is_tuned(results, allowed, small_study):
-    given = ["saporta2022", "--data", small_study[0], "--tasks", "Atelectasis,Airspace Opacity", *FEW]
+def test_without_a_validation_study_nothing_is_tuned(results, allowed, drawn_folder):
+    given = ["saporta2022", "--data", drawn_folder, *FEWER]
     assert not {k for k in allowed(*given) if k.startswith("extended_data_1") and k != "extended_data_10"}
     assert results(*given, only=("table_3",))["table_3"].slice == "full"
 
@@ -109,6 +113,17 @@ def release(small_study, tmp_path_factory):
     for file in (part / "maps").iterdir():
         (folder / "gradcam_maps_val" / file.name).symlink_to(file.resolve())
     return ["--data", str(folder), "--validation", str(folder), "--tasks", "Atelectasis,Airspace Opacity"]
+
+
+@pytest.fixture(scope="module")
+def drawn_release(drawn_folder, tmp_path_factory):
+    """The same of the small study that is drawn here."""
+    folder = tmp_path_factory.mktemp("release")
+    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
+        (folder / f"{name}_test.json").symlink_to(drawn_folder / f"{name}_test.json")
+    (folder / "gt_annotations_val.json").symlink_to(drawn_folder / "gt_annotations_test.json")
+    shutil.copytree(drawn_folder / "maps", folder / "gradcam_maps_val")
+    return ["--data", str(folder), "--validation", str(folder)]
 
 
 @pytest.mark.slow
@@ -139,32 +154,34 @@ def without_points(read):
     return replace(read(), points=None)
 
 
-def test_people_without_maps_give_what_needs_no_maps(results, release):
-    items = results("saporta2022", *release, "--split", "test", *FEW)
+def test_people_without_maps_give_what_needs_no_maps(results, drawn_release):
+    items = results("saporta2022", *drawn_release, "--split", "test", *FEWER)
     means = {"table_1", "replicates", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
     assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10", "figure_3"}
     assert set(items["table_1"].frame["method"]) == {"human"}
 
 
-def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(release, tmp_path, capsys, monkeypatch):
+def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(
+    drawn_release, tmp_path, capsys, monkeypatch
+):
     def stop(*_, **__):
         raise OSError("stopped")
 
     for work in ("tune", "score"):
         monkeypatch.setattr(f"salstats.{work}", stop)
-    arguments = [*release, "--split", "val", "-o", str(tmp_path / "out"), "--min-positives"]
+    arguments = [*drawn_release, "--split", "val", "-o", str(tmp_path / "out"), "--min-positives"]
     with pytest.raises(OSError, match="stopped"):
-        engine.reproduce("saporta2022", [*arguments, "20"])
+        engine.reproduce("saporta2022", [*arguments, "2"])
     said = capsys.readouterr().out
     assert "Fig. 2: not made, needs people's segmentations or points" in said
     assert "Extended Data 5: not made, needs people's segmentations" in said
     assert "Extended Data 6: not made, needs people's points" in said
-    with raises(ValueRangeError, option="min_positives", value=45):
-        engine.reproduce("saporta2022", [*arguments, "45"])
+    with raises(ValueRangeError, option="min_positives", value=7):
+        engine.reproduce("saporta2022", [*arguments, "7"])
 
 
-def test_what_is_tuned_needs_maps_of_the_main_method_only(results, small_study):
-    folder, _ = small_study
+def test_what_is_tuned_needs_maps_of_the_main_method_only(results, drawn_folder):
+    folder = drawn_folder
     maps = [a for m in ("gradcam", "ig") for a in ("--maps", f"{m}={folder / 'maps'}")]
     own = ["--validation", str(folder), "--validation-maps", f"ig={folder / 'maps'}"]
     with raises(SalstatsError, option="validation_maps", choices=("gradcam",)):
@@ -248,11 +265,9 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
     ) == bool(flag)
 
 
-def test_a_colormap_without_a_filter_is_an_error(shared):
+def test_a_colormap_without_a_filter_is_an_error(drawn_folder):
     with raises(SalstatsError, option="colormap", hint=Setting("smooth", "N")):
-        read_unscored_study(
-            options_of("--data", shared / "data" / "chexlocalize_sample", "--colormap", "jet")
-        )
+        read_unscored_study(options_of("--data", drawn_folder, "--colormap", "jet"))
 
 
 def test_every_option_that_reading_a_study_may_name_is_there():
@@ -286,10 +301,10 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
 
 
 @pytest.fixture(scope="module")
-def study(made_up, tmp_path_factory):
-    """Thirty annotated cases of the made-up study and three without a finding."""
-    folder = tmp_path_factory.mktemp("study")
-    write_part(made_up / "inputs", folder, n_annotated=30, n_absent=3)
+def study(tmp_path_factory):
+    """The small study that is drawn here, with a map that marks nothing."""
+    folder = write_study(tmp_path_factory.mktemp("drawn") / "study")
+    write_map(folder / "maps", CASES[0], "Edema", map=np.zeros((1, 1, 10, 10), np.float32))
     return ss.read_chexlocalize(folder)
 
 

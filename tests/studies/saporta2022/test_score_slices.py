@@ -5,10 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from saporta_frames import METHOD, read_oracle
+from saporta_frames import METHOD
+from scipy import ndimage
 from study_scripts import reproduce_items
 from tests_support import raises, warns
 
+import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs
@@ -48,22 +50,56 @@ def sentences(scores, **given):
     return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
 
 
-@pytest.fixture(scope="module")
-def oracle(expected):
-    return read_oracle(expected)
+def finding(rng):
+    """A box of an image of 20 x 24 pixels without one corner, and sometimes a second, small one."""
+    mask = np.zeros((20, 24), bool)
+    top, left = rng.integers(1, 9, 2)
+    height, width = rng.integers(4, 11, 2)
+    mask[top : top + height, left : left + width] = True
+    mask[top : top + height // 3, left : left + rng.integers(1, width - 1)] = False
+    mask[18:20, 20:23] = rng.random() < 0.3
+    return mask
 
 
 @pytest.fixture(scope="module")
-def scores(oracle):
+def study():
+    """Two findings of 60 cases of 30 patients, of which maps and people miss some."""
+    rng = np.random.default_rng(23)
+    truths, maps, human, points, prob = {}, {}, {}, {}, {}
+    for number in range(60):
+        case = f"patient{number // 2:05d}_study{number % 2 + 1}_view1_frontal"
+        for key in ((case, task) for task in TASKS):
+            is_there = rng.random() < 0.7
+            truth = finding(rng)
+            truths[key] = truth & is_there
+            # a map that is constant marks nothing
+            blurred = ndimage.gaussian_filter(np.roll(truth, rng.integers(-3, 4, 2), (0, 1)) * 1.0, 2)
+            maps[*key, METHOD] = blurred * (rng.random() > 0.1)
+            if rng.random() < (0.9 if is_there else 0.2):
+                human[key] = np.roll(truth, rng.integers(-2, 3, 2), (0, 1))
+                points[key] = np.argwhere(human[key])[:1] + rng.integers(0, 2, 2)
+            prob[key] = rng.uniform(0.2, 1) if is_there else rng.uniform(0, 0.7)
+    patient = {case: case.partition("_")[0] for case, _ in truths}
+    return ss.study_from_arrays(truths, maps, human=human, points=points, prob=prob, patient=patient)
+
+
+@pytest.fixture(scope="module")
+def features(study):
+    return ss.features(study)[["case", "task", *FEATURES]]
+
+
+@pytest.fixture(scope="module")
+def scores(study, features):
     """Scores of the true-positive slice with everything beside them."""
-    rows = oracle.scores[oracle.scores["task"].isin(TASKS)]
-    return rows.merge(oracle.features, on=["case", "task"]).reset_index(drop=True)
+    rows = ss.score(study, metrics=["iou", "hit"]).merge(features, on=["case", "task"])
+    return rows.assign(label=(rows["area_ratio"] > 0).astype(float))
 
 
 @pytest.fixture(scope="module")
-def full(oracle):
+def full(study, scores):
     """IoU of the full slice, before cut-offs."""
-    return oracle.uncut[oracle.uncut["task"].isin(TASKS)].reset_index(drop=True)
+    labels = scores[["case", "task", "label"]].drop_duplicates()
+    return ss.score(study, metrics="iou", slice="full").merge(labels, on=["case", "task"])
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +109,12 @@ def reproduced(scores, full):
     return reproduce_items("saporta2022", *items, scores=scores, full_scores=full, replicates=40)
 
 
-def test_frames_are_those_of_the_files(scores, full, oracle):
+def test_frames_are_those_of_the_tables(scores, full, features):
     given = read_slices(scores, options_of(full_scores=[full]))
-    features = oracle.features[oracle.features["task"].isin(TASKS)].sort_values(["case", "task"])
+    features = features.sort_values(["case", "task"])
     np.testing.assert_array_equal(given.features[list(FEATURES)], features[list(FEATURES)])
     np.testing.assert_array_equal(given.features["label"], features["area_ratio"] > 0)
-    assert given.true_positive["reason"].tolist() == scores["reason"].tolist()
+    assert given.true_positive["reason"].fillna("").tolist() == scores["reason"].fillna("").tolist()
     np.testing.assert_array_equal(given.full["score"], full["score"])
 
 
