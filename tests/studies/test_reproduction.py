@@ -8,13 +8,21 @@ import gaze_files
 import pandas as pd
 import pytest
 from bench_scores import drawn_scores
+from made_up_items import GOOD, NEEDY
 from study_files import write_study
 from study_scripts import reproduce_items
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
-from salstats.studies.declarations import KEYS
+from salstats.errors import (
+    ColumnError,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    Setting,
+    ValueRangeError,
+)
+from salstats.studies.declarations import KEYS, OpenedStudy, declaration_of
 from salstats.studies.item_warnings import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.saporta2022 import ITEMS as SAPORTA_ITEMS
@@ -272,3 +280,70 @@ def test_a_file_in_another_shape_is_read_by_the_options_of_every_command(digits,
     assert code == 0, error
     written = pd.read_csv(tmp_path / "out" / "frames" / "table_4.csv")
     assert written["estimate"].tolist() == pytest.approx([iou["score"].mean()])
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """A function that declares items as those of mrxai2025, and returns the options that open them."""
+
+    def declare(*items):
+        opened_with = []
+
+        def open_items(*given):
+            opened_with.append(given[-1])
+            return OpenedStudy(items, frozenset(), dict)
+
+        declaration = replace(declaration_of("mrxai2025"), open=open_items, open_scores=open_items)
+        monkeypatch.setattr("salstats.studies.reproduction.declaration_of", lambda key: declaration)
+        return opened_with
+
+    return declare
+
+
+def test_options_are_those_of_the_command(declared, tmp_path):
+    opened_with = declared(GOOD)
+    ss.reproduce(
+        "mrxai2025", data=tmp_path, maps={"cam": "a", "ig": "b"}, cutoff=0.25, simulations=True,
+        as_published=True, jobs=2, reference=None,
+    )  # fmt: skip
+    ss.reproduce("mrxai2025", simulations=False, pick=["rex:dice"])
+    first, second = opened_with
+    assert (first.data, first.maps, first.cutoff) == (tmp_path, [("cam", "a"), ("ig", "b")], 0.25)
+    assert (first.simulations, first.as_published, first.jobs, first.reference) == (True, True, 2, None)
+    assert (first.scores, first.features, first.rename) == (None, [], [])
+    assert (second.simulations, second.as_published, second.jobs) == (False, False, 1)
+    assert second.pick == ("rex", "dice")
+
+
+def test_tables_are_files_or_frames_and_one_or_several(declared, tmp_path):
+    opened_with = declared(GOOD)
+    frame = pd.DataFrame({"case": ["a"], "method": "m", "metric": "dice", "score": [0.5]})
+    file = tmp_path / "b.csv"
+    frame.assign(case="b").rename(columns={"case": "img_id"}).to_csv(file, index=False)
+    features = pd.DataFrame({"case": ["a", "b"], "age": [50, 60]})
+    ss.reproduce("mrxai2025", scores=[frame, str(file)], features=features, rename={"img_id": "case"})
+    ss.reproduce("mrxai2025", scores=frame)
+    assert opened_with[0].scores[0] is frame
+    assert opened_with[0].scores[1] == file
+    assert opened_with[0].features[0] is features
+    assert opened_with[0].rename == [{"img_id": "case"}]
+    assert opened_with[1].scores[0] is frame
+
+
+def test_frames_are_those_of_the_items_and_what_was_printed_of_them(declared):
+    declared(GOOD)
+    frames = ss.reproduce("mrxai2025")
+    assert list(frames) == ["table_1", "printed"]
+    assert list(frames["printed"]) == ["item", "key", "printed", "found", "equal"]
+    assert frames["printed"]["key"].tolist() == ["a", "b"]
+    declared(replace(GOOD, printed=None))
+    assert list(ss.reproduce("mrxai2025")) == ["table_1"]
+
+
+def test_what_lacks_data_is_warned_of_and_nothing_at_all_is_an_error(declared):
+    declared(NEEDY, GOOD)
+    with pytest.warns(SalstatsWarning, match="maps"):
+        assert "table_3" not in ss.reproduce("mrxai2025")
+    declared(NEEDY)
+    with pytest.warns(SalstatsWarning, match="maps"), raises(SalstatsError):
+        ss.reproduce("mrxai2025")

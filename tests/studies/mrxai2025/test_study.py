@@ -8,11 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import directed_hausdorff
+from tests_support import raises
 
 import salstats as ss
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.studies import declarations, engine
-from salstats.studies.mrxai2025 import score_data
+from salstats.studies.mrxai2025 import (
+    COMPARISON_ITEMS,
+    REFERENCE,
+    SECOND_TOOL,
+    SIMULATION_ITEMS,
+    check_options,
+    diagonal_by_case,
+    image_file_by_case,
+    needs_met,
+    reference_tool_or_study_default,
+    score_data,
+)
 
 SHAPE = (64, 80)
 TOOLS = ("gradcam", "lime", "rex")
@@ -383,3 +396,84 @@ def test_as_published_there_are_means_and_sds_without_inference(results, drawn, 
     assert "CI" not in plain["table_1"].table.as_raw_html()
     columns = ["metric", "method", "estimate", "sd", "n", "n_empty"]
     pd.testing.assert_frame_equal(found[columns], frame(made, "table_1")[columns], rtol=ROUNDING)
+
+
+def parsed(*arguments):
+    return engine.parser_of(declarations.declaration_of("mrxai2025"), output=False).parse_args([*arguments])
+
+
+def test_differences_need_a_second_tool_and_a_reference():
+    for tools, reference, met in (
+        (["gradcam"], [], {REFERENCE}),
+        (["lime", "rex"], [], {SECOND_TOOL}),
+        (["lime", "gradcam"], [], {SECOND_TOOL, REFERENCE}),
+        (["lime", "rex"], ["--reference", "rex"], {SECOND_TOOL, REFERENCE}),
+    ):
+        assert needs_met(tools, parsed(*reference)) == met
+    assert reference_tool_or_study_default(["gradcam", "rex"], parsed("--reference", "rex")) == "rex"
+    assert reference_tool_or_study_default(["gradcam", "rex"], parsed()) == "gradcam"
+    with raises(ValueRangeError, option="reference", value="ig"):
+        needs_met(["lime", "rex"], parsed("--reference", "ig"))
+
+
+def test_each_case_has_an_image_beside_its_mask_and_a_diagonal(study, drawn):
+    images = image_file_by_case(study, drawn / "data")
+    assert images == {case: drawn / "data" / case[:3] / f"{case}.tif" for case in cases()}
+    diagonal = np.hypot(*SHAPE)
+    assert diagonal_by_case(study).to_dict() == pytest.approx(dict.fromkeys(cases(), diagonal))
+    assert diagonal_by_case(study, 0.5).to_dict() == pytest.approx(dict.fromkeys(cases(), diagonal / 2))
+
+
+def test_options_are_read_as_numbers_files_or_pairs():
+    options = parsed("--spacing", "sizes.csv", "--threshold", "0.3", "--pick", "a:b:dice")
+    assert (options.spacing, options.threshold, options.pick) == ("sizes.csv", 0.3, ("a:b", "dice"))
+    defaults = parsed()
+    assert (defaults.spacing, defaults.threshold, defaults.pick, defaults.points) == (
+        None,
+        "otsu",
+        None,
+        None,
+    )
+    assert (defaults.cutoff, defaults.interval, defaults.replicates) == (0.5, "t", 1000)
+    for pick in ("dice", ":dice", "rex:"):
+        with raises(SalstatsError):
+            parsed("--pick", pick)
+
+
+def test_items_are_those_of_the_comparison_and_of_the_simulations():
+    scores = pd.DataFrame({"case": ["a"], "method": "rex", "metric": "dice", "score": [0.5]})
+    declaration = declarations.declaration_of("mrxai2025")
+    keys = {}
+    for flags in ((), ("--as-published",), ("--simulations",)):
+        options = parsed(*flags)
+        options.scores = [scores]
+        keys[flags] = [item.key for item in declaration.open_scores(scores, options).items]
+    comparison = [item.key for item in COMPARISON_ITEMS]
+    assert keys[()] == comparison
+    assert keys["--as-published",] == ["cases", "table_1", "figure_7", "examples"]
+    assert keys["--simulations",] == [*(item.key for item in SIMULATION_ITEMS), *comparison]
+    opened = declaration.open(parsed("--simulations"))
+    assert opened.items == SIMULATION_ITEMS
+    assert opened.load().comparison is None
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ([], {}),
+        (["--simulations", "--points", "boundary"], {"option": "points"}),
+        (["--simulations", "--maps", "a=b"], {"option": "maps"}),
+        (["--data", "d"], {"option": "data"}),
+        (["--data", "d", "--maps", "a=b", "--maps", "a=c"], {"option": "maps"}),
+    ],
+)
+def test_options_that_do_not_go_together_are_named(given, fields):
+    with raises(SalstatsError, **fields):
+        check_options(parsed(*given))
+
+
+def test_options_that_go_together_are_accepted_with_enough_replicates():
+    with raises(ValueRangeError, option="replicates", value=39):
+        check_options(parsed("--simulations", "--replicates", "39"))
+    check_options(parsed("--simulations", "--replicates", "40"))
+    check_options(parsed("--data", "d", "--maps", "a=b", "--masks", "a=b", "--spacing", "2"))

@@ -11,9 +11,24 @@ from scipy.stats import mannwhitneyu
 from tests_support import raises
 
 from salstats.errors import ColumnError
-from salstats.studies.saporta2022.localisation import auroc_by_model_and_task
+from salstats.studies.saporta2022.localisation import (
+    auroc_by_model_and_task,
+    auroc_by_task_or_none,
+    figure_2_means_of_main_and_people,
+    full_slice,
+    means_with_tuned_thresholds,
+    pooled_pixel_rates,
+    several_models,
+    table_1_mean_iou_and_hit_rate,
+)
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
+    FULL_LABELS,
+    FULL_PROBABILITIES,
+    FULL_SLICE,
+    PEOPLE,
+    POINTS,
+    SEGMENTATIONS,
     SEVERAL,
     StudyInference,
 )
@@ -265,3 +280,57 @@ def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make
         (METHOD, "densenet"), (METHOD, "resnet"), ("ig", "resnet"), ("human", "densenet"), ("human", "resnet")
     }  # fmt: skip
     assert item.note.endswith("maps without a model are left out (ig)")
+
+
+@pytest.fixture(scope="module")
+def one_task(whole):
+    """The frames of one task of many patients."""
+    return whole.with_tasks(["Cardiomegaly"])
+
+
+def test_figure_2_has_the_metrics_that_people_have_and_the_auroc_where_it_is_known(one_task):
+    for lacking, metric in ((POINTS, "iou"), (SEGMENTATIONS, "hit")):
+        frames = replace(one_task, available=one_task.available - {lacking, FULL_LABELS})
+        frame = figure_2_means_of_main_and_people(frames).frame
+        assert set(frame["metric"]) == {metric}
+        assert set(frame["method"]) == {METHOD, "human"}
+        assert "auroc" not in frame
+
+
+@pytest.mark.parametrize("lacking", [FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS])
+def test_an_auroc_needs_probabilities_and_labels_of_both_kinds(one_task, lacking):
+    assert auroc_by_task_or_none(one_task)["task"].tolist() == ["Cardiomegaly"]
+    assert auroc_by_task_or_none(replace(one_task, available=one_task.available - {lacking})) is None
+    positive = one_task.uncut[one_task.uncut["label"] == 1]
+    assert auroc_by_task_or_none(replace(one_task, uncut=positive)) is None
+    assert auroc_by_model_and_task(replace(one_task, uncut=positive)) is None
+    assert auroc_by_model_and_task(replace(one_task, uncut=one_task.uncut.drop(columns="label"))) is None
+
+
+def test_the_note_of_tuned_thresholds_says_where_they_come_from_and_what_is_smoothed(one_task):
+    notes = {means_with_tuned_thresholds(one_task).note}
+    for fields in ({"thresholds": "given"}, {"smoothed_for_otsu": True}):
+        notes.add(means_with_tuned_thresholds(replace(one_task, **fields)).note)
+    assert len(notes) == 3
+
+
+def test_without_people_nothing_is_compared(one_task):
+    def of_maps(rows):
+        return rows[rows["method"] == METHOD].reset_index(drop=True)
+
+    frames = replace(
+        one_task, scores=of_maps(one_task.scores), full=of_maps(one_task.full),
+        available=one_task.available - {PEOPLE},
+    )  # fmt: skip
+    for make in (table_1_mean_iou_and_hit_rate, pooled_pixel_rates, full_slice):
+        item = make(frames)
+        assert set(item.frame["method"]) == {METHOD}
+        assert "human" not in item.table.as_raw_html()
+
+
+def test_methods_without_models_have_a_table_by_method(one_task):
+    other = one_task.scores[one_task.scores["method"] == METHOD].assign(method="ig")
+    scores = pd.concat([one_task.scores, other], ignore_index=True)
+    item = several_models(replace(one_task, scores=scores))
+    assert set(item.frame["method"]) == {METHOD, "ig", "human"}
+    assert "model" not in item.frame

@@ -7,8 +7,22 @@ from saporta_frames import METHOD
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, Setting, ValueRangeError
-from salstats.studies.saporta2022.replicates import FILES, read_replicates
+from salstats.errors import (
+    ColumnError,
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    Setting,
+    ValueRangeError,
+)
+from salstats.studies.saporta2022.replicates import (
+    FILES,
+    REPLICATE_ITEMS,
+    decreases_of,
+    means_of,
+    read_replicates,
+    replicate_needs,
+)
 
 ROUNDING = 1e-12
 
@@ -131,3 +145,59 @@ def test_no_replicates_are_an_error(files):
     for sources in ([], [empty]):
         with raises(SalstatsError, option="bootstrap"):
             read_replicates(sources)
+
+
+def replicates_of(method, values, task="Edema", metric="iou"):
+    frame = pd.DataFrame({"replicate": range(len(values)), "estimate": values})
+    return frame.assign(metric=metric, method=method, task=task)
+
+
+def test_means_of_replicates_are_their_mean_and_two_of_them():
+    values = np.linspace(0.1, 0.9, 81)
+    values[7] = np.nan
+    (row,) = means_of(replicates_of("saliency", values)).to_dict("records")
+    assert row["estimate"] == pytest.approx(np.nanmean(values))
+    assert {row["conf_low"], row["conf_high"]} <= set(values)
+    assert 0.1 <= row["conf_low"] < 0.15
+    assert 0.85 < row["conf_high"] <= 0.9
+    assert (row["n_undefined"], row["term"], row["interval"], row["conf_level"]) == (1, "mean", "order", 0.95)
+
+
+def test_decreases_are_of_each_method_from_people_in_one_metric():
+    human = replicates_of("human", np.full(40, 0.8))
+    cam = replicates_of("cam", np.full(40, 0.6))
+    hits = replicates_of("cam", np.full(40, 0.1), metric="hit")
+    rows = decreases_of(pd.concat([human, cam, hits], ignore_index=True), "iou")
+    assert rows["task"].tolist() == ["Edema", "Average"]
+    assert set(rows["method"]) == {"cam"}
+    assert rows[["estimate", "conf_low", "conf_high"]].to_numpy() == pytest.approx(np.full((2, 3), 25.0))
+    assert rows[["reference_mean", "method_mean"]].to_numpy() == pytest.approx(np.array([[0.8, 0.6]] * 2))
+
+
+def test_decreases_need_people_and_a_method_of_the_same_metric():
+    human = replicates_of("human", np.full(40, 0.8))
+    cam = replicates_of("cam", np.full(40, 0.6))
+    iou_item, hit_item = REPLICATE_ITEMS[1:]
+    both = pd.concat([human, cam], ignore_index=True)
+    assert replicate_needs(both) == set(iou_item.needs)
+    assert replicate_needs(both.assign(metric="hit")) == set(hit_item.needs)
+    assert replicate_needs(pd.concat([human, cam.assign(metric="hit")])) == set()
+    assert replicate_needs(cam) == replicate_needs(human) == set()
+
+
+def test_frames_and_files_lacking_a_column_or_naming_no_task_are_errors(tmp_path):
+    frame = replicates_of("cam", np.full(40, 0.6))
+    assert len(read_replicates([frame])) == 40
+    with raises(ColumnError, column="task"):
+        read_replicates([frame.drop(columns="task")])
+    file = tmp_path / f"{next(iter(FILES))}.csv"
+    pd.DataFrame({"Edema": np.full(40, 0.5), "Lung Opacity": 0.4}).to_csv(file, index=False)
+    read = read_replicates([file])
+    assert read.groupby("task")["estimate"].agg(["size", "mean"]).to_dict("index") == {
+        "Edema": {"size": 40, "mean": pytest.approx(0.5)},
+        "Airspace Opacity": {"size": 40, "mean": pytest.approx(0.4)},
+    }
+    assert read.loc[read["task"] == "Edema", "replicate"].tolist() == list(range(40))
+    pd.DataFrame({"Edema": np.full(40, 0.5), "Weight": 0.4}).to_csv(file, index=False)
+    with raises(ColumnError, column="Weight", path=file):
+        read_replicates([file])
