@@ -9,6 +9,9 @@ from display.plots.estimate_figures import decreases, estimates
 from tests_support import raises, warns
 
 import salstats as ss
+from salstats.display.plots.layout.figure import Figure
+from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.theme import figure_size
 from salstats.errors import InputFileError
 
 TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
@@ -76,6 +79,33 @@ def test_figures_of_panels_have_pages_with_the_same_axes():
     assert titles == list(whole.data["panel"].cat.categories)
     ends = [end for page in pages for end in shown(page)[1]]
     assert np.allclose(ends, ends[0])
+
+
+@pytest.mark.parametrize(
+    ("scales", "first_x", "second_x"), [("fixed", [-2, 5], [-2, 5]), ("free_x", [0, 1], [5, 5])]
+)
+def test_each_page_of_panels_has_the_axes_of_the_numbers_of_all_layers(scales, first_x, second_x):
+    frame = pd.DataFrame({"panel": ["A", "A", "B", "B"], "x": [0, 1, 5, np.inf], "y": [1, 2, 3, 4]})
+    lines = pd.DataFrame({"at": [-2.0], "name": "no number"})
+    figure = (
+        Figure(frame, p9.aes("x", "y"))
+        + p9.geom_point()
+        # in each panel, and without the mapping of the figure
+        + p9.geom_vline(p9.aes(xintercept="at"), lines, inherit_aes=False)
+        + p9.geom_text(p9.aes(x="name", label="name"), lines, inherit_aes=False)
+        + p9.facet_wrap("panel", scales=scales)
+        + figure_size(100, 400)
+    )
+    pages = on_pages(figure, ["A", "B"], n_columns=1, panel_mm=150).pages
+    assert [page.data["x"].tolist() for page in pages] == [[0, 1], [5, np.inf]]
+    axis_ends = [page.layers[-1].geom.data for page in pages]
+    assert [ends["panel"].tolist() for ends in axis_ends] == [["A", "A"], ["B", "B"]]
+    assert [ends["x"].tolist() for ends in axis_ends] == [first_x, second_x]
+    assert [ends["y"].tolist() for ends in axis_ends] == [[1, 4], [1, 4]]
+    assert [len(page.layers) for page in pages] == [4, 4]
+    # without numbers on an axis nothing is set
+    named = Figure(frame.assign(x="a"), p9.aes("x", "y")) + p9.geom_point() + figure_size(100, 400)
+    assert [len(page.layers) for page in on_pages(named, ["A", "B"], 1, 150).pages] == [1, 1]
 
 
 def test_a_figure_is_laid_out_anew_with_what_was_added_and_as_its_frame_was(tmp_path):
