@@ -12,7 +12,11 @@ from salstats.display.estimates import Estimates, check_rows_are_distinct, read_
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import are_in_drawn_panels, barred_rows, check_drawable
+from salstats.display.plots.layout.estimate_drawing import (
+    are_in_drawn_panels,
+    check_drawable,
+    rows_with_both_limits,
+)
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
@@ -154,7 +158,7 @@ def plot_agreement(
         )
         + p9.theme(legend_position="none")
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _pair_texts(frame: pd.DataFrame, labels: Labels) -> dict[Any, str]:
@@ -211,7 +215,7 @@ def _band_layers(frame: pd.DataFrame) -> list[Any]:
     band = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
     layers = []
     for term, style in _LINES.items():
-        rows = barred_rows(frame[frame["term"] == term]).assign(left=-np.inf, right=np.inf)
+        rows = rows_with_both_limits(frame[frame["term"] == term]).assign(left=-np.inf, right=np.inf)
         if len(rows):
             layers.append(p9.geom_rect(band, rows, fill=style.colour, alpha=0.15, size=0, inherit_aes=False))
     return layers

@@ -262,7 +262,7 @@ def plot_box(
         )
         + p9.theme(legend_key_size=8)
     )
-    return grid.pages(figure)
+    return grid.divided_into_pages(figure)
 
 
 def _of_metrics_with_scores(boxes: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from salstats.display.plots.layout.curve_panels import (
     rate_axes,
     read_curves,
 )
-from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_width_mm
@@ -126,7 +126,7 @@ def plot_calibration(
         Figure(rows, p9.aes("predicted", "estimate", color="method_label"))
         + diagonal_layer()
         + lines.layers
-        + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred_rows(rows), size=0.4)
+        + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), rows_with_both_limits(rows), size=0.4)
         + p9.geom_point(size=1.1)
         + p9.geom_rect(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top"),
@@ -140,7 +140,7 @@ def plot_calibration(
         + lines.scales
         + p9.theme(legend_position="none")
     )
-    return grid.pages(figure, height + _BARS_MM)
+    return grid.divided_into_pages(figure, height + _BARS_MM)
 
 
 def _calibration_texts(

@@ -216,7 +216,7 @@ def plot_correlation(
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_names = names_below(
-        column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full
+        column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), may_slant=is_last_row_full
     )
     if column_names.left_overhang > names_mm:
         grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang)
@@ -277,7 +277,7 @@ def plot_correlation(
     )
     # pages may divide a panel below any row of tiles
     row_edges = [-tile_height * (row + 1) for row in range(n_rows)]
-    return grid.pages(figure, height, edges=row_edges)
+    return grid.divided_into_pages(figure, height, edges=row_edges)
 
 
 def _wrapped_row_names(labels: list[str]) -> list[str]:

@@ -124,12 +124,12 @@ def plot_coverage(
         + line_layers
         + p9.scale_x_log10(
             breaks=sizes,
-            labels=partial(_n_units_tick_texts, length=grid.panel_width),
+            labels=partial(_n_units_tick_texts, length_mm=grid.panel_width),
             minor_breaks=[],
             expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=partial(vertical_breaks, height=height),
+            breaks=partial(vertical_breaks, height_mm=height),
             labels=tick_texts,
             minor_breaks=[],
         )
@@ -143,7 +143,7 @@ def plot_coverage(
         + p9.scale_color_manual([style.colour for style in styles.values()], limits=legend, name="")
         + p9.guides(color=p9.guide_legend(ncol=n_keys, byrow=True))
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
@@ -179,7 +179,7 @@ def _with_panel_line_and_drawn_percent(rows: pd.DataFrame, labels: Labels, lines
     )
 
 
-def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
+def _n_units_tick_texts(breaks: list[float], length_mm: float) -> list[str]:
     """Return the text of each number of units, "" for one that would overlap the text before.
 
     `breaks` are the numbers at a logarithmic axis of a length in mm.
@@ -190,7 +190,7 @@ def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
     log_span = np.log(breaks[-1] / breaks[0]) or 1.0
     for number in breaks:
         text = f"{number:.0f}"
-        centre = length * np.log(number / breaks[0]) / log_span
+        centre = length_mm * np.log(number / breaks[0]) / log_span
         half_width = text_width_mm(text) / 2
         if centre - half_width > last_end + _TEXT_GAP_MM:
             texts.append(text)

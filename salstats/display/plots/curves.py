@@ -88,7 +88,7 @@ def plot_curves(
     groups = columns[: columns.index("fraction")]
     check_rows_are_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
-    facet_column = only_varying_column(points, further_groups, used_columns="metric and method")
+    facet_column = only_varying_column(points, further_groups, used_columns_text="metric and method")
     methods = method_labels_references_first(frame_labels, points.distinct_values("method") or [""], [HUMAN])
     rows = _rows_with_panels(points, frame_labels, facet_column, methods)
     panels = list(rows["panel"].cat.categories)
@@ -126,7 +126,7 @@ def plot_curves(
         )
         + lines.scales
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _read_mean_curves(curves: object) -> Estimates:

@@ -34,9 +34,9 @@ from salstats.display.plots.layout.estimate_drawing import (
     are_in_drawn_panels,
     check_drawable,
     chosen_or_recorded_references,
+    labels_of_panel_titles,
     margin_lines,
     no_effect_value,
-    panel_texts,
     quantity_label,
 )
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
@@ -396,7 +396,7 @@ def _panel_texts(
     if "method" not in row_columns and defined_estimates.only_value("method") is not None:
         # no row and no legend names the method
         further_columns.append("method")
-    return panel_texts(defined_estimates, labels, None, term, *further_columns)
+    return labels_of_panel_titles(defined_estimates, labels, None, term, *further_columns)
 
 
 def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[_RowKey]:

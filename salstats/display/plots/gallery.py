@@ -12,7 +12,7 @@ from salstats.coded_text import TEXT
 from salstats.display.plots.layout.captions import distinct_values_by_appearance
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, page_sentence
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
-from salstats.display.plots.layout.overlay_layers import scale_bar_layers
+from salstats.display.plots.layout.overlay_layers import scale_bar_layers_and_note
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, sheet_tables
 from salstats.display.plots.layout.picture_layer import MapStyle
@@ -132,7 +132,7 @@ def gallery(  # noqa: C901
 
     single_stack = [band for row in rows for band in layout.bands_of_row(row.key)]
     all_pictures = sheet_tables(placed_pictures, layout.sheet([single_stack])).pictures
-    _, bar_note = scale_bar_layers(all_pictures, spacing, labels)
+    _, bar_note = scale_bar_layers_and_note(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*caption_sentences(placed_pictures), bar_note, "Page 10 of 10."]
     pages = layout.stacks_of_pages(placed_pictures, outside_pictures_mm(longest_notes, layout.width))

@@ -159,7 +159,7 @@ def plot_heatmap(
     grid = panel_grid(titles, n_columns, width, left_mm=names_mm, min_width=min_width)
     tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
     column_labels = [drawing.labels.value("method", method) for method in methods]
-    column_names = names_below(column_labels, tile_width, slant=len(titles) % grid.n_columns == 0)
+    column_names = names_below(column_labels, tile_width, may_slant=len(titles) % grid.n_columns == 0)
     if column_names.left_overhang > names_mm:
         grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_width)
         tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
@@ -242,7 +242,9 @@ def plot_heatmap(
             plot_margin_right=unused_width / width,
         )
     )
-    return grid.pages(figure, height, edges=[centre - tile_mm / 2 for centre in centres.values()])
+    return grid.divided_into_pages(
+        figure, height, edges=[centre - tile_mm / 2 for centre in centres.values()]
+    )
 
 
 def _row_column(drawing: EstimateDrawing) -> str:

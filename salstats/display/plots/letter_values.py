@@ -129,7 +129,7 @@ def plot_letter_values(
             legend_title_position="left",
         )
     )
-    return grid.pages(figure)
+    return grid.divided_into_pages(figure)
 
 
 def _boxes_and_legend_texts(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -10,14 +10,14 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.legends import legend_width, n_legend_columns
+from salstats.display.plots.layout.legends import legend_width_mm, n_legend_columns
 from salstats.display.plots.layout.overlay_layers import (
     colour_scale_layers,
     mark_layers,
     mark_rows,
     outline_layers,
     outline_rows,
-    scale_bar_layers,
+    scale_bar_layers_and_note,
     sheet_text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture, picture_without_map_and_outlines
@@ -162,7 +162,7 @@ def _legend_height_and_direction(
     texts = [*outlines, *marks]
     n_outline_rows = math.ceil(len(outlines) / n_legend_columns(outlines, inner_width))
     n_mark_rows = math.ceil(len(marks) / n_legend_columns(marks, inner_width))
-    if not texts or legend_width(texts, len(texts)) <= inner_width:
+    if not texts or legend_width_mm(texts, len(texts)) <= inner_width:
         return _LegendHeightAndDirection(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
     return _LegendHeightAndDirection(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
 
@@ -209,7 +209,7 @@ def overlay_figure(
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_height_and_direction(outline_texts, mark_texts, inner_width)
-    bars, bar_note = scale_bar_layers(table, spacing, labels)
+    bars, bar_note = scale_bar_layers_and_note(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
     has_colours = map_style.alpha > 0 and any(picture.content.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM

@@ -16,9 +16,9 @@ from salstats.display.facts import count_sentence, interval_caption, not_drawn_s
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import margin_notes, scope_note
 from salstats.display.plots.layout.estimate_drawing import (
-    barred_rows,
     margin_lines,
     metric_title_texts,
+    rows_with_both_limits,
     with_smaller_is_better,
 )
 from salstats.display.plots.layout.figure import Figure, first_page_with_further_pages, plot_function
@@ -285,7 +285,7 @@ def plot_pairs(
     )
     if not drawing.unit_labels:
         figure = figure + p9.theme(legend_position="none")
-    pages = grid.pages(figure, block_height).pages
+    pages = grid.divided_into_pages(figure, block_height).pages
     return first_page_with_further_pages(
         [_with_facets(page, grid, has_differences_beside=drawing.has_differences_beside) for page in pages]
     )
@@ -313,10 +313,10 @@ def _method_names_below(drawing: PairsData, place_width: float) -> TileNames:
     `place_width` is the width of the place of a method in mm.
     """
     texts = list(drawing.methods.values())
-    slanted = names_below(texts, place_width, slant=True)
+    slanted = names_below(texts, place_width, may_slant=True)
     if slanted.left_overhang <= LEFT_MM:
         return slanted
-    return names_below(texts, place_width, slant=False)
+    return names_below(texts, place_width, may_slant=False)
 
 
 class _FacetsBeside(p9.facet_wrap):
@@ -679,7 +679,9 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     return [
         *layers,
         _dot_layer(dots, "x", drawing),
-        p9.geom_linerange(p9.aes("place", ymin="conf_low", ymax="conf_high"), barred_rows(frame), size=0.7),
+        p9.geom_linerange(
+            p9.aes("place", ymin="conf_low", ymax="conf_high"), rows_with_both_limits(frame), size=0.7
+        ),
         p9.geom_point(p9.aes("place", "estimate"), frame, size=1.2, color=REFERENCE),
     ]
 

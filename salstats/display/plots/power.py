@@ -194,7 +194,7 @@ def plot_power(  # noqa: C901, PLR0912
     )
     if not legend:
         figure = figure + p9.theme(legend_position="none")
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _curves_of_plan(frame: pd.DataFrame, labels: Labels, show: str) -> _Curves:

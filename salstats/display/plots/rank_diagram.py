@@ -142,7 +142,7 @@ def rank_diagram(
             axis_ticks=p9.element_blank(),
         )
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:

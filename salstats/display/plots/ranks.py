@@ -204,7 +204,7 @@ def plot_ranks(
             legend_justification_top=grid.legend_justification(_LEGEND_WIDTH_MM),
         )
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 @plot_function
@@ -304,7 +304,7 @@ def plot_significance(
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_labels = [frame_labels.value("method", method) for method in order]
-    column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
+    column_names = names_below(column_labels, grid.panel_width / n, may_slant=is_last_row_full)
     if column_names.left_overhang > names_mm:
         grid = panel_grid(
             titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_panel_width
@@ -354,7 +354,7 @@ def plot_significance(
             legend_position="none",
         )
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _critical_difference_diagram(

@@ -91,7 +91,7 @@ def plot_readers(
     frame_labels = Labels(labels, estimates.frame)
     check_rows_are_distinct(estimates, estimates.keys)
     further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
-    facet_column = only_varying_column(estimates, further_groups, used_columns="metric")
+    facet_column = only_varying_column(estimates, further_groups, used_columns_text="metric")
     rows = rows_with_estimate(estimates)
     methods = frame_labels.order("method", rows["method"])
     # labels of which titles of panels consist, by column and value
@@ -152,7 +152,7 @@ def plot_readers(
         )
         + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _with_panel_and_vertical_place(

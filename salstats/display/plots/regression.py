@@ -240,7 +240,9 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
     elif "model" in groups:
         model_column = "model"
     further_groups = [column for column in groups if column != model_column]
-    facet_column = only_varying_column(coefficients, further_groups, used_columns=model_column or "the term")
+    facet_column = only_varying_column(
+        coefficients, further_groups, used_columns_text=model_column or "the term"
+    )
     frame = _with_outcome_and_right_side(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1

@@ -203,7 +203,7 @@ def plot_residuals(
         + grid.elements(height, notes=notes, further_mm=legend_height_mm)
         + p9.theme(axis_title=p9.element_blank())
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _check_one_formula(frame: pd.DataFrame) -> None:

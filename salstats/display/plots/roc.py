@@ -126,7 +126,7 @@ def plot_roc(
         )
         + lines.scales
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _n_area_texts_below_diagonal(panel_width: float, height: float, *, text_width: float) -> int:

@@ -20,7 +20,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, with_smaller_is_better
+from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits, with_smaller_is_better
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
@@ -217,7 +217,7 @@ def plot_scatter(
     text_width = 0.0
     if correlations is not None:
         estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
-        drawn_correlations = correlation_texts(estimates, x, y, scatter)
+        drawn_correlations = correlations_with_texts(estimates, x, y, scatter)
         texts = drawn_correlations.distinct_values("text")
         text_width = max(text_width_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
@@ -276,7 +276,7 @@ def plot_scatter(
     )
     if not legend:
         figure = figure + p9.theme(legend_position="none")
-    return grid.pages(figure, height + text_height)
+    return grid.divided_into_pages(figure, height + text_height)
 
 
 def scatter_data(
@@ -470,7 +470,7 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
     return lines.subset(n_values > 1)
 
 
-def correlation_texts(correlations: Estimates, x: str, y: str, scatter: ScatterData) -> Estimates:
+def correlations_with_texts(correlations: Estimates, x: str, y: str, scatter: ScatterData) -> Estimates:
     """Return the correlations of `x` and `y`, with their `panel`, `group` and `text`.
 
     Raises if no correlation is of `x` and `y`.
@@ -665,7 +665,7 @@ def _axis_scales(
     `height` is that of a panel in mm without the texts at its top, and `text_height` that of the texts.
     `y_range` are the smallest and the largest number of the vertical axis.
     """
-    x_breaks: Any = partial(axis_breaks, length=grid.panel_width)
+    x_breaks: Any = partial(axis_breaks, length_mm=grid.panel_width)
     if scatter.has_few_x:
         x_breaks = sorted(scatter.points["x"].unique())
     # expansions are shares of the data range, which with its own expansions takes `height`
@@ -758,7 +758,7 @@ def _rate_layers(rates: Estimates) -> list[Any]:
     bar = p9.aes("x_drawn", ymin="conf_low", ymax="conf_high", color="group")
     mark = p9.aes("x_drawn", "estimate", color="group", shape="group")
     return [
-        p9.geom_linerange(bar, barred_rows(rates.frame), size=0.5, show_legend=False),
+        p9.geom_linerange(bar, rows_with_both_limits(rates.frame), size=0.5, show_legend=False),
         p9.geom_point(mark, rates.frame, size=1.5, stroke=0),
         # the axis of rates is that from 0 to 1
         p9.geom_blank(p9.aes("x_drawn", "y"), rates.frame.assign(y=0.0)),
@@ -792,7 +792,7 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
         line_colour = {}
         band_colour = {}
     layers: list[Any] = [p9.geom_line(line, lines, size=0.6, **line_colour)]
-    rows_with_limits = barred_rows(lines)
+    rows_with_limits = rows_with_both_limits(lines)
     if len(rows_with_limits):
         layers.insert(0, p9.geom_ribbon(band, rows_with_limits, alpha=0.2, show_legend=False, **band_colour))
     return layers

@@ -12,7 +12,11 @@ from salstats.display.estimates import Estimates, check_rows_are_distinct, read_
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, quantity_label, rows_with_estimate
+from salstats.display.plots.layout.estimate_drawing import (
+    quantity_label,
+    rows_with_both_limits,
+    rows_with_estimate,
+)
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -102,7 +106,7 @@ def plot_thresholds(
     n_columns = 2 if len(panels) == 4 else _MAX_COLUMNS
     grid = panel_grid(panels, n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
-    rows_with_limits = barred_rows(rows)
+    rows_with_limits = rows_with_both_limits(rows)
     bar_layers: list[Any] = []
     if len(rows_with_limits):
         limits = p9.aes(ymin="conf_low", ymax="conf_high")
@@ -134,7 +138,7 @@ def plot_thresholds(
             legend=list(texts.values()),
         )
     )
-    return grid.pages(figure, height)
+    return grid.divided_into_pages(figure, height)
 
 
 def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote:

@@ -14,7 +14,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
 from salstats.display.plots.scatter import (
-    correlation_texts,
+    correlations_with_texts,
     fitted_lines,
     points_of_other_groups,
     scatter_data,
@@ -443,11 +443,11 @@ def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
     frame = pd.DataFrame(
         {"x": ["iou"], "y": "prob", "term": "spearman", "estimate": 0.45, "conf_low": 0.3, "conf_high": 0.58}
     )
-    texts = correlation_texts(read_estimates(frame, "correlations"), "prob", "iou", points_of())
+    texts = correlations_with_texts(read_estimates(frame, "correlations"), "prob", "iou", points_of())
     assert texts.frame["text"].tolist() == ["ρ = 0.45 (0.30, 0.58)"] * 2
     twice = read_estimates(pd.concat([frame, frame]), "correlations")
     with raises(SalstatsError, option="correlations", rows=(1,)):
-        correlation_texts(twice, "prob", "iou", points_of())
+        correlations_with_texts(twice, "prob", "iou", points_of())
 
 
 def test_the_caption_says_how_many_rows_miss_a_value():

@@ -1,7 +1,7 @@
 """Ends of the axes of estimates, beyond which bars end in an arrow."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,7 @@ def limits_of_cut_axes(
             if log:
                 low_and_high = _log_axis_ends_if_any_nonpositive(numbers)
             elif term == "percent_decrease":
-                low_and_high = _ends_without_far_numbers(numbers)
+                low_and_high = _axis_ends_without_far_numbers(numbers)
             if low_and_high is not None:
                 ends.append((panel, *low_and_high))
     panel_limits = pd.DataFrame(ends, columns=["panel", "low", "high"])
@@ -104,13 +104,15 @@ def _checked_pair(limits: Sequence[float], *, log: bool) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def _ends_without_far_numbers(numbers: np.ndarray) -> tuple[float, float] | None:
+def _axis_ends_without_far_numbers(estimates_and_limits: np.ndarray) -> tuple[float, float] | None:
     """Return the ends of an axis that holds 0 and all numbers but those far out, None if none is far out.
 
-    `numbers` has a row for each estimate, with its limits. A number is far out if it lies more than ten times
-    as far from 0 as half of the rows reach: on an axis that held it, these would share less than a tenth.
+    `estimates_and_limits` has a row for each estimate, with its limits. A number is far out if it lies more
+    than ten times as far from 0 as half of the rows reach: on an axis that held it, these would share less
+    than a tenth.
     """
-    finite = np.where(np.isfinite(numbers), numbers, np.nan)
+    is_finite = np.isfinite(estimates_and_limits)
+    finite = np.where(is_finite, estimates_and_limits, np.nan)
     is_empty_row = np.isnan(finite).all(axis=1)
     reach = np.nanmax(np.abs(finite[~is_empty_row]), axis=1)
     fence = _FAR_FACTOR * np.median(reach)
@@ -184,7 +186,9 @@ def with_bars_cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: b
     )
 
 
-def axis_end_of_rows(panel_of_row: pd.Series, limits: pd.DataFrame, end: str, default: float) -> pd.Series:
+def axis_end_of_rows(
+    panel_of_row: pd.Series, limits: pd.DataFrame, end: Literal["low", "high"], default: float
+) -> pd.Series:
     """Return an end, "low" or "high", of the axis of the panel of each row, `default` where it has none."""
     end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
     return panel_of_row.astype(TEXT).map(end_of_panel).astype(float).fillna(default)

@@ -46,13 +46,15 @@ def _any_changes_when_rounded(numbers: np.ndarray, digits: int) -> bool:
     return bool(np.any(errors > _ROUNDING_TOLERANCE * np.abs(numbers)))
 
 
-def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]:
+def axis_breaks(limits: tuple[float, float], length_mm: float = 35.0) -> list[float]:
     """Return round numbers within the limits of a horizontal axis of a length in mm.
 
     They are integers where there are enough of these, and so few that their texts do not overlap.
     """
     low, high = limits
-    candidates = [_round_numbers_within(limits, n) for n in range(_max_n_steps(length), _MIN_STEPS - 1, -1)]
+    candidates = [
+        _round_numbers_within(limits, n) for n in range(_max_n_steps(length_mm), _MIN_STEPS - 1, -1)
+    ]
     # an axis whose limits are equal has some length, too
     span = high - low or 1.0
 
@@ -60,17 +62,17 @@ def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float
         """Return the place of a number on the axis, from 0 to 1."""
         return (number - low) / span
 
-    return _first_without_overlap(candidates, axis_share, length, tick_texts)
+    return _first_without_overlap(candidates, axis_share, length_mm, tick_texts)
 
 
-def vertical_breaks(limits: tuple[float, float], height: float) -> list[float]:
+def vertical_breaks(limits: tuple[float, float], height_mm: float) -> list[float]:
     """Return round numbers within the limits of a vertical axis of a height in mm."""
-    return _round_numbers_within(limits, _max_n_steps(_VERTICAL_FACTOR * height))
+    return _round_numbers_within(limits, _max_n_steps(_VERTICAL_FACTOR * height_mm))
 
 
-def _max_n_steps(length: float) -> int:
+def _max_n_steps(length_mm: float) -> int:
     """Return the largest number of steps between the breaks of a horizontal axis of a length in mm."""
-    return int(np.clip(length // _STEP_MM, _MIN_STEPS, _MAX_STEPS))
+    return int(np.clip(length_mm // _STEP_MM, _MIN_STEPS, _MAX_STEPS))
 
 
 def _round_numbers_within(limits: tuple[float, float], n_steps: int) -> list[float]:
@@ -89,7 +91,7 @@ def _round_numbers_within(limits: tuple[float, float], n_steps: int) -> list[flo
 def _first_without_overlap(
     candidates: Sequence[list[float]],
     axis_share: Callable[[float], float],
-    length: float,
+    length_mm: float,
     texts: Callable[[Iterable[float]], list[str]],
     needed: float | None = None,
 ) -> list[float]:
@@ -105,7 +107,7 @@ def _first_without_overlap(
         Breaks of the axis, the most numerous first.
     axis_share : callable
         Function from a number to its place on the axis, from 0 to 1.
-    length : float
+    length_mm : float
         Length of the axis in mm.
     texts : callable
         Function from breaks to their texts.
@@ -120,9 +122,9 @@ def _first_without_overlap(
         choices += [candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]]
     if needed is not None:
         choices = [breaks for breaks in choices if needed in breaks]
-    for overhang in (_OVERHANG_MM + _EXPANSION * length, np.inf):
+    for overhang in (_OVERHANG_MM + _EXPANSION * length_mm, np.inf):
         for breaks in choices:
-            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length, overhang):
+            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length_mm, overhang):
                 return breaks
     if needed is not None:
         return [needed]
@@ -136,26 +138,26 @@ def _texts_fit(
     breaks: Sequence[float],
     texts: Sequence[str],
     axis_share: Callable[[float], float],
-    length: float,
-    overhang: float,
+    length_mm: float,
+    overhang_mm: float,
 ) -> bool:
-    """Return whether texts of breaks neither overlap nor extend further than `overhang` beyond an axis.
+    """Return whether texts of breaks neither overlap nor extend further than `overhang_mm` beyond an axis.
 
     The length of the axis and the overhang are in mm.
     """
     starts = []
     ends = []
     for number, text in zip(breaks, texts, strict=True):
-        centre = length * axis_share(number)
+        centre = length_mm * axis_share(number)
         half_width = text_width_mm(text) / 2
         starts.append(centre - half_width)
         ends.append(centre + half_width)
-    if starts[0] <= -overhang or ends[-1] >= length + overhang:
+    if starts[0] <= -overhang_mm or ends[-1] >= length_mm + overhang_mm:
         return False
     return all(end + _TEXT_GAP_MM < next_start for end, next_start in zip(ends, starts[1:], strict=False))
 
 
-def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]:
+def log_breaks(limits: tuple[float, float], length_mm: float = 35.0) -> list[float]:
     """Return round numbers within the limits of a logarithmic axis of a length in mm, 1 among them."""
     low, high = limits
     candidates = []
@@ -164,7 +166,7 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
     finest = candidates[0]
     # narrow limits may contain no power of ten
     if len(finest) < 2 and high < 10 * low:
-        return axis_breaks(limits, length)
+        return axis_breaks(limits, length_mm)
     needed = None
     if low <= 1 <= high:
         # ratios are compared with 1
@@ -182,7 +184,7 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
         """Return the place of a number on the axis, from 0 to 1."""
         return float(np.log(number / low) / log_span)
 
-    return _first_without_overlap(candidates, axis_share, length, log_texts, needed)
+    return _first_without_overlap(candidates, axis_share, length_mm, log_texts, needed)
 
 
 def log_texts(breaks: Iterable[float | str]) -> list[str]:
@@ -190,12 +192,12 @@ def log_texts(breaks: Iterable[float | str]) -> list[str]:
     return [tick_texts([number])[0] for number in breaks]
 
 
-def number_axes(width: float, height: float) -> list[Any]:
+def number_axes(width_mm: float, height_mm: float) -> list[Any]:
     """Return the scales of the two numeric axes of panels whose width and height are in mm."""
     options: dict[str, Any] = {"minor_breaks": [], "labels": tick_texts}
     return [
-        p9.scale_x_continuous(breaks=partial(axis_breaks, length=width), **options),
-        p9.scale_y_continuous(breaks=partial(vertical_breaks, height=height), **options),
+        p9.scale_x_continuous(breaks=partial(axis_breaks, length_mm=width_mm), **options),
+        p9.scale_y_continuous(breaks=partial(vertical_breaks, height_mm=height_mm), **options),
     ]
 
 

@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, check_rows_are_distinct, read_estimates
 from salstats.display.plots.layout.axis_ticks import tick_texts
-from salstats.display.plots.layout.estimate_drawing import barred_rows, only_varying_column
+from salstats.display.plots.layout.estimate_drawing import only_varying_column, rows_with_both_limits
 from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
 from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.theme import GUIDE
@@ -160,7 +160,7 @@ def lines_with_bands(
     line_size : float
         Width of the lines.
     """
-    rows_with_limits = barred_rows(rows)
+    rows_with_limits = rows_with_both_limits(rows)
     has_bands = has_bands and len(rows_with_limits) > 0
     layers: list[Any] = []
     aesthetics = ["color", "linetype"]
@@ -197,9 +197,9 @@ def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0, below_m
     ]
 
 
-def _rate_breaks(length: float) -> list[float]:
+def _rate_breaks(length_mm: float) -> list[float]:
     """Return the rates that are written at an axis of a length in mm."""
-    n_steps = 5 if length >= _LONG_AXIS_MM else 2
+    n_steps = 5 if length_mm >= _LONG_AXIS_MM else 2
     return [step / n_steps for step in range(n_steps + 1)]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
@@ -38,10 +39,10 @@ _SMALLER = "smaller is better"
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
 
-def only_varying_column(estimates: Estimates, columns: Sequence[str], used_columns: str) -> str | None:
+def only_varying_column(estimates: Estimates, columns: Sequence[str], used_columns_text: str) -> str | None:
     """Return the column of `columns` that varies, whose values become panels, or None if none varies.
 
-    `used_columns` are the columns that rows and marks show, as text for the message.
+    `used_columns_text` are the columns that rows and marks show, as text for the message.
 
     Raises
     ------
@@ -52,8 +53,8 @@ def only_varying_column(estimates: Estimates, columns: Sequence[str], used_colum
     if len(varying_columns) > 1:
         name = estimates.name
         raise SalstatsError(
-            f"{name} is grouped by {quoted(varying_columns)} besides {used_columns} and has panels for one "
-            "of them",
+            f"{name} is grouped by {quoted(varying_columns)} besides {used_columns_text} and has panels for "
+            "one of them",
             hint=f"keep one value of the others, as in {name}.query(\"{varying_columns[-1]} == '...'\")",
             column=varying_columns[-1],
             value=varying_columns,
@@ -107,7 +108,7 @@ def check_drawable(estimates: Estimates) -> None:
         )
 
 
-def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> np.ndarray:
+def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> NDArray[np.bool_]:
     """Return whether each row belongs to a panel that is drawn: one with an estimate.
 
     Panels are the values of some columns; without columns there is a single one.
@@ -118,12 +119,12 @@ def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> n
     return np.asarray(panels["estimate"].transform("count") > 0)
 
 
-def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
+def rows_with_both_limits(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with both limits of an interval, for which a bar or a band is drawn."""
     return frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
 
 
-def panel_texts(
+def labels_of_panel_titles(
     estimates: Estimates, labels: Labels, facet_column: str | None, term: str | None, *further_columns: str
 ) -> dict[str, dict[Any, str]]:
     """Return the labels of which titles of panels consist, by column and value.
@@ -226,12 +227,14 @@ def prepared_drawing(
         row_column = "method"
     further_groups = [column for column in groups if column != row_column]
     facet_column = only_varying_column(
-        estimates, further_groups, used_columns=f"metric, method and {row_column}"
+        estimates, further_groups, used_columns_text=f"metric, method and {row_column}"
     )
     check_rows_are_distinct(estimates, estimates.keys)
     references = chosen_or_recorded_references(estimates, reference)
     check_drawable(estimates)
-    texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet_column, term)
+    texts_of_panels = labels_of_panel_titles(
+        estimates.subset(estimates.has_estimate), frame_labels, facet_column, term
+    )
     is_in_panel = are_in_drawn_panels(estimates, list(texts_of_panels))
     frame = estimates.subset(is_in_panel).frame
     frame["panel"] = crossed_labels(frame, texts_of_panels)

@@ -148,7 +148,7 @@ def gallery_layout(
     names_mm = 0.0
     row_texts = dict.fromkeys(row_names, "")
     if len(row_names) > 1:
-        names_mm = _row_names_mm(row_names, width)
+        names_mm = _row_names_width_mm(row_names, width)
         row_texts = {key: _row_text(name, names_mm) for key, name in row_names.items()}
     if len(row_names) == 1 and len(column_titles) == 1:
         # the caption names a single picture
@@ -219,7 +219,7 @@ def _layouts_of_sizes(
     return layouts
 
 
-def _row_names_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
+def _row_names_width_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     """Return the room in mm for the names of rows: that of the longest word, within limits."""
     widest_word = max(widest_word_mm(name_parts) for name_parts in names.values())
     max_side_mm = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)

@@ -211,20 +211,20 @@ def group_scales(
     return [*scales, p9.guides(**guides)]
 
 
-def n_legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
+def n_legend_columns(texts: Sequence[str], figure_width_mm: float = COLUMN_MM) -> int:
     """Return the number of keys of a legend side by side in a figure of a width in mm."""
     for n_columns in range(len(texts), 1, -1):
-        if legend_width(texts, n_columns) <= width - _SIDE_MM:
+        if legend_width_mm(texts, n_columns) <= figure_width_mm - _SIDE_MM:
             return n_columns
     return 1
 
 
-def legend_chars(width: float) -> float:
+def legend_chars(figure_width_mm: float) -> float:
     """Return the characters of a line of a legend's text that fits a figure of a width in mm."""
-    return chars_in(width - _SIDE_MM - _KEY_MM)
+    return chars_in(figure_width_mm - _SIDE_MM - _KEY_MM)
 
 
-def legend_width(texts: Sequence[str], n_columns: int) -> float:
+def legend_width_mm(texts: Sequence[str], n_columns: int) -> float:
     """Return the width in mm of a legend whose keys stand in so many columns, filled row by row."""
     width = 0.0
     for column in range(n_columns):
@@ -261,10 +261,10 @@ def centred_justification(
     return float(np.clip((start - left_mm) / free_width, 0, 1))
 
 
-def legend_height_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
+def legend_height_mm(texts: Sequence[str], figure_width_mm: float = COLUMN_MM) -> float:
     """Return the height in mm of a legend above the panels of a figure of a width in mm, 0 without texts."""
     if not texts:
         return 0.0
     n_lines = max(text.count("\n") + 1 for text in texts)
-    n_rows = math.ceil(len(texts) / n_legend_columns(texts, width))
+    n_rows = math.ceil(len(texts) / n_legend_columns(texts, figure_width_mm))
     return _ABOVE_MM + n_rows * (n_lines * LINE_MM + _ROW_GAP_MM)

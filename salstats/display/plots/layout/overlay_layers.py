@@ -176,7 +176,7 @@ def colour_scale_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[An
     ]
 
 
-def scale_bar_layers(
+def scale_bar_layers_and_note(
     picture_table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
 ) -> tuple[list[Any], str]:
     """Return layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
@@ -277,12 +277,12 @@ def _boxed_text_layer(mapping: Any, rows: pd.DataFrame) -> Any:
     )
 
 
-def scale_bar_length(image_width: float, pixels_per_unit: float = 1.0) -> float:
+def scale_bar_length(image_width_px: float, pixels_per_unit: float = 1.0) -> float:
     """Return the length of a scale bar in units: 1, 2 or 5 times a power of ten, at most 0.3 of an image.
 
-    `image_width` is that of the image in pixels.
+    `image_width_px` is that of the image in pixels.
     """
-    longest = _MAX_BAR_SHARE * image_width / pixels_per_unit
+    longest = _MAX_BAR_SHARE * image_width_px / pixels_per_unit
     power = 10.0 ** np.floor(np.log10(longest))
     # the logarithm may be rounded up to that of the next power
     lengths = [factor * power for factor in (0.5, 1, 2, 5)]

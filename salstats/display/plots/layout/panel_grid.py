@@ -15,7 +15,7 @@ from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
     legend_height_mm,
-    legend_width,
+    legend_width_mm,
     n_legend_columns,
 )
 from salstats.display.plots.layout.pages import on_pages
@@ -99,7 +99,7 @@ class Panels:
         """Return the width in mm of a legend with some texts, 0 without texts."""
         if not texts:
             return 0.0
-        return legend_width(texts, n_legend_columns(texts, self.width))
+        return legend_width_mm(texts, n_legend_columns(texts, self.width))
 
     def facet_wrap(self, column: str, title: Callable[[str], str], scales: FacetScales) -> p9.facet_wrap:
         """Return plotnine's panels by the values of a column; `title` returns the title of a value."""
@@ -203,7 +203,7 @@ class PanelGrid(Panels):
             title_mm = _TITLE_LINE_FACTOR * LINE_MM * n_lines + _TITLE_PADDING_MM
         return panel_height + title_mm + self._row_gap_mm
 
-    def pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
+    def divided_into_pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
         """Return a figure that has `elements` cut into as many pages as it needs.
 
         Pages end between rows of panels. A panel that is higher than a page is cut too, at `edges`, vertical
@@ -211,10 +211,10 @@ class PanelGrid(Panels):
         """
         return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, group_ends=edges)
 
-    def legend_justification(self, legend_width: float) -> float:
+    def legend_justification(self, legend_width_mm: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
         panels_width = self.width - self.left_mm - _RIGHT_MM
-        return centred_justification(legend_width, self.left_mm, panels_width, self.width)
+        return centred_justification(legend_width_mm, self.left_mm, panels_width, self.width)
 
     def elements(
         self,

@@ -19,7 +19,7 @@ from salstats.display.plots.layout.axis_limits import (
 from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_row_texts
-from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import FigureRows, PlacedRows
 from salstats.display.plots.layout.legends import (
@@ -184,7 +184,7 @@ def row_figure(
         + scales
         + grid.elements(x_title, notes, legend_texts, log=is_log, common_axis=common_axis)
     )
-    return grid.pages(figure)
+    return grid.divided_into_pages(figure)
 
 
 class FittedRows(NamedTuple):
@@ -326,7 +326,7 @@ class RowPanels(Panels):
         """Return the height of a panel with its title and axis."""
         return self.rows.height + _AXIS_MM + self.sides_mm + self._titles_and_headings_mm
 
-    def pages(self, figure: Figure) -> Figure:
+    def divided_into_pages(self, figure: Figure) -> Figure:
         """Return a figure that has `elements` cut into as many pages as it needs.
 
         Pages end between rows of panels. A panel that is higher than a page is cut too: below groups of rows
@@ -351,9 +351,9 @@ class RowPanels(Panels):
         """Return the scale of the horizontal axis."""
         options: dict[str, Any] = {"minor_breaks": [], "expand": (0.03, 0)}
         if log:
-            breaks = partial(log_breaks, length=self.panel_width)
+            breaks = partial(log_breaks, length_mm=self.panel_width)
             return p9.scale_x_log10(breaks=breaks, labels=log_texts, **options)
-        breaks = partial(axis_breaks, length=self.panel_width)
+        breaks = partial(axis_breaks, length_mm=self.panel_width)
         return p9.scale_x_continuous(breaks=breaks, labels=tick_texts, **options)
 
     def elements(
@@ -539,7 +539,7 @@ def _mark_layers(frame: pd.DataFrame, limits: pd.DataFrame, *, by_method: bool) 
     bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     point = p9.aes(**colour, **shape, **fill)
     layers: list[Any] = [
-        p9.geom_segment(bar, barred_rows(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
+        p9.geom_segment(bar, rows_with_both_limits(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
         p9.geom_point(point, within[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
     ]
     if is_summary.any():

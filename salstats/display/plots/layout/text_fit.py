@@ -283,10 +283,10 @@ class TileNames:
     left_overhang: float
 
 
-def names_below(names: Sequence[str], tile_width_mm: float, *, slant: bool) -> TileNames:
+def names_below(names: Sequence[str], tile_width_mm: float, *, may_slant: bool) -> TileNames:
     """Return names for tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
 
-    `slant` is whether there is room for slanted names, which begin further left and below the panel.
+    `may_slant` is whether there is room for slanted names, which begin further left and below the panel.
     """
     name_room_mm = tile_width_mm - _TILE_PAD_MM
     horizontal = [wrapped(name, chars_in(name_room_mm), LABEL_LINES) for name in names]
@@ -300,12 +300,12 @@ def names_below(names: Sequence[str], tile_width_mm: float, *, slant: bool) -> T
             left_overhang=0.0,
         )
     room_for_lines_mm = tile_width_mm
-    if slant:
+    if may_slant:
         room_for_lines_mm *= _SLANT
     n_lines = min(int(room_for_lines_mm / LINE_MM), LABEL_LINES)
     texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
     widest = max(map(text_width_mm, texts))
-    if slant and n_lines:
+    if may_slant and n_lines:
         overhangs = []
         for index, text in enumerate(texts):
             # a slanted name ends below the middle of its tile

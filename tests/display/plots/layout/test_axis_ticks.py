@@ -80,7 +80,7 @@ def test_narrow_logarithmic_axes_have_round_numbers_and_wide_ones_powers():
 
 
 def test_axes_of_a_panel_have_breaks_for_its_width_and_height():
-    horizontal, vertical = number_axes(width=14.0, height=60.0)
+    horizontal, vertical = number_axes(width_mm=14.0, height_mm=60.0)
     assert len(horizontal.breaks((0.0, 4.0))) < len(vertical.breaks((0.0, 4.0)))
     assert horizontal.labels([0.5, 1.0]) == ["0.5", "1.0"]
 

@@ -9,18 +9,18 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.estimate_drawing import (
     are_in_drawn_panels,
-    barred_rows,
     check_drawable,
     chosen_or_recorded_references,
     guide_lines,
+    labels_of_panel_titles,
     margin_lines,
     metric_title_texts,
     no_effect_value,
     only_varying_column,
-    panel_texts,
     prepared_drawing,
     quantity_label,
     require_single_term,
+    rows_with_both_limits,
     rows_with_estimate,
 )
 from salstats.display.text.labels import Labels
@@ -63,7 +63,7 @@ def test_rows_without_an_estimate_are_left_out_and_infinite_ones_are_an_error():
 
 def test_a_bar_needs_both_limits():
     frame = pd.DataFrame({"conf_low": [0.1, np.nan, 0.1], "conf_high": [0.2, 0.2, np.nan]})
-    assert barred_rows(frame).index.tolist() == [0]
+    assert rows_with_both_limits(frame).index.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +157,11 @@ def test_panels_with_one_estimate_are_drawn_and_without_columns_there_is_one_pan
 
 def test_a_single_metric_is_in_the_titles_of_contrasts_and_of_panels_of_another_column_only():
     one = read_estimates(estimates(metrics=["iou"]))
-    assert panel_texts(one, Labels(), None, "mean") == {}
-    assert panel_texts(one, Labels(), None, "difference") == {"metric": {"iou": "IoU"}}
-    assert list(panel_texts(one, Labels(), "task", "mean")) == ["task", "metric"]
-    assert list(panel_texts(one, Labels(), None, "mean", "method", "reader")) == ["method"]
-    two = panel_texts(read_estimates(estimates()), Labels(), None, "mean")
+    assert labels_of_panel_titles(one, Labels(), None, "mean") == {}
+    assert labels_of_panel_titles(one, Labels(), None, "difference") == {"metric": {"iou": "IoU"}}
+    assert list(labels_of_panel_titles(one, Labels(), "task", "mean")) == ["task", "metric"]
+    assert list(labels_of_panel_titles(one, Labels(), None, "mean", "method", "reader")) == ["method"]
+    two = labels_of_panel_titles(read_estimates(estimates()), Labels(), None, "mean")
     assert two == {"metric": {"iou": "Mean IoU", "hit": "Hit rate"}}
 
 

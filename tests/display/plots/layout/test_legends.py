@@ -12,7 +12,7 @@ from salstats.display.plots.layout.legends import (
     group_scales,
     legend_chars,
     legend_height_mm,
-    legend_width,
+    legend_width_mm,
     method_labels_references_first,
     method_styles,
     n_legend_columns,
@@ -121,8 +121,8 @@ def test_a_legend_is_as_wide_as_its_columns_and_as_high_as_its_rows():
     # three texts in two columns: the first and the third stand below each other
     texts = ["LIME", "Occlusion", "Integrated gradients"]
     widths = [text_width_mm(text) + 8.5 for text in texts]
-    assert legend_width(texts, 2) == pytest.approx(widths[2] + widths[1])
-    assert legend_width(texts, 3) == pytest.approx(sum(widths))
+    assert legend_width_mm(texts, 2) == pytest.approx(widths[2] + widths[1])
+    assert legend_width_mm(texts, 3) == pytest.approx(sum(widths))
     wide = n_legend_columns(texts, sum(widths) + 8.01)
     assert (wide, n_legend_columns(texts, sum(widths) + 7.9)) == (3, 2)
     assert legend_height_mm(["a\nb", "c"], 89.0) == pytest.approx(2 + 2 * LINE_MM + 1.6)

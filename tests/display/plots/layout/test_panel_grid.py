@@ -127,7 +127,7 @@ def test_panels_beyond_a_page_are_divided_into_pages():
     frame = pd.DataFrame({"panel": pd.Categorical(titles, titles, ordered=True), "x": 1.0, "y": 1.0})
     grid = panel_grid(titles, 5, 183)
     figure = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + grid.elements(30.0)
-    pages = grid.pages(figure, 30.0).pages
+    pages = grid.divided_into_pages(figure, 30.0).pages
     assert len(pages) > 1
     assert [title for page in pages for title in page.data["panel"]] == titles
     assert all(len(page.data) % 5 == 0 for page in pages)

@@ -156,18 +156,18 @@ def test_wide_figures_have_longer_lines_of_labels_and_captions():
 
 
 def test_names_below_tiles_are_horizontal_where_they_fit_else_slanted_or_vertical():
-    wide = names_below(["Grad-CAM", "LIME"], 30.0, slant=True)
+    wide = names_below(["Grad-CAM", "LIME"], 30.0, may_slant=True)
     assert (wide.text_options["rotation"], wide.left_overhang, wide.texts) == (0, 0.0, ["Grad-CAM", "LIME"])
-    two_lines = names_below(["Integrated gradients", "LIME"], 18.0, slant=True)
+    two_lines = names_below(["Integrated gradients", "LIME"], 18.0, may_slant=True)
     assert two_lines.text_options["rotation"] == 0
     assert two_lines.height > wide.height
-    slanted = names_below(["Integrated gradients", "LIME"], 8.0, slant=True)
-    vertical = names_below(["Integrated gradients", "LIME"], 8.0, slant=False)
+    slanted = names_below(["Integrated gradients", "LIME"], 8.0, may_slant=True)
+    vertical = names_below(["Integrated gradients", "LIME"], 8.0, may_slant=False)
     assert (slanted.text_options["rotation"], vertical.text_options["rotation"]) == (45, 90)
     # a slanted name is lower by the root of 2 but for the room above it, and begins further left
     assert vertical.height > 1.2 * slanted.height
     assert slanted.left_overhang > 0 == vertical.left_overhang
     # a long name of a later tile may begin further left than the first
     for name in ("A", "Integrated gradients"):
-        later = names_below([name, "Integrated gradients with a mask", "LIME"], 4.0, slant=True)
+        later = names_below([name, "Integrated gradients with a mask", "LIME"], 4.0, may_slant=True)
         assert later.left_overhang > slanted.left_overhang
