@@ -25,6 +25,7 @@ from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
+from salstats.metrics.registry import METRICS
 from salstats.stats import adjust
 from salstats.stats.engine import intervals, paired_tests
 from salstats.stats.models.error_kinds import ERRORS
@@ -366,3 +367,67 @@ def test_bounds_of_undefined_scores_are_told_where_there_are_some():
     assert "Horowitz and Manski 2000" in text
     assert "Horowitz" not in told(scores=scores, means=means.assign(weights="unit"))
     assert "Horowitz" not in told()
+
+
+def test_the_best_method_is_told_with_its_pairs_and_its_family():
+    rows = [
+        contrast_row(m, -0.1, -0.2, -0.05, "lower", term="difference", reference="lime", n_tests=2)
+        for m in ("gradcam", "ig")
+    ]
+    text = told(best=frame(*rows))
+    assert (
+        "The method with the best mean IoU was compared with each of the others, on the pairs in which both "
+        "scores were defined for the same case (complete pairs)."
+    ) in text
+    assert "Bonferroni's procedure over the 2 comparisons, so that with 95% confidence" in text
+    assert "interval excluded 0 and its Holm-adjusted P was below 0.05, and no more than 1%" in text
+    by_task = told(best=frame(*(row | {"task": "Average"} for row in rows)))
+    assert "for the same case and task (complete pairs)" in by_task
+    assert "with each of the others likewise." in told(best=frame(*rows), **contrasts())
+    single = told(best=frame(rows[0] | {"n_tests": 1}))
+    assert "best mean IoU" in single
+    assert "Gupta" not in single
+
+
+def test_agreement_and_characteristics_of_patients_are_told_where_there_are_some():
+    text = told(agreement=frame(MEAN), patients=frame(MEAN))
+    assert "Krippendorff 2004), with 95% intervals from a jackknife of patients." in text
+    assert "Characteristics of patients, each counted once, were described" in text
+    assert "Krippendorff" not in told()
+    assert "Characteristics" not in told()
+
+
+def test_rows_of_several_readers_and_seeds_are_told():
+    text = told(scores=SCORES.assign(reader=["R1", "R2"], seed=["1", "2"]))
+    assert "Cases had scores of several readers (2 in all)." in text
+    assert "Cases had scores of several seeds (2 in all)." in text
+    assert "in all" not in told(scores=SCORES.assign(reader="R1"))
+
+
+def test_trainings_that_are_fixed_stand_in_the_place_of_readers():
+    text = told(means=frame(MEAN | {"inference_to": "these trainings"}))
+    assert "Trainings were taken as fixed: intervals and P values speak of these trainings" in text
+    assert "analysis, with trainings in the place of readers (Obuchowski" in text
+    assert "salstats.mrmc of scores whose column seed or model is renamed to reader)" in text
+
+
+def test_of_two_kinds_of_intervals_or_tests_in_a_frame_the_rows_are_counted():
+    text = told(means=frame(MEAN, MEAN | {"interval": "t"}, MEAN | {"interval": "t"}))
+    assert "intervals of 1 of the 3 mean scores were percentile" in text
+    assert "intervals of 2 of the 3 mean scores were from Student's t" in text
+    text = told(**contrasts(test=["t"] * 4 + ["wilcoxon"] * 2))
+    assert "Of 2 of them: " in text
+    assert text.index("paired t tests") < text.index("Of 2 of them: ") < text.index("Wilcoxon's signed-rank")
+
+
+def test_differences_without_p_values_have_no_adjustment():
+    row = contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", term="difference", test="none")
+    bare = frame(row).drop(columns=["p_value", "p_adjusted", "n_tests", "procedure"])
+    text = told(difference=bare)
+    assert "multiple tests" not in text
+    assert "needed no adjustment" not in text
+
+
+def test_notes_of_metrics_follow_the_outcomes():
+    assert METRICS["pdc"].note in told(describe=described("pdc"))
+    assert METRICS["pdc"].note not in told()
