@@ -643,3 +643,48 @@ def test_coefficients_name_their_outcome_and_their_model(scores, read):
         exponentiate=True,
     )
     assert "Hit rate, odds ratio (95% CI)" in str(read(ss.table_estimates(odds)).head)
+
+
+def of_mrmc(*differences):
+    """Means of two methods with several readers, and differences as method, reference and verdict."""
+    rows = [
+        {"term": "equal", "statistic": 4.0, "df": 1.0, "df_residual": 20.0, "p_value": 0.01},
+        {"term": "mean", "method": "a", "estimate": 0.5},
+        {"term": "mean", "method": "b", "estimate": 0.7},
+    ]
+    for method, reference, verdict in differences:
+        difference = {"estimate": 0.2, "conf_low": 0.1, "conf_high": 0.3, "conf_level": 0.95}
+        keys = {"method": method, "reference": reference, "verdict": verdict}
+        rows.append({"term": "difference", **keys, **difference})
+    columns = ["metric", "method", "reference", "term", "estimate"]
+    found = pd.DataFrame(rows).assign(metric="iou")
+    return found[[*columns, *found.columns.drop(columns)]]
+
+
+def test_means_of_several_readers_are_underlined_by_their_differences_from_one_reference(read):
+    seen = read(ss.table_estimates(of_mrmc(("b", "a", "higher"))))
+    assert seen.rows == {"a": ["0.500"], "b": ["0.700"]}
+    assert "All differ from a " in seen.note
+    assert "All equal: F(1, 20.0) = 4.00" in seen.note
+    assert "No difference from a " in read(ss.table_estimates(of_mrmc(("b", "a", "inconclusive")))).note
+    two = read(ss.table_estimates(of_mrmc(("b", "a", "higher"), ("a", "b", "lower"))))
+    assert "differ from" not in two.note
+
+
+def test_areas_under_a_curve_are_better_the_larger_whatever_their_score(read):
+    areas = of_metric("hd95", a=0.6, b=0.7)
+    assert read(ss.table_estimates(areas.assign(term="mean"))).bold == {("a", 0)}
+    seen = read(ss.table_estimates(areas.assign(term="mean", figure="auc")))
+    assert seen.bold == {("b", 0)}
+    assert "AUROC" in seen.head[0][-1]
+
+
+def test_differences_from_what_is_no_method_of_the_table_have_their_reference_in_the_note(read):
+    means = of_metric("iou", a=0.6, b=0.7)
+    differences = pd.DataFrame({"metric": "iou", "method": ["a", "b"], "reference": "c", "estimate": 0.1})
+    differences = differences.assign(p_value=0.01, verdict=["lower", "inconclusive"])
+    seen = read(ss.table_estimates(means, differences=differences))
+    assert seen.underline == {("a", 0)}
+    assert "differs from c " in seen.note
+    # the reference of differences does not compete, another method does
+    assert seen.bold == {("b", 0)}
