@@ -44,6 +44,9 @@ def test_a_decrease_far_out_leaves_the_axis_to_the_others():
     assert high == 35
     # room for the arrow beside 0, the smallest of the other numbers
     assert low == pytest.approx(-0.08 * 35)
+    # rows without a number have no part in it
+    assert ends(rows([10, 20, 30, -2030, np.nan])) == {"IoU": (low, high)}
+    assert ends(rows([10, 20, 30, 2030])) == {"IoU": (0, pytest.approx(1.08 * 35))}
 
 
 def test_numbers_that_are_not_far_out_and_other_terms_are_not_cut():

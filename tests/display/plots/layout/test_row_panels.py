@@ -60,6 +60,8 @@ def test_three_panels_stand_all_beside_or_all_below_each_other(width, n_columns)
 def test_columns_of_text_take_their_room_from_the_panels():
     alone = row_panels(ROWS, ["t0"], 1, 89)
     beside = row_panels(ROWS, ["t0"], 1, 89, {"n": ["1,000", "2"]})
+    assert panel_fits(ROWS, {}, 89, min_width=alone.panel_width)
+    assert not panel_fits(ROWS, {}, 89, min_width=alone.panel_width + 0.01)
     assert alone.panel_width - beside.panel_width == pytest.approx(beside.columns_mm)
 
 
@@ -185,6 +187,7 @@ def estimates_of(layers):
 
 def test_marks_have_bars_where_they_have_limits_and_summaries_are_diamonds():
     figure = figure_of_marks(methods={"gradcam": "Grad-CAM"})
+    assert dict(figure.mapping) == {"x": "estimate", "y": "y"}
     [bar] = [layer for layer in layers(figure, "geom_segment") if "conf_low" in layer.mapping.values()]
     assert (bar.mapping["x"], bar.mapping["xend"], bar.mapping["yend"]) == ("conf_low", "conf_high", "y")
     assert bar.geom.data["estimate"].tolist() == [0.2, 0.4]
@@ -229,6 +232,10 @@ def test_titles_of_panels_end_on_one_line_and_axes_are_shared_where_they_have_to
         title = facet.labeller.cols_labeller.func
         assert (title("t0"), title("t1")) == ("\n\na", "\nb\nb")
         assert facet.free == {"x": not common_axis, "y": False}
+    # without headings the title of most lines decides
+    elements = replace(grid, heading_lines=0).elements("", (), ())
+    [facet] = [element for element in elements if isinstance(element, p9.facet_wrap)]
+    assert [facet.labeller.cols_labeller.func(title) for title in ("t0", "t1")] == ["\na", "b\nb"]
     alone = row_panels(ROWS, [""], 1, 89).elements("", (), ())
     assert not any(isinstance(element, p9.facet_wrap) for element in alone)
 
