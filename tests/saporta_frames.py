@@ -1,4 +1,4 @@
-"""The made-up study of the CheXlocalize oracle as the frames that `score`, `features` and `tune` give."""
+"""Frames that `score`, `features` and `tune` give: of the CheXlocalize oracle, and of a study drawn here."""
 
 import json
 from dataclasses import dataclass
@@ -6,10 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import ndimage
+
+import salstats as ss
+from salstats.studies.saporta2022.study_frames import FEATURES
 
 #: What the maps of the made-up study are called here.
 METHOD = "gradcam"
 KEYS = ["case", "task"]
+#: Findings of the study that is drawn here.
+DRAWN_TASKS = ("Atelectasis", "Airspace Opacity")
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,57 @@ class Oracle:
     tuned: pd.DataFrame
     features: pd.DataFrame
     sweep: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class DrawnTables:
+    """Scores of the true-positive and the full slice and features of a study that is drawn here."""
+
+    scores: pd.DataFrame
+    full: pd.DataFrame
+    features: pd.DataFrame
+
+
+def finding(rng):
+    """A box of an image of 20 x 24 pixels without one corner, and sometimes a second, small one."""
+    mask = np.zeros((20, 24), bool)
+    top, left = rng.integers(1, 9, 2)
+    height, width = rng.integers(4, 11, 2)
+    mask[top : top + height, left : left + width] = True
+    mask[top : top + height // 3, left : left + rng.integers(1, width - 1)] = False
+    mask[18:20, 20:23] = rng.random() < 0.3
+    return mask
+
+
+def draw_study() -> ss.Study:
+    """Draw two findings of 60 cases of 30 patients, of which maps and people miss some."""
+    rng = np.random.default_rng(23)
+    truths, maps, human, points, prob = {}, {}, {}, {}, {}
+    for number in range(60):
+        case = f"patient{number // 2:05d}_study{number % 2 + 1}_view1_frontal"
+        for key in ((case, task) for task in DRAWN_TASKS):
+            is_there = rng.random() < 0.7
+            truth = finding(rng)
+            truths[key] = truth & is_there
+            # a map that is constant marks nothing
+            blurred = ndimage.gaussian_filter(np.roll(truth, rng.integers(-3, 4, 2), (0, 1)) * 1.0, 2)
+            maps[*key, METHOD] = blurred * (rng.random() > 0.03)
+            if rng.random() < (0.97 if is_there else 0.2):
+                human[key] = np.roll(truth, rng.integers(-2, 3, 2), (0, 1))
+                points[key] = np.argwhere(human[key])[:1] + rng.integers(0, 2, 2)
+            prob[key] = rng.uniform(0.2, 1) if is_there else rng.uniform(0, 0.7)
+    patient = {case: case.partition("_")[0] for case, _ in truths}
+    return ss.study_from_arrays(truths, maps, human=human, points=points, prob=prob, patient=patient)
+
+
+def draw_tables() -> DrawnTables:
+    """Score this study and measure its findings."""
+    study = draw_study()
+    features = ss.features(study)[[*KEYS, *FEATURES]]
+    labels = features[KEYS].assign(label=(features["area_ratio"] > 0).astype(float))
+    scores = ss.score(study, metrics=["iou", "hit"])
+    full = ss.score(study, metrics="iou", slice="full")
+    return DrawnTables(scores.merge(labels, on=KEYS), full.merge(labels, on=KEYS), features)
 
 
 def long(path: Path, value: str) -> pd.DataFrame:

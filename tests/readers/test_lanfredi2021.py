@@ -128,10 +128,10 @@ def test_a_missing_workbook_says_where_to_get_it(tmp_path):
         read_lanfredi2021_classification(tmp_path)
 
 
-def test_another_sheet_is_refused_with_those_there_are(folder):
+def test_another_sheet_is_refused_with_those_there_are():
     sheets = ("thresholded", "weighted", "uniform", "normal_abnormal")
     with raises(ValueRangeError, option="sheet", value="summary", choices=sheets):
-        read_lanfredi2021(folder, sheet="summary")
+        read_lanfredi2021("elsewhere", sheet="summary")
 
 
 HEADER = ["trial", "phase", "metric", *(f"score_{source}" for source in METHODS), "model"]

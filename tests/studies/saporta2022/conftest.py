@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from saporta_frames import read_oracle
+from saporta_frames import draw_tables, read_oracle
 
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
@@ -46,6 +46,19 @@ def whole(expected):
 def frames(whole):
     """Without the task of six positives."""
     return whole.with_enough(10)
+
+
+@pytest.fixture(scope="session")
+def drawn_tables():
+    """Scores and features of 60 cases that are drawn here."""
+    return draw_tables()
+
+
+@pytest.fixture(scope="session")
+def drawn_frames(drawn_tables):
+    """The same as the frames of items, with few replicates, for what the scripts need not confirm."""
+    parts = (drawn_tables.scores, drawn_tables.full, drawn_tables.full, drawn_tables.features)
+    return StudyFrames(*parts, available=THERE - {SWEEP, THRESHOLDS}, inference=StudyInference(False, 40))
 
 
 def made_of(frames, *keys):

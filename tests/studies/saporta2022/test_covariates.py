@@ -77,10 +77,12 @@ def test_summary_counts_are_those_of_the_design(made, made_up):
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_slopes_of_a_single_feature_have_a_table(frames, make):
-    varies = frames.features["elongation"]
+def test_slopes_of_a_single_feature_have_a_table(drawn_frames, make):
+    varies = drawn_frames.features["elongation"]
     constant = {name: varies.where(varies.isna(), 1.0) for name in set(FEATURES) - {"area_ratio"}}
-    item = make(replace(frames, features=frames.features.assign(**constant)), "table_2")["table_2"]
+    item = make(replace(drawn_frames, features=drawn_frames.features.assign(**constant)), "table_2")[
+        "table_2"
+    ]
     assert set(item.frame["term"]) == {"area_ratio"}
 
 
@@ -125,17 +127,19 @@ def test_counts_are_drawn_for_every_task_with_patients(frames, make):
     assert "Left out of all that follows: Edema (n = 19: fewer than 20" in item.figure.labels.caption
 
 
-def test_true_negatives_are_not_drawn_nor_counted_as_missing(made):
-    item = made["table_3"]
+def test_true_negatives_are_not_drawn_nor_counted_as_missing(drawn_frames, make):
+    item = make(drawn_frames, "table_3")["table_3"]
     assert "Not drawn" not in str(item.figure.labels.caption)
     assert (item.frame["n_missing"] == 0).all()
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-def test_confidence_of_two_cases_a_task_is_drawn_without_lines(frames, make):
-    known = frames.full[(frames.full["method"] == frames.main) & frames.full["score"].notna()]
+def test_confidence_of_two_cases_a_task_is_drawn_without_lines(drawn_frames, make):
+    known = drawn_frames.full[
+        (drawn_frames.full["method"] == drawn_frames.main) & drawn_frames.full["score"].notna()
+    ]
     few = known.groupby("task").head(2).reset_index(drop=True)
-    item = make(replace(frames, full=few), "table_3")["table_3"]
+    item = make(replace(drawn_frames, full=few), "table_3")["table_3"]
     of_tasks = item.frame[item.frame["task"].isin(set(few["task"]))]
     assert of_tasks["estimate"].isna().all()
     assert len(item.figure.data) == len(few)

@@ -5,29 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from saporta_frames import METHOD, write_part
+from saporta_frames import METHOD
 
 from salstats.studies.saporta2022.example_cases import ENDS, findings_with_extreme_features
 from salstats.studies.saporta2022.study_frames import FEATURES
 
 
 @pytest.fixture(scope="module")
-def drawn(results, made_up, tmp_path_factory):
-    """Figs. 1 and 3 and the examples of thirty cases, as files."""
-    folder = tmp_path_factory.mktemp("study")
-    write_part(made_up / "inputs", folder, n_annotated=30, n_absent=1)
-    given = ["--data", folder, "--maps", f"{METHOD}={folder / 'maps'}", "--replicates", 40]
+def drawn(results, drawn_folder):
+    """Figs. 1 and 3 and the examples of six cases, as files."""
+    given = ["--data", drawn_folder, "--maps", f"{METHOD}={drawn_folder / 'maps'}", "--replicates", 40]
     only = ("figure_1", "figure_3", "examples")
     return results("saporta2022", *given, "--min-positives", 1, only=only)
 
 
-def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(whole):
-    rows = findings_with_extreme_features(whole).set_index(["feature", "end"])
+def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(drawn_frames):
+    rows = findings_with_extreme_features(drawn_frames).set_index(["feature", "end"])
     assert set(rows.index) == {(feature, end) for feature in FEATURES for end in ENDS}
     for feature in FEATURES:
         findings = [
             (row[feature], row["case"], row["task"])
-            for row in whole.positives.to_dict("records")
+            for row in drawn_frames.positives.to_dict("records")
             if not np.isnan(row[feature])
         ]
         # ties go by name at either end
@@ -37,9 +35,9 @@ def test_the_ends_of_a_feature_are_its_smallest_and_largest_finding(whole):
         assert tuple(high) == max(findings)
 
 
-def test_a_feature_that_no_finding_has_has_no_ends(whole):
-    features = whole.features.assign(elongation=np.nan)
-    rows = findings_with_extreme_features(replace(whole, features=features))
+def test_a_feature_that_no_finding_has_has_no_ends(drawn_frames):
+    features = drawn_frames.features.assign(elongation=np.nan)
+    rows = findings_with_extreme_features(replace(drawn_frames, features=features))
     assert set(rows["feature"]) == set(FEATURES) - {"elongation"}
 
 
@@ -54,8 +52,8 @@ def test_fig_3_draws_the_findings_of_its_frame_with_their_rectangles(drawn):
     assert rectangles.groupby("line").size().to_list() == [4] * len(expected)
 
 
-def test_fig_3_without_images_shows_the_distribution_of_each_feature(make, frames):
-    item = make(frames, "figure_3")["figure_3"]
+def test_fig_3_without_images_shows_the_distribution_of_each_feature(make, drawn_frames):
+    item = make(drawn_frames, "figure_3")["figure_3"]
     assert "without images" in item.note
     assert item.figure is not None
 

@@ -146,10 +146,10 @@ def test_the_threshold_of_the_largest_mean_is_chosen(made, expected):
     np.testing.assert_allclose(chosen, want.drop("Pleural Effusion").loc[chosen.index], rtol=ROUNDING)
 
 
-def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames, made):
-    item = made["figure_2"]
-    rows = frames.uncut.query("method == @METHOD and task == 'Edema'")
-    got = item.frame[item.frame["task"] == "Edema"]["auroc"]
+def test_figure_2_has_the_classifiers_auroc_in_its_frame(drawn_frames, make):
+    item = make(drawn_frames, "figure_2")["figure_2"]
+    rows = drawn_frames.uncut.query("method == @METHOD and task == 'Atelectasis'")
+    got = item.frame[item.frame["task"] == "Atelectasis"]["auroc"]
     # the share of pairs of a positive and a negative that are ranked rightly, ties counted half
     positive, negative = (rows.loc[rows["label"] == k, "prob"].to_numpy() for k in (1, 0))
     gaps = positive[:, None] - negative
@@ -171,19 +171,19 @@ def test_the_main_methods_surest_losses_lead_extended_data_5_and_6(frames, make)
         assert list(drawn) == [*order, "Average"]
 
 
-def test_aurocs_of_every_model_stand_in_table_s1(frames, make):
-    rows = frames.uncut[frames.uncut["method"] == METHOD]
+def test_aurocs_of_every_model_stand_in_table_s1(drawn_frames, make):
+    rows = drawn_frames.uncut[drawn_frames.uncut["method"] == METHOD]
     worse = rows.assign(model="resnet", prob=1 - rows["prob"])
-    own = replace(frames, uncut=pd.concat([rows.assign(model="densenet"), worse], ignore_index=True))
+    own = replace(drawn_frames, uncut=pd.concat([rows.assign(model="densenet"), worse], ignore_index=True))
     item = make(own, "table_s1")["table_s1"]
     wide = item.frame.pivot(index="task", columns="model", values="estimate")
     np.testing.assert_allclose(wide["resnet"], 1 - wide["densenet"], atol=1e-12)
 
 
-def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(frames, make):
-    own = replace(frames, inference=StudyInference(False, 40, by_patient=True))
+def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(drawn_frames, make):
+    own = replace(drawn_frames, inference=StudyInference(False, 40, by_patient=True))
     items = make(own, "table_s1", "figure_2")
-    rows = frames.uncut[frames.uncut["method"] == METHOD]
+    rows = drawn_frames.uncut[drawn_frames.uncut["method"] == METHOD]
     patients = rows.groupby(["task", "patient"])[["prob", "label"]].max()
     assert len(patients) < len(rows)
     got = items["table_s1"].frame.set_index("task")
@@ -196,7 +196,7 @@ def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(f
         assert got.loc[task, "n"] == len(values)
     known = items["figure_2"].frame.drop_duplicates("task").set_index("task")["auroc"]
     pd.testing.assert_series_equal(known.drop("Average"), got["estimate"], check_names=False, check_like=True)
-    without = replace(own, uncut=frames.uncut.drop(columns="patient"))
+    without = replace(own, uncut=drawn_frames.uncut.drop(columns="patient"))
     with raises(ColumnError, option="views", value="max", column="patient"):
         auroc_by_model_and_task(without)
 
@@ -207,13 +207,11 @@ def test_table_1_says_which_tasks_have_few_patients(made):
     )
 
 
-@pytest.fixture(scope="module")
-def several(frames):
+def several_methods_and_models(scores):
     """Two methods of two models, and one checkpoint of the first.
 
     The second model's IoU is lower by a tenth, the second method's by a half. Hits are lost here and there.
     """
-    scores = frames.scores[frames.scores["task"].isin(["Atelectasis", "Cardiomegaly"])]
     machine = scores[scores["method"] != "human"]
     place = np.arange(1, len(machine) + 1)
     parts = [
@@ -236,7 +234,9 @@ def several(frames):
 
 
 @pytest.mark.parametrize("as_published", [False, True])
-def test_methods_and_models_have_their_own_table(make, frames, several, as_published):
+def test_methods_and_models_have_their_own_table(make, frames, as_published):
+    scores = frames.scores[frames.scores["task"].isin(["Atelectasis", "Cardiomegaly"])]
+    several = several_methods_and_models(scores)
     there = frames.available | {SEVERAL, CHECKPOINTS}
     own = replace(frames, scores=several, inference=StudyInference(as_published, 50), available=there)
     items = make(own, "extended_data_3", "extended_data_7")
@@ -268,11 +268,15 @@ def cells_of(html):
             yield re.sub("<[^>]*>", "", cells[0]).strip(), [c for c in cells if re.search(r"\(\d", c)]
 
 
-def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make, frames, several):
+def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make, drawn_frames):
+    several = several_methods_and_models(drawn_frames.scores)
     bare = several["method"].eq("ig") & several["model"].eq("densenet")
     mixed = several.assign(model=several["model"].mask(bare))
     own = replace(
-        frames, scores=mixed, inference=StudyInference(True, 50), available=frames.available | {SEVERAL}
+        drawn_frames,
+        scores=mixed,
+        inference=StudyInference(True, 50),
+        available=drawn_frames.available | {SEVERAL},
     )
     item = make(own, "extended_data_3")["extended_data_3"]
     shown = item.frame[["method", "model"]].drop_duplicates().itertuples(index=False, name=None)

@@ -5,12 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from saporta_frames import METHOD
-from scipy import ndimage
+from saporta_frames import DRAWN_TASKS, METHOD
 from study_scripts import reproduce_items
 from tests_support import raises, warns
 
-import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs
@@ -31,7 +29,7 @@ from salstats.studies.saporta2022.study_frames import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
-TASKS = ["Atelectasis", "Airspace Opacity"]
+TASKS = list(DRAWN_TASKS)
 KEYS = ["case", "task", "method", "metric"]
 COUNTS = ["tp", "fp", "fn", "tn"]
 
@@ -50,56 +48,21 @@ def sentences(scores, **given):
     return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
 
 
-def finding(rng):
-    """A box of an image of 20 x 24 pixels without one corner, and sometimes a second, small one."""
-    mask = np.zeros((20, 24), bool)
-    top, left = rng.integers(1, 9, 2)
-    height, width = rng.integers(4, 11, 2)
-    mask[top : top + height, left : left + width] = True
-    mask[top : top + height // 3, left : left + rng.integers(1, width - 1)] = False
-    mask[18:20, 20:23] = rng.random() < 0.3
-    return mask
+@pytest.fixture(scope="module")
+def features(drawn_tables):
+    return drawn_tables.features
 
 
 @pytest.fixture(scope="module")
-def study():
-    """Two findings of 60 cases of 30 patients, of which maps and people miss some."""
-    rng = np.random.default_rng(23)
-    truths, maps, human, points, prob = {}, {}, {}, {}, {}
-    for number in range(60):
-        case = f"patient{number // 2:05d}_study{number % 2 + 1}_view1_frontal"
-        for key in ((case, task) for task in TASKS):
-            is_there = rng.random() < 0.7
-            truth = finding(rng)
-            truths[key] = truth & is_there
-            # a map that is constant marks nothing
-            blurred = ndimage.gaussian_filter(np.roll(truth, rng.integers(-3, 4, 2), (0, 1)) * 1.0, 2)
-            maps[*key, METHOD] = blurred * (rng.random() > 0.1)
-            if rng.random() < (0.9 if is_there else 0.2):
-                human[key] = np.roll(truth, rng.integers(-2, 3, 2), (0, 1))
-                points[key] = np.argwhere(human[key])[:1] + rng.integers(0, 2, 2)
-            prob[key] = rng.uniform(0.2, 1) if is_there else rng.uniform(0, 0.7)
-    patient = {case: case.partition("_")[0] for case, _ in truths}
-    return ss.study_from_arrays(truths, maps, human=human, points=points, prob=prob, patient=patient)
-
-
-@pytest.fixture(scope="module")
-def features(study):
-    return ss.features(study)[["case", "task", *FEATURES]]
-
-
-@pytest.fixture(scope="module")
-def scores(study, features):
+def scores(drawn_tables):
     """Scores of the true-positive slice with everything beside them."""
-    rows = ss.score(study, metrics=["iou", "hit"]).merge(features, on=["case", "task"])
-    return rows.assign(label=(rows["area_ratio"] > 0).astype(float))
+    return drawn_tables.scores.merge(drawn_tables.features, on=["case", "task"])
 
 
 @pytest.fixture(scope="module")
-def full(study, scores):
+def full(drawn_tables):
     """IoU of the full slice, before cut-offs."""
-    labels = scores[["case", "task", "label"]].drop_duplicates()
-    return ss.score(study, metrics="iou", slice="full").merge(labels, on=["case", "task"])
+    return drawn_tables.full
 
 
 @pytest.fixture(scope="module")

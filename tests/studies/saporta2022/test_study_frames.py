@@ -72,8 +72,8 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
     assert over_all["irrectangularity"].isna().all()
 
 
-def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_several(whole):
-    for frames, has_tasks in ((whole, True), (whole.with_tasks(["Edema"]), False)):
+def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_several(drawn_frames):
+    for frames, has_tasks in ((drawn_frames, True), (drawn_frames.with_tasks(["Atelectasis"]), False)):
         slopes = feature_slopes(frames, StudyInference(True), (POOLED,))
         is_with_tasks = slopes["formula"].str.contains(" + task", regex=False)
         expected = slopes["pool"].eq(TASK_EFFECTS) & has_tasks
@@ -84,19 +84,19 @@ def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_sever
         assert slopes["outcome"].nunique() == 4
 
 
-def test_an_outcome_needs_its_scores(whole):
-    frames = whole.with_tasks(["Cardiomegaly"])
-    frames = replace(frames, available=whole.available - {HITS, POINTS})
+def test_an_outcome_needs_its_scores(drawn_frames):
+    frames = drawn_frames.with_tasks(["Atelectasis"])
+    frames = replace(frames, available=drawn_frames.available - {HITS, POINTS})
     slopes = feature_slopes(frames, StudyInference(True), (POOLED,), (TASK_EFFECTS,))
     assert set(slopes["outcome"]) == {"IoU", "Human minus saliency, IoU"}
 
 
 @BOTH
-def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(frames, expected, published):
-    found = means(frames.scores, StudyInference(published, 40))
+def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(drawn_frames, published):
+    found = means(drawn_frames.scores, StudyInference(published, 40))
     found = found[found["task"] != "Average"].set_index(["metric", "method", "task"])
-    features = long(expected / "features" / "area_ratio.csv", "area")
-    positive = features[features["area"] > 0].groupby("task").size()
+    features = drawn_frames.features
+    positive = features[features["area_ratio"] > 0].groupby("task").size()
     for (metric, _, task), row in found.iterrows():
         assert row["n"] + row["n_missing"] == positive[task]
         assert metric == "iou" or row["n_missing"] == 0
@@ -116,8 +116,8 @@ def test_missing_pairs_of_a_decrease_are_those_where_one_of_both_missed(frames, 
     assert found.loc["Average", "n_missing"] == want.loc[tasks].sum()
 
 
-def test_true_negatives_of_the_full_slice_are_not_missing(frames):
-    found = means(frames.full, StudyInference(False, 40))
+def test_true_negatives_of_the_full_slice_are_not_missing(drawn_frames):
+    found = means(drawn_frames.full, StudyInference(False, 40))
     assert set(found["n_missing"]) == {0}
 
 
@@ -135,23 +135,23 @@ def test_hit_rates_of_a_task_have_wilsons_interval(frames):
     assert set(found.loc["iou", "interval"]) == {"percentile"}
 
 
-def test_a_task_that_people_always_hit_has_an_interval_with_width(frames):
-    scores = frames.scores.assign(
-        score=frames.scores["score"].mask(
-            (frames.scores["metric"] == "hit") & frames.scores["score"].notna(), 1.0
+def test_a_task_that_people_always_hit_has_an_interval_with_width(drawn_frames):
+    scores = drawn_frames.scores.assign(
+        score=drawn_frames.scores["score"].mask(
+            (drawn_frames.scores["metric"] == "hit") & drawn_frames.scores["score"].notna(), 1.0
         )
     )
     with warnings.catch_warnings():
         # the replicates of the average
         warnings.filterwarnings("ignore", message=".*width 0", category=SalstatsWarning)
-        found = means(scores, StudyInference(False, 40)).query("metric == 'hit' and task == 'Edema'")
+        found = means(scores, StudyInference(False, 40)).query("metric == 'hit' and task == 'Atelectasis'")
     assert (found["conf_high"] == 1).all()
     assert (found["conf_low"] < 0.9).all()
 
 
-def test_only_the_repeated_patients_of_published_regressions_are_silent(frames):
-    rows = frames.scores.query("method == @METHOD and metric == 'iou'").merge(
-        frames.positives[["case", "task", "area_ratio"]], on=["case", "task"]
+def test_only_the_repeated_patients_of_published_regressions_are_silent(drawn_frames):
+    rows = drawn_frames.scores.query("method == @METHOD and metric == 'iou'").merge(
+        drawn_frames.positives[["case", "task", "area_ratio"]], on=["case", "task"]
     )
     formula = "iou ~ area_ratio + task"
     with pytest.warns(RepeatedUnitsWarning):
