@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns, check_frame, quoted
 from salstats.coded_text import TEXT
@@ -76,13 +77,13 @@ class Estimates:
             return None
         return values[0]
 
-    def numbers(self, column: str) -> np.ndarray:
+    def numbers(self, column: str) -> NDArray[np.float64]:
         """Return a column as float, all NaN if the frame does not have it; infinite limits are allowed."""
         if column not in self.frame.columns:
             return np.full(len(self.frame), np.nan)
         return numbers_of(self.frame[column], column, self.name)
 
-    def non_missing_numbers(self, column: str) -> np.ndarray:
+    def non_missing_numbers(self, column: str) -> NDArray[np.float64]:
         """Return the numbers of a column that are not missing."""
         numbers = self.numbers(column)
         return numbers[~np.isnan(numbers)]
@@ -136,43 +137,43 @@ class Estimates:
         return tuple(metric for metric in self.distinct_values("metric") if has_no_scores[metric])
 
     @cached_property
-    def has_estimate(self) -> np.ndarray:
+    def has_estimate(self) -> NDArray[np.bool_]:
         """True for each row that has an estimate."""
         return ~np.isnan(self.numbers("estimate"))
 
     @cached_property
-    def is_exponentiated(self) -> np.ndarray:
+    def is_exponentiated(self) -> NDArray[np.bool_]:
         """True for each row whose estimate and limits are exponentiated, such as odds ratios."""
         return np.array([value is True for value in self.row_values("exponentiated")], dtype=bool)
 
     @cached_property
-    def has_limits(self) -> np.ndarray:
+    def has_limits(self) -> NDArray[np.bool_]:
         """True for each row that has a limit."""
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
         return has_low | has_high
 
     @cached_property
-    def has_estimate_and_both_limits(self) -> np.ndarray:
+    def has_estimate_and_both_limits(self) -> NDArray[np.bool_]:
         """True for each row that has an estimate and both limits."""
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
         return self.has_estimate & has_low & has_high
 
     @cached_property
-    def has_estimate_and_limit_or_p_value(self) -> np.ndarray:
+    def has_estimate_and_limit_or_p_value(self) -> NDArray[np.bool_]:
         """True for each row whose estimate has a limit or a P value, by which it may be significant."""
         return self.has_estimate & (self.has_limits | ~np.isnan(self.p_values_adjusted_if_any))
 
     @cached_property
-    def is_over_tasks(self) -> np.ndarray:
+    def is_over_tasks(self) -> NDArray[np.bool_]:
         """True for each row over all tasks: the average of their estimates, or all of them pooled."""
         if "task" not in self.frame.columns:
             return np.zeros(len(self.frame), dtype=bool)
         return np.asarray(self.frame["task"].astype(TEXT).isin(SUMMARY_LABELS), dtype=bool)
 
     @cached_property
-    def is_summary_row(self) -> np.ndarray:
+    def is_summary_row(self) -> NDArray[np.bool_]:
         """True for each row that is an average of others or all of them pooled."""
         grouping = self.frame[self.existing_columns(self.keys)]
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
@@ -229,7 +230,7 @@ class Estimates:
         return len(self.non_missing_numbers("p_value")) > 0
 
     @cached_property
-    def p_values_adjusted_if_any(self) -> np.ndarray:
+    def p_values_adjusted_if_any(self) -> NDArray[np.float64]:
         """Adjusted P values if there are any, else those of the tests."""
         if self.has_adjusted_p_values:
             return self.numbers("p_adjusted")
@@ -326,7 +327,7 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     return keys
 
 
-def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> np.ndarray:
+def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> NDArray[np.float64]:
     """Return a column as float; ColumnError where it holds text."""
     try:
         values = pd.to_numeric(column)

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
@@ -134,7 +135,7 @@ def interval_texts(
     ]
 
 
-def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
+def _variance_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
     """Return decimals that leave each variance and covariance `digits` significant digits."""
     decimals = np.full(len(estimates), digits)
     columns = ("estimate", "conf_low", "conf_high")
@@ -148,7 +149,7 @@ def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
     return decimals
 
 
-def _coefficient_decimals(estimates: Estimates, digits: int) -> np.ndarray:
+def _coefficient_decimals(estimates: Estimates, digits: int) -> NDArray[np.int64]:
     """Return the decimals of coefficients, the same for one term in all models."""
     # ratios are distinguished from 1, other coefficients from 0
     null_values = np.where(estimates.is_exponentiated, 1.0, 0.0)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_count, quoted
 from salstats.coded_text import TEXT
@@ -114,7 +115,7 @@ def best_estimates(
 
 def _excluded_row_mask(
     frame: pd.DataFrame, keys: Sequence[str], compared_columns: Sequence[str], exclude: Sequence[str]
-) -> np.ndarray:
+) -> NDArray[np.bool_]:
     """Return, for each row, whether its method or its value of `compared_columns` is excluded."""
     # methods can be excluded even where the compared column is another one
     columns = [column for column in keys if column in compared_columns or column == "method"]

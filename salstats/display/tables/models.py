@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
@@ -143,7 +144,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
     return hidden
 
 
-def is_row_of_gap_model(estimates: Estimates) -> np.ndarray:
+def is_row_of_gap_model(estimates: Estimates) -> NDArray[np.bool_]:
     """Return, for each row, whether it is of a model of the gap between a reference and a method."""
     references = estimates.row_values("reference")
     return np.array([not _is_missing(reference) for reference in references], dtype=bool)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.display.estimates import Estimates
 
@@ -40,7 +41,7 @@ def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
     return contrasts.with_frame_and_new_keys(rows[frame.columns])
 
 
-def is_reference_row(contrasts: Estimates) -> np.ndarray:
+def is_reference_row(contrasts: Estimates) -> NDArray[np.bool_]:
     """Return True for each row that `with_reference_rows_on_top` has added."""
     references = contrasts.row_values("reference")
     methods = contrasts.row_values("method")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.terms import COVARIATE_UNITS, numeric_variable_names, variables_of_rows
@@ -81,7 +82,7 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     return estimates.with_columns(**changed)
 
 
-def _largest_magnitudes_on_link_scale(estimates: Estimates) -> np.ndarray:
+def _largest_magnitudes_on_link_scale(estimates: Estimates) -> NDArray[np.float64]:
     """Return the size of the largest of each row's estimate and limits, of ratios of their logarithms.
 
     Infinite limits and rounding errors do not count; a row without any other has NaN.
@@ -100,14 +101,14 @@ def _largest_magnitudes_on_link_scale(estimates: Estimates) -> np.ndarray:
     return largest
 
 
-def _outcome_and_metric_of_rows(estimates: Estimates) -> np.ndarray:
+def _outcome_and_metric_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     """Return the outcome of each row's model, with its metric where the frame has a column of metrics."""
     formulas_and_metrics = zip(estimates.row_values("formula"), estimates.row_values("metric"), strict=True)
     outcomes = [f"{str(formula).partition('~')[0]}: {metric}" for formula, metric in formulas_and_metrics]
     return np.array(outcomes, dtype=object)
 
 
-def _unscaled_covariates_of_rows(estimates: Estimates) -> np.ndarray:
+def _unscaled_covariates_of_rows(estimates: Estimates) -> NDArray[np.object_]:
     """Return the names of the numbers in each row's term; "" where they are none, or are rescaled already."""
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.format import MINUS, STYLES, joined
@@ -89,7 +90,7 @@ def _rows_with_tested_margin(estimates: Estimates) -> Estimates:
     return estimates.subset(~np.isnan(estimates.numbers("p_margin")))
 
 
-def _is_margin_two_sided(estimates: Estimates) -> np.ndarray:
+def _is_margin_two_sided(estimates: Estimates) -> NDArray[np.bool_]:
     """Return, for each row, whether its margin has two bounds."""
     return np.isfinite(estimates.numbers("margin_low")) & np.isfinite(estimates.numbers("margin_high"))
 

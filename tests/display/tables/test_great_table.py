@@ -81,6 +81,11 @@ def test_neighbours_share_a_spanner_and_others_do_not():
         for th in html.fromstring(gt.as_raw_html()).xpath("//th[contains(@class, 'spanner')]")
     }
     assert spans == {"all": "3", "x": "2", "y": "1"}
+    # equal headings that are no neighbours stand twice
+    apart = [TableColumn("a", ("x",)), TableColumn("b", ("y",)), TableColumn("c", ("x",))]
+    gt = great_table(Table(("",), [("r",)], apart, [["1", "2", "3"]]), "t")
+    found = html.fromstring(gt.as_raw_html()).xpath("//th[contains(@class, 'spanner_outer')]")
+    assert [" ".join(th.text_content().split()) for th in found] == ["x", "y", "x"]
 
 
 def test_equal_labels_below_each_other_are_merged_but_for_the_last_column():
@@ -263,6 +268,13 @@ def test_a_change_that_the_record_does_not_hold_is_an_error_that_names_the_metho
     assert hasattr(gt, error.value.value)
     # the table itself is not changed
     assert record_of(gt).bold == set()
+
+
+def test_all_changes_that_the_record_does_not_hold_are_named_once():
+    gt = great_table(table_of(["1", "2"]), "t")
+    changed = gt.rm_stubhead().cols_hide("cell0").rm_stubhead()
+    with raises(SalstatsError, value="rm_stubhead, cols_hide"):
+        record_of(changed)
 
 
 def test_every_method_of_great_tables_is_kept_or_noted():

@@ -71,6 +71,7 @@ def test_neighbours_share_headings_and_equal_labels_become_one():
     rows = table_to_rows(grouped_table())
     assert rows.n_stub == 2
     assert shapes(rows.head[0]) == [("", 1), ("", 1), ("IoU", 2), ("Dice", 1), ("", 1)]
+    assert rows.head[0][2].align == "center"
     assert shapes(rows.head[1]) == [(text, 1) for text in ("Task", "Reader", "n", "Mean", "Mean", "P")]
     assert [row.is_group for row in rows.body] == [True, False, False, True, False, False]
     assert shapes(rows.body[0].cells) == [("CAM", 6)]
