@@ -63,6 +63,10 @@ _COLUMNS = {
 _REQUIRED = ("case", "task", "method", "metric", "score", "reason", "slice")
 #: Columns that are left out if every value is missing.
 _OPTIONAL = tuple(column for column in _COLUMNS if column not in _REQUIRED)
+#: Share of masks of the truth that mark more than half of their image from which they may all be inverted,
+#: and the fewest masks that show it: a few large findings are nothing unusual.
+_INVERTED_SHARE = 0.9
+_FEWEST_TRUTHS = 5
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 
 
@@ -208,10 +212,12 @@ def score(
     mask that misses altogether has IoU 0, one that is empty has none; with `misses="zero"` both count as
     0. An empty map, all of one value, points at nothing: hit 0. If the largest value of a map is at several
     pixels, "hit" takes the first one, row by row, as numpy's `argmax`, and "hit_any" any of them; a warning
-    names cases where "hit" depends on this. Definitions follow Saporta et al. 2022
-    (doi:10.1038/s42256-022-00536-x) and its scripts (rajpurkarlab/cheXlocalize at 2a79492) except for what
-    those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
-    the reading.
+    names cases where "hit" depends on this. A warning says if at least 90 % of the masks of the truth, and
+    five at least, mark more than half of their image, as inverted masks do.
+
+    Definitions follow Saporta et al. 2022 (doi:10.1038/s42256-022-00536-x) and its scripts
+    (rajpurkarlab/cheXlocalize at 2a79492) except for what those do by mistake: there, smoothing inverts the
+    map, hits are joined by position, duplicate maps stop the reading.
 
     A threshold by name is found in the map's 256 grey levels; holes of the mask are then filled and single
     pixels dropped, as the CheXlocalize scripts do after Otsu's. A number does neither.
@@ -278,6 +284,7 @@ def score(
     frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     scores = pd.concat(frames, ignore_index=True)
     _warn_of_ambiguous_peaks(scores)
+    _warn_of_inverted_truth(scores, study.source)
     return drop_empty(scores.drop(columns=AMBIGUOUS_PEAK), _OPTIONAL)
 
 
@@ -346,4 +353,22 @@ def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
         column="score",
         rows=np.flatnonzero(is_ambiguous).tolist(),
         value=cases,
+    )
+
+
+def _warn_of_inverted_truth(scores: pd.DataFrame, source: str) -> None:
+    """Warn if nearly all masks of the truth mark most of their image, as masks do that are inverted."""
+    counts = scores.dropna(subset="tp").drop_duplicates(["case", "task"])
+    n_marked = counts["tp"] + counts["fn"]
+    n_pixels = n_marked + counts["fp"] + counts["tn"]
+    shares = (n_marked / n_pixels)[n_marked > 0].to_numpy(dtype=np.float64)
+    n_large = int((shares > 0.5).sum())
+    if len(shares) < _FEWEST_TRUTHS or n_large < _INVERTED_SHARE * len(shares):
+        return
+    warn(
+        f"{source}: {n_large} of {len(shares)} masks of the truth mark more than half of their image (median "
+        f"{np.median(shares):.0%})",
+        hint="if they are inverted, mark the finding by 1 or 255 and all other pixels by 0",
+        option="truth",
+        value=float(np.median(shares)),
     )

@@ -415,6 +415,25 @@ def test_hits_that_depend_on_which_of_several_peaks_counts_are_named():
     ss.score(study, metrics="iou")
 
 
+def _study_with_shares(shares):
+    """A study whose masks of the truth mark these shares of 10 x 10 pixels."""
+    truths = {}
+    maps = {}
+    for number, share in enumerate(shares):
+        truth = np.arange(100).reshape(10, 10) < 100 * share
+        truths[str(number), "Edema"] = truth
+        maps[str(number), "Edema", "cam"] = truth[::-1] * 0.5
+    return ss.study_from_arrays(truths, maps)
+
+
+def test_masks_of_the_truth_that_are_large_in_nearly_every_image_are_warned_of():
+    with warns(option="truth", value=0.9, match="9 of 10"):
+        ss.score(_study_with_shares([0.9] * 9 + [0.1]), metrics="iou")
+    # large findings among small ones, and too few masks to tell; an empty mask has no share
+    ss.score(_study_with_shares([0.9] * 8 + [0.1] * 2), metrics="iou")
+    ss.score(_study_with_shares([0.9] * 4 + [0]), metrics="iou", slice="full")
+
+
 def test_thresholds_by_name_make_the_masks_of_their_level_and_stand_in_their_column(drawn_study):
     study = drawn_study.select(cases=[case.case for case in drawn_study.cases[:3]])
     by_name = {}
