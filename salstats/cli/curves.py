@@ -127,7 +127,7 @@ def curves(
 def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":
     """Return the cases and tasks of a file of scores that have the finding."""
     import salstats as ss
-    from salstats.frames import check_columns
+    from salstats.checks import check_columns
     from salstats.stats.engine.score_reasons import has_absent_finding
 
     scores = ss.read_scores(file)

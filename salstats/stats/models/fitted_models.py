@@ -11,10 +11,12 @@ from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
 from salstats.stats.engine.cautions import (
     DIFFERENT_CASES,
+    FEW_UNITS,
     POOLED_METRICS,
     POOLED_TASKS,
     caution_column_if_any,
 )
+from salstats.stats.engine.few_units import has_few_effective_units
 from salstats.stats.engine.fixed_factors import (
     FACTORS,
     NOUNS,
@@ -180,8 +182,10 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
     different_cases = [model.different_cases for model in models]
     tasks_pooled = [model.tasks_pooled for model in models]
     metrics_pooled = [model.metrics_pooled for model in models]
+    few_units = [_has_few_units(model) for model in models]
     columns |= caution_column_if_any(
         {
+            FEW_UNITS: np.repeat(few_units, n_rows),
             DIFFERENT_CASES: np.repeat(different_cases, n_rows),
             POOLED_TASKS: np.repeat(tasks_pooled, n_rows),
             POOLED_METRICS: np.repeat(metrics_pooled, n_rows),
@@ -190,6 +194,13 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
     if fitted.unit is not None:
         columns["unit"] = fitted.unit
     return columns
+
+
+def _has_few_units(model: Model) -> bool:
+    """Return True if errors are clustered by units that are worth fewer than four of equal size."""
+    if model.clusters is None or model.solution is None:
+        return False
+    return bool(has_few_effective_units(np.bincount(model.clusters)))
 
 
 def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:

@@ -94,7 +94,8 @@ def regress(
         Exponentiate the estimate and its limits (odds ratios of the logit families). `std_error` and
         `statistic` stay on the log scale, as in broom.
     adjust : str
-        Procedure of `adjust`; the family is every term shown except intercepts.
+        Procedure of `adjust`; the family is every term shown except intercepts, of all models, also the terms
+        and levels that are only adjusted for. A smaller family is `adjust` of the rows of interest.
     overall : bool
         With `task` in `by`, add the model pooled over tasks as task "Overall".
     correlation : {"exchangeable"}, optional
@@ -152,7 +153,8 @@ def regress(
         caution
             "few units decide" if up to five units have residuals far from all others and cause most of a
             coefficient's variance, such as cases on which a method fails completely; with `cr2`, "few levers"
-            if degrees of freedom are below ten and a fifth of the units.
+            if degrees of freedom are below ten and a fifth of the units; "few units" if clusters are worth
+            fewer than four of equal size.
         family, errors, exponentiated
             Options of the models; if `exponentiated` is true the estimate and its limits are ratios.
             `correlation`, if given.

@@ -45,3 +45,15 @@ def test_counts_are_those_of_each_model():
     assert statistics["n_missing"].tolist() == [1, 1]
     terms = ss.fit(rows, ["y ~ x", "y ~ 1"], by=(), errors="hc0").tidy()
     assert terms["n_missing"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("n_patients", "caution"), [(3, "few units"), (5, None)])
+def test_coefficients_and_means_of_few_patients_have_a_caution(n_patients, caution):
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(n_patients).astype(str), 8)
+    rows = pd.DataFrame({"patient": patients, "view": ["frontal", "lateral"] * (len(patients) // 2)})
+    rows["y"] = rng.normal(size=len(rows))
+    fit = ss.fit(rows, "y ~ view", unit="patient")
+    for frame in (fit.tidy(), fit.means("view")):
+        assert ("caution" in frame.columns) == (caution is not None)
+        assert caution is None or frame["caution"].eq(caution).all()
