@@ -131,7 +131,7 @@ def summarize(
           that any method has, and more than the square root of their number;
         - with intervals from replicates `n_undefined`, the replicates without a defined score, `bias`, the
           mean of the replicates less the estimate, and `n_replicates`;
-        - the columns of the scores that say how they were made, such as `distance_unit`, `metric_options` and
+        - the columns of the scores that say how they were made, such as `threshold`, `distance_unit` and
           `truth_rule`: the value of each metric, or "several".
 
     Raises

@@ -31,7 +31,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, method_label_in_sentence
-from salstats.metrics.registry import METRICS
+from salstats.metrics.registry import METRICS, threshold_label
 from salstats.stats.average_kinds import AverageKind
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
@@ -257,6 +257,7 @@ _SCORING_SENTENCES = {
     "undefined": "{metrics}: an empty mask has the {value} score, 0 or the image's diagonal.",
     "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
     "truth_rule": "{metrics}: the truth is the {value} of several readers' masks.",
+    "threshold": "{metrics}: masks are made of maps with {value}.",
 }
 #: Words for values of these columns.
 _SCORING_WORDS = {"others": "the other", "staple": "STAPLE consensus"}
@@ -277,12 +278,16 @@ def scoring_note(estimates: Estimates, labels: Labels) -> str:
 
 def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
     """Say how the scores of some metrics were computed, from one value of one column."""
+    if value == SEVERAL and column == "threshold":
+        return f"{metrics}: masks are made of maps with several thresholds."
     if value == SEVERAL:
         return f"{metrics}: scored in several ways ({column.replace('_', ' ')})."
     if column == "floor" and value == 0:
         return f"{metrics}: undefined where a map is 0 at a fixation."
     text = _SCORING_WORDS.get(str(value), str(value))
-    if isinstance(value, float):
+    if column == "threshold":
+        text = f"{threshold_label(text)} threshold"
+    elif isinstance(value, float):
         # a whole number in a column with gaps is one all the same
         text = str(int(value)) if value.is_integer() else f"{value:g}"
     return _SCORING_SENTENCES[column].format(metrics=metrics, value=text)

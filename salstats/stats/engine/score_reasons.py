@@ -20,7 +20,7 @@ ABSENT_REASONS = (ABSENT, NEGATIVE)
 #: Columns of a scores frame with options of metrics, each for some metrics.
 METRIC_OPTION_COLUMNS = (
     "distance_unit", "distance_options", "pdc_options", "metric_options", "curve_options", "center_bias",
-    "n_samples", "floor", "undefined", "human_label", "truth_rule",
+    "n_samples", "floor", "undefined", "human_label", "truth_rule", "threshold",
 )  # fmt: skip
 #: Value of such a column where scores of one metric were made with different options.
 SEVERAL = "several"

@@ -201,6 +201,15 @@ def test_how_scores_were_computed_is_said_of_their_metrics():
     assert notes.scoring_note(estimates({"metric": ["iou"], "estimate": 0.1}), Labels()) == ""
 
 
+@pytest.mark.parametrize(
+    ("threshold", "words"),
+    [("otsu", "Otsu's threshold"), (0.4, "the 0.4 threshold"), ("several", "several thresholds")],
+)
+def test_the_threshold_that_makes_masks_of_maps_is_said(threshold, words):
+    frame = estimates({"metric": ["iou", "hit"], "estimate": 0.1, "threshold": [threshold, None]})
+    assert notes.scoring_note(frame, Labels()) == f"IoU: masks are made of maps with {words}."
+
+
 def test_metrics_of_a_frame_and_of_its_formulas_have_their_notes():
     in_column = notes.metric_notes(pd.DataFrame({"metric": ["pdc"], "estimate": [0.1]}))
     in_formula = notes.metric_notes(pd.DataFrame({"formula": ["pdc ~ size"], "estimate": [0.1]}))
