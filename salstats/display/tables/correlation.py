@@ -9,10 +9,21 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.estimates import Estimates, chosen_or_recorded_references
-from salstats.display.facts import clustering_or_independence_sentence, heading_with_interval, paragraph
+from salstats.display.facts import (
+    adjustment_text,
+    clustering_or_independence_sentence,
+    heading_with_interval,
+    paragraph,
+)
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, interval_texts, read_estimates_to_show, value_table
+from salstats.display.tables.grid import (
+    Value,
+    interval_texts,
+    p_and_margin_p_values_if_any,
+    read_estimates_to_show,
+    value_table,
+)
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
 from salstats.display.tables.record import Table
@@ -55,7 +66,8 @@ def table_correlation(
     matrix : bool, optional
         Draw the triangle; by default where every pair of three variables and more is there.
     stars : bool
-        Stars for the p-values.
+        Stars for the p-values. Adjusted ones stand in a column beside the correlations where the frame has
+        `p_adjusted`, except in a triangle.
     labels : Mapping, optional
         Names and order of columns' values, see `Labels`; `{"x": ["prob", "iou"]}` orders a triangle.
     digits : int
@@ -103,13 +115,17 @@ def table_correlation(
     if is_triangle is None:
         is_triangle = _has_all_pairs_of_three_variables(frame, keys)
     variables_note = ""
+    p_values: list[Value] = []
+    if estimates.has_adjusted_p_values and not is_triangle:
+        # whoever asks for adjustment wants to see these
+        p_values = p_and_margin_p_values_if_any(estimates, style)
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
         table = _triangle_table(frame, groups_of_triangles, names, value)
         constant = [key for key in keys if key not in groups_of_triangles]
     else:
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
-        table = value_table(frame_row_grid(frame, placement, names), [value], names)
+        table = value_table(frame_row_grid(frame, placement, names), [value, *p_values], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = correlated_variables_note(estimates, names)
     subject_note = paragraph(
@@ -119,7 +135,10 @@ def table_correlation(
     table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
     p_value_note = ""
     test = _test_text(estimates, coefficient)
-    if star_texts.note and test:
+    if p_values:
+        tested_by = f"two-sided, {test}; " if test else ""
+        p_value_note = f"P values: {tested_by}adjusted ({adjustment_text(estimates)})."
+    elif star_texts.note and test:
         p_value_note = f"P values: two-sided, {test}."
     clustering_note = clustering_or_independence_sentence(estimates)
     if not p_value_note and estimates.distinct_values("interval") == ["cr2"]:

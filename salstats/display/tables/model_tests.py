@@ -80,7 +80,10 @@ def p_note(estimates: Estimates, *, in_column: bool) -> str:
     if not in_column:
         return f"{text}."
     if estimates.has_adjusted_p_values:
-        return f"{text}; adjusted ({adjustment_text(estimates)})."
+        n_shown = len(estimates.non_missing_numbers("p_adjusted"))
+        has_hidden = max(estimates.non_missing_numbers("n_tests"), default=0) > n_shown
+        hidden = ", also of terms that are not shown" if has_hidden else ""
+        return f"{text}; adjusted ({adjustment_text(estimates)}{hidden})."
     return f"{text}; not adjusted for multiple tests."
 
 

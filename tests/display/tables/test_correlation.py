@@ -60,6 +60,16 @@ def test_the_coefficient_and_its_test_are_named(scores, quietly, read, test, int
     assert f"P values: two-sided, {p_value}." in seen.note
 
 
+def test_adjusted_p_values_stand_beside_the_correlations(scores, quietly, read):
+    adjusted = quietly(ss.correlate, scores, "iou", "prob", by="task", adjust="holm")
+    seen = read(ss.table_correlation(adjusted))
+    assert seen.head[-1][-1] == "P, Holm"
+    row = adjusted.set_index("task").loc["Edema"]
+    p_value = "&gt;0.999" if row["p_adjusted"] > 0.999 else f"{row['p_adjusted']:.3f}"
+    assert seen.rows["Edema"][-1] in (p_value, p_value.replace("&gt;", ">"))
+    assert "adjusted (Holm, 5 tests)" in seen.note
+
+
 def test_levels_of_stars_are_divided_by_the_tests_of_the_table(by_task, read):
     table = by_task.query("task == 'Edema'").assign(p_value=[0.02, 0.01, 0.0001])
     seen = read(ss.table_correlation(table, stars=True))

@@ -84,4 +84,9 @@ def test_in_a_column_the_note_says_what_p_is_adjusted_by():
     assert p_note(read_estimates(TERMS), in_column=True).endswith("; not adjusted for multiple tests.")
     adjusted = TERMS.assign(p_adjusted=0.1, procedure="holm")
     assert "adjusted (Holm" in p_note(read_estimates(adjusted), in_column=True)
+    all_shown = adjusted.assign(n_tests=len(TERMS))
+    assert p_note(read_estimates(all_shown), in_column=True).endswith(f"{len(TERMS)} tests).")
+    # terms that are only adjusted for are tests of the family, too
+    some_shown = adjusted.assign(n_tests=99)
+    assert "99 tests, also of terms that are not shown" in p_note(read_estimates(some_shown), in_column=True)
     assert p_note(read_estimates(TERMS.drop(columns="df")), in_column=True) == ""
