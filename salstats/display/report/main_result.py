@@ -20,7 +20,7 @@ from salstats.display.report.wording import (
     decimals_separating_limits_from_estimate,
     name_list,
 )
-from salstats.display.text.format import counted, fixed_text, joined
+from salstats.display.text.format import count_text, fixed_text, joined
 from salstats.metrics.registry import direction
 
 #: States of a contrast in which a method lies behind the reference.
@@ -276,7 +276,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
         phrases = []
         for covariate in covariates:
             if covariate in n_significant:
-                share = _share_of_methods_text(n_significant[covariate], n_methods[covariate])
+                share = _share_of_groups_text(n_significant[covariate], n_methods[covariate], "methods")
                 phrases.append(f"{wording.column(covariate)}{share}")
         if phrases:
             clauses.append(f"{verb} with {joined(phrases)}")
@@ -285,11 +285,11 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _share_of_methods_text(n_significant: int, n_methods: int) -> str:
-    """Return a share of methods in brackets, "" of a single one: " (3 of 8 methods)"."""
-    if n_methods == 1:
+def _share_of_groups_text(n_significant: int, n_groups: int, groups: str) -> str:
+    """Return a share of groups in brackets, "" of a single one: " (3 of 8 methods)"."""
+    if n_groups == 1:
         return ""
-    return f" ({n_significant} of {counted(n_methods, 'method')})"
+    return f" ({n_significant} of {count_text(n_groups)} {groups})"
 
 
 def _significant_row_masks_by_verb(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
@@ -302,26 +302,22 @@ def _significant_row_masks_by_verb(associations: Estimates, wording: Wording) ->
 def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
     """Say in how many groups scores were shown to rise or fall with the model's confidence.
 
-    The sentence follows another one; it is "" where nothing was tested.
+    The sentence follows that on slopes and has its form; it is "" where nothing was tested.
     """
     correlations = all_correlations.subset(all_correlations.frame["x"] == metric)
     if np.isnan(correlations.p_values_adjusted_if_any).all():
         return ""
-    # the sentence before this one may be of the scores, so the metric is named again
-    start = f" With {wording.column(str(correlations.frame['y'].iloc[0]))}, {wording.metric(metric)}"
-    n_significant = {}
+    confidence = wording.column(str(correlations.frame["y"].iloc[0]))
+    groups = "methods"
+    if len(correlations.distinct_values("task")) > 1:
+        groups = "combinations of method and task"
+    clauses = []
     for verb, is_significant in _significant_row_masks_by_verb(correlations, wording).items():
         if is_significant.any():
-            n_significant[verb] = int(is_significant.sum())
-    if len(correlations) == 1:
-        if n_significant:
-            return f"{start} {' and '.join(n_significant)}."
-        return f"{start} was not shown to rise or fall."
-    group_noun = "methods"
-    if len(correlations.distinct_values("task")) > 1:
-        group_noun = "combinations of method and task"
-    groups = f"{len(correlations)} {group_noun}"
-    if n_significant:
-        clauses = [f"{verb} in {n}" for verb, n in n_significant.items()]
-        return f"{start} {' and '.join(clauses)} of {groups}."
-    return f"{start} was not shown to rise or fall ({groups})."
+            share = _share_of_groups_text(int(is_significant.sum()), len(correlations), groups)
+            clauses.append(f"{verb} with {confidence}{share}")
+    # slopes are of methods with tasks held fixed, correlations of each task
+    start = f" By correlation, {wording.metric(metric)}"
+    if clauses:
+        return f"{start} {', and '.join(clauses)}."
+    return f"{start} was not shown to rise or fall with {confidence}."

@@ -141,11 +141,11 @@ def check_found(text, frames, column, metric):
         # also of methods that could not be tested, of which nothing was shown
         of = f" ({n} of {len(slopes)} methods)" if len(slopes) > 1 else ""
         assert (f"{way} with {column}" in text) == (f"{way} with {column}{of}" in text) == (n > 0)
-        one_group = len(correlations) == 1
-        said = f", {metric} {way}." if one_group else f"{way} in {n_pairs} "
-        assert (said in text) == (f"{way} in " in text or f", {metric} {way}." in text) == (n_pairs > 0)
+        groups = r"(methods|combinations of method and task)"
+        share = rf" \({n_pairs} of {len(correlations)} {groups}\)" if len(correlations) > 1 else ""
+        assert bool(re.search(rf"{way} with model confidence{share}[,.]", text)) == (n_pairs > 0)
     if correlations["p_adjusted"].notna().any():
-        assert re.search(rf"\. With [^,.]+, {re.escape(metric)} (was not shown to rise|rose|fell)", text)
+        assert re.search(rf"\. By correlation, {re.escape(metric)} (was not shown to rise|rose|fell)", text)
 
 
 @pytest.mark.slow
