@@ -189,3 +189,23 @@ def test_bad_input_gets_a_sentence():
     tasks = [scores.head(3 + i).assign(task=f"t{i:02d}") for i in range(60)]
     with raises(SalstatsError, option="flow", value=60, hint="keep some of them, or take by='metric'"):
         ss.plot_flow(ss.case_flow(pd.concat(tasks), by=["metric", "task"]))
+
+
+def test_groups_by_several_columns_are_named_by_all_and_a_flow_without_groups_by_its_stages():
+    two_tasks = SCORES[SCORES["task"].isin(["Edema", "Cardiomegaly"])]
+    boxes = contents(ss.plot_flow(ss.case_flow(two_tasks, by=["metric", "task"])))
+    assert [lines[0] for lines in boxes if lines[0].endswith("(each)")] == [
+        "IoU, Cardiomegaly; Hit rate, Cardiomegaly (each)",
+        "IoU, Edema; Hit rate, Edema (each)",
+    ]
+    one = two_tasks.query("metric == 'iou' and task == 'Edema' and method == 'gradcam'")
+    flow = ss.case_flow(one, by=[])
+    boxes = contents(ss.plot_flow(flow))
+    n_defined = int(one["score"].notna().sum())
+    assert [lines[0] for lines in boxes] == [
+        "In the file", "With a row in the file", "Excluded: no score", "Score defined",
+    ]  # fmt: skip
+    assert boxes[0][1].endswith("1 task and 1 method; 194 scores")
+    # a single method has no "each"
+    assert not any(line.endswith("each") for line in boxes[2])
+    assert boxes[3][1].startswith(f"Grad-CAM: {n_defined} cases, ")

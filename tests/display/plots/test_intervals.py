@@ -306,3 +306,26 @@ def test_bars_beyond_the_limits_end_in_arrows():
     # marks, and arrows to the left and to the right
     assert len(layers(figure, "geom_point")) >= 3
     assert "Bars that end in an arrow go on beyond the axis." in caption(figure)
+
+
+def test_four_panels_stand_in_a_square_and_five_in_rows_of_three():
+    def n_columns(*metrics):
+        return ss.plot_intervals(estimates(metrics=metrics), width=183).facet._ncol
+
+    assert n_columns("iou", "hit", "dice", "auc") == 2
+    assert n_columns("iou", "hit", "dice", "auc", "nss") == 3
+    of_models = pd.concat([estimates(metrics=["iou", "hit"], model=model) for model in "ab"])
+    # a row of metrics for each model
+    assert ss.plot_intervals(of_models, width=183).facet._ncol == 2
+
+
+def test_rows_are_sorted_by_the_first_metric_and_method_alone():
+    frame = estimates(tasks=["a", "b", "c"], metrics=["hd95", "iou"])
+    # of a distance the smallest is the best, and a row without an estimate is the last
+    of_first = (frame["metric"] == "iou") & (frame["method"] == "human")
+    frame.loc[of_first, "estimate"] = [0.1, 0.3, np.nan]
+    frame.loc[~of_first, "estimate"] = [0.9, 0.1, 0.5] * 3
+    frame = frame.assign(conf_low=np.nan, conf_high=np.nan)
+    assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["b", "a", "c"]
+    distance = frame[frame["metric"] == "hd95"]
+    assert row_labels(ss.plot_intervals(distance, sort="estimate")) == ["b", "c", "a"]
