@@ -11,9 +11,13 @@ from salstats.coded_text import (
     as_arrow_dictionary,
     codes_and_values,
     frame_with_sorted_dictionaries,
+    in_threads,
     is_arrow_dictionary,
+    make_text_plain,
     plain_text,
     sorted_dictionary,
+    sorted_distinct_values,
+    text_dtype,
 )
 
 CODED = pa.dictionary(pa.int32(), pa.string())
@@ -65,3 +69,46 @@ def test_a_dictionary_of_a_parquet_file_is_read_with_codes_of_every_type(tmp_pat
     parquet.write_table(table, tmp_path / "scores.parquet")
     scores = ss.read_scores(tmp_path / "scores.parquet", method="g", metric="iou")
     assert scores["site"].fillna("none").tolist() == ["a", "none", "b"]
+
+
+def test_only_dictionaries_of_text_are_coded():
+    numbers = pa.array([1, 2]).dictionary_encode()
+    columns = [
+        pd.Series(["a"], dtype=pd.ArrowDtype(CODED)),
+        pd.Series(["a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.large_string()))),
+        pd.Series(pd.array(numbers, dtype=pd.ArrowDtype(numbers.type))),
+        pd.Series(["a"], dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(["a"], dtype="category"),
+        pd.Series(["a"], dtype=TEXT),
+    ]
+    assert [is_arrow_dictionary(column) for column in columns] == [True, True, False, False, False, False]
+    assert plain_text(columns[4]) is columns[4]
+
+
+def test_coded_columns_of_a_frame_become_text_in_place():
+    frame = pd.DataFrame({"site": pd.Series(["b", None], dtype=pd.ArrowDtype(CODED)), "n": [1, 2]})
+    make_text_plain(frame)
+    assert frame["site"].dtype == TEXT
+    assert frame["site"].isna().tolist() == [False, True]
+    assert frame["n"].tolist() == [1, 2]
+
+
+def test_types_of_text_in_a_table_become_those_of_pandas():
+    assert text_dtype(CODED) == pd.ArrowDtype(CODED)
+    assert text_dtype(pa.large_string()) == TEXT
+    assert text_dtype(pa.string()) is None
+    assert text_dtype(pa.int64()) is None
+
+
+def test_results_of_threads_are_in_the_order_of_the_columns():
+    assert list(in_threads(lambda number: -number, range(20))) == [-number for number in range(20)]
+    assert sorted_distinct_values(pd.Series(["b", "a", "b"], dtype=TEXT)).tolist() == ["a", "b"]
+
+
+def test_a_dictionary_that_is_sorted_is_kept_and_values_that_stand_twice_or_nowhere_are_not():
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int32()), pa.array(["a", "b"]))
+    assert sorted_dictionary(ordered) is ordered
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 2, 3], pa.int32()), pa.array(["b", "x", "b", "a"]))
+    coded = sorted_dictionary(twice)
+    assert coded.dictionary.to_pylist() == ["a", "b"]
+    assert coded.indices.to_pylist() == [1, 1, 0]

@@ -518,6 +518,21 @@ class TestRefused:
         held = json.loads((folder / "truth.json").read_text())
         assert decode(Rle.from_coco(held["a"]["t"])).all()
 
+    def test_what_maps_no_names_to_settings_or_masks(self, folder):
+        with raises(SalstatsError, option="settings"):
+            MapFolder(folder, settings="iou")
+        maps = MapFolder(folder)
+        for masks in ([np.eye(3) > 0], {"a": np.eye(3) > 0}, {("a", "Edema", "x"): np.eye(3) > 0}):
+            with raises(SalstatsError, option="masks"):
+                maps.write_masks(masks)
+        assert not (folder / "truth.json").exists()
+
+    def test_a_file_in_its_place(self, folder):
+        folder.write_text("mine")
+        with raises(InputFileError, path=folder, hint="name a folder"):
+            MapFolder(folder)
+        assert folder.read_text() == "mine"
+
     def test_masks_beside_a_folder_of_masks(self, folder):
         with MapFolder(folder) as maps:
             (folder / "truth").mkdir()
