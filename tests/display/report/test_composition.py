@@ -13,8 +13,13 @@ from report_text import files, page_text, sentences_of, settings_of
 
 import salstats as ss
 from salstats.cli.app import run
+from salstats.display.report.analyses import Analyses
+from salstats.display.report.composition import composed_report, labels_of, named_counts
+from salstats.display.report.methods import reference_by_citation
+from salstats.display.report.settings import Settings
 from salstats.display.report.wording import LabelSpelling, Wording
 from salstats.display.text.labels import Labels
+from salstats.errors import ColumnValue, SalstatsError, SalstatsWarning
 
 TABLES = {
     "description", "best", "means", "decrease", "difference", "auroc", "calibration", "correlation",
@@ -242,3 +247,61 @@ def test_without_a_reference_a_warning_says_what_methods_were_compared_with(smal
     one = without[without["method"] == "gradcam"]
     for scores in (one, small):
         assert "No reference was named" not in sentences_of(scores)
+
+
+# the contents of a page without its sections
+
+
+def test_counts_are_of_the_columns_that_scores_have_without_absent_findings():
+    rows = [("a", "p", 0.5, 1), ("a", "p", None, 1), ("b", "p", None, 0), ("c", "q", 0.25, 1)]
+    scores = pd.DataFrame(rows, columns=["case", "patient", "score", "label"])
+    scores = scores.assign(method=["cam", "lime", "cam", "cam"], metric="iou")
+    numbers = (("Methods", "2"), ("Metrics", "1"), ("Scores", "3"), ("Undefined scores", "1"))
+    assert named_counts(scores, Settings(unit="patient")) == (("Cases", "3"), ("Patients", "2"), *numbers)
+    assert named_counts(scores, Settings(unit="case")) == (("Cases", "3"), *numbers)
+    with_tasks = dict(named_counts(scores.assign(task="Edema"), Settings(unit="patient")))
+    assert with_tasks["Tasks"] == "1"
+
+
+def test_the_reference_is_the_first_label():
+    scores = pd.DataFrame({"method": ["cam", "human"], "metric": "iou"})
+    labels = labels_of(scores, Settings(reference="human"))
+    assert labels.order("method", ["cam", "human"]) == ["human", "cam"]
+
+
+@pytest.fixture
+def contents_of(monkeypatch):
+    """A function that returns the contents of a page on two methods, without its sections."""
+    monkeypatch.setattr("salstats.display.report.composition.sections_of", lambda contents: ())
+    monkeypatch.setattr(
+        "salstats.display.report.composition.methods_text", lambda *given: ("See Holm 1979.",)
+    )
+    scores = pd.DataFrame({"case": "a", "method": ["cam", "lime"], "metric": "iou", "score": 0.5})
+
+    def contents(scores=scores, reference=None, **fields):
+        settings = Settings(reference=reference, unit="case", title="Maps")
+        return composed_report(scores, Analyses(**fields), Wording(settings, Labels()))
+
+    contents.scores = scores
+    return contents
+
+
+def test_warnings_of_a_page_have_its_labels_and_name_what_is_not_shown(contents_of):
+    report = contents_of(
+        warnings={"iou": SalstatsWarning("few of ", ColumnValue("metric", "iou"))},
+        skipped={"auroc": SalstatsError("one class of ", ColumnValue("method", "cam"))},
+        reference="lime",
+    )
+    assert report.warnings == ("few of metric IoU", "Not shown: auroc. one class of method CAM")
+    assert report.title == "Maps"
+    assert report.methods == ("See Holm 1979.", reference_by_citation()["Holm 1979"])
+    assert report.counts == named_counts(contents_of.scores, Settings(unit="case"))
+    assert dict(report.provenance)["Reference"] == "LIME"
+
+
+def test_methods_that_nothing_is_compared_with_are_said(contents_of):
+    [warning] = contents_of().warnings
+    assert warning.endswith("methods were not compared.")
+    [warning] = contents_of(frames={"best": pd.DataFrame({"method": ["cam"]})}).warnings
+    assert warning.endswith("compared only with the one that has the best mean.")
+    assert contents_of(scores=contents_of.scores[:1]).warnings == ()

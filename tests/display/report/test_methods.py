@@ -431,3 +431,27 @@ def test_differences_without_p_values_have_no_adjustment():
 def test_notes_of_metrics_follow_the_outcomes():
     assert METRICS["pdc"].note in told(describe=described("pdc"))
     assert METRICS["pdc"].note not in told()
+
+
+def test_the_unit_is_told_with_what_it_was_used_for():
+    clustered = frame(MEAN | {"interval": "t"})
+    assert "all scores of a patient formed one cluster in every analysis." in told(means=clustered)
+    slopes = frame(*(slope_row(m, "area_ratio", 0.1, 0.2) for m in ("gradcam", "lime")))
+    assert "were kept together when patients were resampled." in told()
+    assert "when patients were resampled and formed one cluster in regressions." in told(regression=slopes)
+
+
+def test_lines_and_letter_values_are_told_where_they_are_drawn():
+    text = told(confidence=frame(MEAN), covariates=described())
+    assert "Lines in scatter plots were fitted" in text
+    assert "letter values (Hofmann et al. 2017)" in text
+    assert "Lines in scatter plots" not in told(covariates=described())
+    assert "Hofmann" not in told(confidence=frame(MEAN))
+
+
+def test_the_adjustment_of_correlations_refers_to_that_of_differences():
+    correlations = [correlation_row(m, 0.2, 0.1) | {"p_adjusted": 0.2, "procedure": "holm"} for m in "ab"]
+    text = told(**contrasts(), correlation=frame(*correlations))
+    assert "P values were adjusted by the same procedure, over the 2 correlations;" in text
+    assert "over the 2 correlations" in told(correlation=frame(*correlations))
+    assert "by the same procedure" not in told(correlation=frame(*correlations))

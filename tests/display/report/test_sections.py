@@ -1,9 +1,13 @@
 """Sections of a report: numbers, calls and captions of what they show."""
 
+import numpy as np
 import pytest
+from report_frames import contrast_row, frame
 from report_text import composed
 
 import salstats as ss
+from salstats.display.report.analyses import ReportFrames
+from salstats.display.report.sections import _metrics_with_all_decreases
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +66,18 @@ def test_the_caption_of_a_figure_says_what_its_bars_are_and_the_drawing_has_none
     ranking = items["ranking"]
     assert ranking.caption.startswith("Bars: 95%")
     assert all(page.labels.caption is None for page in ranking.drawing)
+
+
+def test_metrics_of_which_a_decrease_is_undefined_keep_their_sentences_on_differences():
+    undefined = {"estimate": np.nan, "conf_low": np.nan, "conf_high": np.nan}
+    rows = [
+        contrast_row(method, 20.0, 10.0, 30.0, "lower", metric=metric)
+        for metric in ("iou", "hit", "dice")
+        for method in ("gradcam", "lime")
+    ]
+    differences = frame(*rows).assign(term="difference")
+    # of hit one decrease is undefined, of dice both the decrease and the difference of one method
+    decreases = frame(*rows[:2], rows[2] | undefined, rows[3], rows[4] | undefined, rows[5])
+    differences.loc[4, list(undefined)] = np.nan
+    results = ReportFrames({"decrease": decreases, "difference": differences})
+    assert sorted(_metrics_with_all_decreases(results)) == ["dice", "iou"]
