@@ -119,6 +119,10 @@ def test_rows_are_taken_in_the_order_of_their_positions(estimates):
     assert taken.frame["estimate"].tolist() == [0.4, 0.1]
     assert taken.frame.index.tolist() == [0, 1]
     assert taken.frame.columns.tolist() == FRAME.columns.tolist()
+    assert estimates.existing_columns(["unit", "task"]) == ["task"]
+    none = estimates.subset([0, 0, 0, 0])
+    assert len(none) == len(estimates.take([])) == 0
+    assert none.is_exponentiated.dtype == none.is_summary_row.dtype == bool
     # flags of a frame may be objects
     last = estimates.subset(pd.Series([False, False, False, True], dtype="object"))
     assert last.frame.index.tolist() == [0]
@@ -208,6 +212,10 @@ def test_an_average_decrease_is_of_means_or_of_decreases():
 def test_text_in_place_of_numbers_names_its_column():
     with raises(ColumnError, column="estimate"):
         read_estimates(FRAME.assign(estimate="high"))
+    with raises(ColumnError, column="estimate"):
+        read_estimates(FRAME.drop(columns="estimate"))
+    with raises(ColumnError, column="verdict"):
+        read_estimates(FRAME, needed=("method", "verdict"))
 
 
 def test_two_estimates_of_one_group_are_refused(estimates):

@@ -636,6 +636,9 @@ def test_random_effects_stand_at_the_foot_with_limits_shares_and_numbers(read):
             stars=True,
         )
     )
+    unrestricted = parts["Fit 1"].assign(reml=False)
+    note = read(ss.table_regression(models[0].tidy(), components=unrestricted)).note
+    assert "SDs and shares of random effects: maximum likelihood, limits by profile" in note
     of_others = models[0].variance_components().assign(formula="iou ~ 1 + (1|case)")
     with raises(SalstatsError, option="components"):
         ss.table_regression(models[0].tidy(), components=of_others)

@@ -64,7 +64,10 @@ def test_numbers_need_less_broken_before_their_interval_and_text_at_spaces():
     assert number == needed
     assert wrapped < text
     assert of_columns(["v", "w"], cells, n_breaks=2)[1][0] < of_columns(["v", "w"], cells, n_breaks=1)[1][0]
-    assert of_columns(["v", "w"], cells, n_breaks=1)[1][0] < needed
+    needed_broken, wrapped_broken = of_columns(["v", "w"], cells, n_breaks=1)[1]
+    assert needed_broken < needed
+    # as wide as its widest word
+    assert wrapped_broken == pytest.approx(text_width_em("words"))
 
 
 def test_headings_are_wrapped_over_numbers():
@@ -188,6 +191,13 @@ def test_two_outer_headings_that_are_wider_than_a_page_are_cut_between_their_col
     # with room for three columns the cut is between the headings
     parts = parts_with_layouts(rows, Paper((200.0, 340.0), GAPS, 1.0))
     assert [len(part.aligns) - 1 for part, _ in parts] == [3, 3]
+
+
+def test_a_heading_above_all_columns_is_no_place_for_a_cut():
+    columns = [TableColumn(f"v{i}", spanners=("All", "AABBB"[i])) for i in range(5)]
+    rows = table_rows(great_table(Table(("",), [("t",)], columns, [["0" * 20] * 5]), "t"))
+    parts = parts_with_layouts(rows, Paper((200.0, 340.0), GAPS, 1.0))
+    assert [len(part.aligns) - 1 for part, _ in parts] == [2, 3]
 
 
 def test_a_table_as_wide_as_its_line_fits():
