@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import (
     check_by,
@@ -265,7 +266,7 @@ def _adjust_families(
     p_values: np.ndarray,
     floors: np.ndarray,
     families: list[np.ndarray],
-    is_tested: np.ndarray,
+    is_tested: NDArray[np.bool_],
     procedure_name: str,
     *,
     n_tests: int | None,
@@ -302,7 +303,11 @@ def _insert_after(frame: pd.DataFrame, column: str, new_column: str, values: np.
 
 
 def _adjusted_verdicts(
-    estimates: pd.DataFrame, result: pd.DataFrame, is_within_margin: np.ndarray, *, limits_widened: bool
+    estimates: pd.DataFrame,
+    result: pd.DataFrame,
+    is_within_margin: NDArray[np.bool_],
+    *,
+    limits_widened: bool,
 ) -> pd.Series:
     """Return the verdicts of a result, "inconclusive" where its adjusted P values or limits show nothing.
 
@@ -342,7 +347,7 @@ def _warn_of_imprecise_p_values(
         warn_if_within_monte_carlo_error(tested, alpha)
 
 
-def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
+def _family_codes(estimates: pd.DataFrame, within: list[str]) -> NDArray[np.integer]:
     """Return the code of each row's family; averaged and pooled rows of a group are a family of their own."""
     columns = estimates.columns
     estimate_positions = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
@@ -550,7 +555,7 @@ def _checked_p_values(p: np.ndarray) -> np.ndarray:
 
 
 def _widen_limits(
-    result: pd.DataFrame, rows: np.ndarray, family_size: np.ndarray, procedure_name: str
+    result: pd.DataFrame, rows: NDArray[np.integer], family_size: np.ndarray, procedure_name: str
 ) -> None:
     """Replace the limits of some rows of a result by simultaneous ones, in place."""
     needed_columns = ("estimate", "conf_low", "conf_high", "conf_level")

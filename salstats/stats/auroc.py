@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.checks import check_by, check_frame, check_level, check_numeric
@@ -199,7 +200,7 @@ def auroc(  # noqa: C901
     scores = wide.scores
     labels = wide.labels
     units = None
-    unit_codes = np.arange(len(table))
+    unit_codes: NDArray[np.integer] = np.arange(len(table))
     if has_units(table, unit):
         units = resolve_unit(wide.codes, unit, "data")
         unit_codes = units.codes
@@ -325,10 +326,10 @@ def labelled_table(
 
 def _areas_of_groups(
     scores: np.ndarray,
-    is_positive: np.ndarray,
+    is_positive: NDArray[np.bool_],
     reference_scores: np.ndarray | None,
-    rows_of_groups: Sequence[np.ndarray],
-    units_of_groups: Sequence[np.ndarray],
+    rows_of_groups: Sequence[NDArray[np.integer]],
+    units_of_groups: Sequence[NDArray[np.integer]],
     interval: str,
 ) -> pd.DataFrame:
     """Return the area of each group, or its difference from that of the reference, with its variance.
@@ -356,12 +357,12 @@ def _areas_of_groups(
     return pd.DataFrame(areas, columns=list(RocArea._fields))
 
 
-def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[np.ndarray]) -> np.ndarray:
+def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
     """Return True for groups whose scores are all equal, shape (n_groups,); a group without rows is none."""
     return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
 
 
-def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarray:
+def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[np.bool_]:
     """Return True for groups with so few misranked pairs that limits are rough, shape (n_groups,).
 
     `areas` has a row per group and the columns of `RocArea`.
@@ -405,7 +406,7 @@ def _one_sided_pairs_with_missing_side(
 
 def _area_columns(
     areas: pd.DataFrame,
-    is_independent: np.ndarray,
+    is_independent: NDArray[np.bool_],
     record: Interval,
     term: str,
     level: float,
@@ -549,7 +550,7 @@ def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarr
 
 
 def _warn_of_undefined_areas_and_tests(
-    keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], is_tied: np.ndarray
+    keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], is_tied: NDArray[np.bool_]
 ) -> None:
     """Warn of groups without an area and of groups whose area has no variance, each with the reason."""
     estimate = areas["estimate"].to_numpy(dtype=np.float64)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.errors import SalstatsWarning
 from salstats.frames import KEY_COLUMNS, ColumnCodes, check_names_of_groups
@@ -96,14 +97,14 @@ def _bin_numbers_within_panels(
     return bins
 
 
-def _combination_numbers(rows: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+def _combination_numbers(rows: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.integer]:
     """Return a number for each combination of values of some columns, 0 throughout without columns."""
     if not columns:
         return np.zeros(len(rows), dtype=np.int64)
     return ColumnCodes(rows).combined(list(columns))
 
 
-def quantile_bin_numbers(values: np.ndarray, n_bins: int) -> np.ndarray:
+def quantile_bin_numbers(values: np.ndarray, n_bins: int) -> NDArray[np.integer]:
     """Number of the bin of each value, from 0, of bins that hold about equal numbers of values.
 
     Their borders are quantiles (R's type 7); a value on a border belongs to the bin above it.

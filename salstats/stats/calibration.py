@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from salstats.checks import check_count, check_frame, check_level
@@ -325,19 +326,19 @@ class _Predictions:
     probs: np.ndarray
     labels: np.ndarray
     #: Code of the unit of each row; each row is one where no column names units.
-    units: np.ndarray
+    units: NDArray[np.integer]
     unit_name: str
     #: Grouping columns of the groups.
     keys: pd.DataFrame
     #: Rows of each group, those without a probability or a label left out.
-    rows_of_groups: list[np.ndarray]
+    rows_of_groups: list[NDArray[np.integer]]
     #: (n_groups,): Rows without a probability or a label.
     n_missing: np.ndarray
 
     @property
-    def is_complete_row(self) -> np.ndarray:
+    def is_complete_row(self) -> NDArray[np.bool_]:
         """True for each row with a probability and a label."""
-        is_complete: np.ndarray = ~(np.isnan(self.probs) | np.isnan(self.labels))
+        is_complete: NDArray[np.bool_] = ~(np.isnan(self.probs) | np.isnan(self.labels))
         return is_complete
 
     @property
@@ -404,8 +405,8 @@ def _check_probabilities(probs: np.ndarray, name: str) -> None:
 
 def _summarized_means(
     values: np.ndarray,
-    rows_of_groups: Sequence[np.ndarray],
-    units: np.ndarray,
+    rows_of_groups: Sequence[NDArray[np.integer]],
+    units: NDArray[np.integer],
     level: float,
     interval: str | None = None,
 ) -> pd.DataFrame:
@@ -430,7 +431,7 @@ def _summarized_means(
 
 
 def _population_unit_and_n_missing_columns(
-    predictions: _Predictions, group_of_row: np.ndarray
+    predictions: _Predictions, group_of_row: NDArray[np.integer]
 ) -> dict[str, Any]:
     """Return columns that say what is independent and how many rows of the group are incomplete.
 
@@ -468,10 +469,12 @@ class _Bin(NamedTuple):
     group: int
     #: Number of the bin in its group, from 1.
     number: int
-    rows: np.ndarray
+    rows: NDArray[np.integer]
 
 
-def _bins_of_group(group: int, rows: np.ndarray, probs: np.ndarray, n_bins: int | None) -> list[_Bin]:
+def _bins_of_group(
+    group: int, rows: NDArray[np.integer], probs: np.ndarray, n_bins: int | None
+) -> list[_Bin]:
     """Return the bins of the rows of a group, which have the probabilities `probs`; none without rows."""
     if not len(rows):
         return []
@@ -546,7 +549,7 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
     return _Coefficients(estimate=numbers[..., 0], std_error=numbers[..., 1], df=numbers[..., 2])
 
 
-def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
+def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]) -> _Coefficient:
     """Estimate the intercept of a logit model with the log odds as offset."""
     label_log_odds = float(special.logit(labels.mean()))
 
@@ -562,7 +565,7 @@ def _logit_intercept(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndar
     return _last_coefficient_with_robust_error(intercept, np.ones((len(labels), 1)), fitted, labels, clusters)
 
 
-def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray) -> _Coefficient:
+def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]) -> _Coefficient:
     """Estimate the slope of a logit model on the log odds; NotEstimableError where it is not finite."""
     if np.ptp(log_odds) == 0:
         raise NotEstimableError("all probabilities are equal")
@@ -574,7 +577,7 @@ def _logit_slope(log_odds: np.ndarray, labels: np.ndarray, clusters: np.ndarray)
 
 
 def _last_coefficient_with_robust_error(
-    estimate: float, matrix: np.ndarray, fitted: np.ndarray, labels: np.ndarray, clusters: np.ndarray
+    estimate: float, matrix: np.ndarray, fitted: np.ndarray, labels: np.ndarray, clusters: NDArray[np.integer]
 ) -> _Coefficient:
     """Return the coefficient of the last column of a logit model with its CR2 standard error."""
     weights = bernoulli_variance(fitted)

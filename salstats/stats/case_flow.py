@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by
 from salstats.coded_text import TEXT
@@ -196,9 +197,9 @@ class _CasesWithoutRow(NamedTuple):
     """Cases, with task and metric, that a method has no row of and another has; each of shape (n_absent,)."""
 
     #: A row of the scores with the case, task and metric of the absent score.
-    source: np.ndarray
+    source: NDArray[np.integer]
     #: A row of the method that lacks the score.
-    method_row: np.ndarray
+    method_row: NDArray[np.integer]
 
 
 def _cases_without_row_of_method(codes: ColumnCodes) -> _CasesWithoutRow:
@@ -232,7 +233,7 @@ class _Stage(NamedTuple):
 
 def _rows_of_branch(
     branch: pd.DataFrame,
-    counted_codes: dict[str, np.ndarray],
+    counted_codes: dict[str, NDArray[np.integer]],
     reason_of_row: np.ndarray,
     file_counts: dict[str, int],
     *,
@@ -275,7 +276,7 @@ def _rows_of_branch(
 
 
 def _distinct_code_counts_and_n_rows(
-    counted_codes: dict[str, np.ndarray], rows: np.ndarray
+    counted_codes: dict[str, NDArray[np.integer]], rows: NDArray[np.integer]
 ) -> dict[str, int]:
     """Count the cases, units and tasks of some rows, each distinct code once, and the rows."""
     counts = {name: len(np.unique(codes[rows])) for name, codes in counted_codes.items()}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_draw_indices
 from salstats.errors import Message, SalstatsError, Setting, warn
@@ -29,10 +30,10 @@ class Stratum(NamedTuple):
     """Complete pairs of one stratum, each array of shape (n_pairs,)."""
 
     #: Rows of the pairs in the table.
-    rows: np.ndarray
+    rows: NDArray[np.integer]
     x: np.ndarray
     y: np.ndarray
-    units: np.ndarray
+    units: NDArray[np.integer]
 
 
 def correlate_clustered(
@@ -215,8 +216,8 @@ def _warn_of_doubtful_percentiles(
 
 def _usable_strata(
     variables: CorrelationTable,
-    pairs: np.ndarray,
-    stratum_codes: np.ndarray,
+    pairs: NDArray[np.integer],
+    stratum_codes: NDArray[np.integer],
     units: Units,
     *,
     is_stratified: bool,

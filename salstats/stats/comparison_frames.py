@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice
 from salstats.errors import Call, Message, SalstatsError, Setting
@@ -288,7 +289,7 @@ def _replicates_column(
 
 
 def _with_adjusted_p_values(
-    frame: pd.DataFrame, procedure: str, tested: PairedTestResult, test_rows: np.ndarray
+    frame: pd.DataFrame, procedure: str, tested: PairedTestResult, test_rows: NDArray[np.integer]
 ) -> pd.DataFrame:
     """Adjust the P values of a frame; `test_rows` are the positions of its rows in the result of the test."""
     if procedure == "none" or "p_value" not in frame.columns:

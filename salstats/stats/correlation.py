@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.checks import check_choice, check_level, quoted
@@ -299,7 +300,7 @@ def correlate(
     groups = variables.groups
     warn_pooled_methods(codes.frame, groups)
     units = None
-    unit_codes = np.arange(len(codes.frame))
+    unit_codes: NDArray[np.integer] = np.arange(len(codes.frame))
     if has_units(codes.frame, unit):
         units = resolve_unit(codes, unit, "data")
         unit_codes = units.codes
@@ -384,7 +385,7 @@ def correlate(
     return adjust_unless_none(result, adjust)
 
 
-def _count_units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
+def _count_units_with_rarer_value(sample: CorrelatedPairs, rows: NDArray[np.integer]) -> float:
     """Count the units that have the rarer value of a two-valued variable.
 
     It is the smaller number of both variables, infinite if neither has exactly two values.
@@ -417,14 +418,14 @@ class _GroupCorrelation(NamedTuple):
     #: Columns of the estimates frame.
     columns: dict[str, float]
     #: Rows of the pairs.
-    pairs: np.ndarray
+    pairs: NDArray[np.integer]
     #: True if the correlation is between -1 and 1, so that it has a test if units are many enough.
     is_testable: bool
 
 
 def _correlate_group(
     sample: CorrelatedPairs,
-    pairs: np.ndarray,
+    pairs: NDArray[np.integer],
     interval: str,
     level: float,
     group: int,
@@ -440,8 +441,8 @@ def _correlate_group(
 
 def _correlate_within_strata(
     sample: CorrelatedPairs,
-    pairs: np.ndarray,
-    stratum_codes: np.ndarray,
+    pairs: NDArray[np.integer],
+    stratum_codes: NDArray[np.integer],
     strata: pd.Series,
     interval: str,
     level: float,
@@ -473,7 +474,7 @@ class _StrataCorrelations(NamedTuple):
     """Correlation in each stratum of a group; a group without strata is one stratum."""
 
     #: Rows of the pairs of each stratum that enter its correlation.
-    rows: list[np.ndarray]
+    rows: list[NDArray[np.integer]]
     coefficients: list[Coefficient]
     #: Correlations, shape (n_strata,).
     r: np.ndarray
@@ -483,13 +484,13 @@ class _StrataCorrelations(NamedTuple):
     reasons: list[tuple[str, str | None]]
 
     @property
-    def is_usable(self) -> np.ndarray:
+    def is_usable(self) -> NDArray[np.bool_]:
         """Mask of the strata whose correlation has a Fisher transform and a standard error."""
         return np.asarray((np.abs(self.r) < 1) & np.isfinite(self.std_error))
 
 
 def _correlate_strata(
-    sample: CorrelatedPairs, pairs_of_strata: list[np.ndarray], interval: str
+    sample: CorrelatedPairs, pairs_of_strata: list[NDArray[np.integer]], interval: str
 ) -> _StrataCorrelations:
     """Correlate the complete pairs of each stratum."""
     strata_rows = [sample.rows_that_affect_correlation(pairs) for pairs in pairs_of_strata]
@@ -551,7 +552,7 @@ def _fisher_limit_columns(r: float, std_error: float, level: float) -> dict[str,
 
 def _clustered_test_and_limits_columns(
     sample: CorrelatedPairs,
-    strata_rows: list[np.ndarray],
+    strata_rows: list[NDArray[np.integer]],
     std_error: np.ndarray,
     r: np.ndarray,
     level: float,
@@ -614,7 +615,7 @@ def _clustered_test_and_limits_columns(
 
 
 def _unusable_reason_and_column(
-    sample: CorrelatedPairs, rows: np.ndarray, r: float
+    sample: CorrelatedPairs, rows: NDArray[np.integer], r: float
 ) -> tuple[str, str | None]:
     """Say why a correlation is undefined or cannot be combined with others, and which column is at fault."""
     if abs(r) == 1:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_choice
 from salstats.coded_text import TEXT
@@ -141,7 +142,7 @@ def _sum_of_pixel_columns(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarra
     return np.asarray(np.sum(pixels, axis=0))
 
 
-def _lacks_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
+def _lacks_finding(rows: pd.DataFrame, empty: np.ndarray) -> NDArray[np.bool_]:
     """Return True for rows whose truth is empty by its pixels, or by the label where the mask is unknown.
 
     `empty` is what `_empty_mask_indicator` returns.

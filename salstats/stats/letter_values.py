@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from salstats.checks import (
@@ -141,7 +142,7 @@ class _Observations(NamedTuple):
     #: (n_observations,): Values of each covariate.
     values: dict[str, np.ndarray]
     #: (n_observations,): Group of each observation.
-    groups: np.ndarray
+    groups: NDArray[np.integer]
     #: Grouping columns of each group.
     keys: pd.DataFrame
 

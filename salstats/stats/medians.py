@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_draw_indices, check_level
 from salstats.coded_text import TEXT
@@ -325,7 +326,7 @@ def _median_or_quantile(quantile: float) -> Literal["median", "quantile"]:
 
 
 def _metric_ranges_or_infinite(
-    metrics: pd.Series, sides_scores: np.ndarray, groups: np.ndarray
+    metrics: pd.Series, sides_scores: np.ndarray, groups: NDArray[np.integer]
 ) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
 
@@ -355,7 +356,7 @@ class _QuantileSample:
     #: One array (n,) for quantiles; for their differences that of the method and that of the reference.
     sides: tuple[np.ndarray, ...]
     #: Codes of the units, shape (n,).
-    units: np.ndarray
+    units: NDArray[np.integer]
     #: Lowest and highest score possible.
     score_range: tuple[float, float]
 
@@ -367,7 +368,7 @@ class _QuantileLimits(NamedTuple):
     high: np.ndarray
     p_value: np.ndarray
     #: Groups with a limit outside of their scores.
-    beyond_scores: np.ndarray
+    beyond_scores: NDArray[np.bool_]
 
 
 class _InferredQuantiles(NamedTuple):
@@ -451,7 +452,7 @@ def _infer_quantiles(
     return _InferredQuantiles(table, sides_quantiles)
 
 
-def _has_no_width(table: dict[str, Any], sides_quantiles: np.ndarray) -> np.ndarray:
+def _has_no_width(table: dict[str, Any], sides_quantiles: np.ndarray) -> NDArray[np.bool_]:
     """Return True for limits that are equal but for rounding, shape (n_groups,)."""
     scale = np.abs(sides_quantiles).max(axis=1)
     return np.asarray(table["conf_high"] - table["conf_low"] <= ROUNDING * scale)

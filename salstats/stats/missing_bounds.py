@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns, check_frame, did_you_mean, quoted
 from salstats.coded_text import TEXT
@@ -146,10 +147,15 @@ def missing_bounds(
         reference = None
         n_undefined = method.n_undefined + 0
     lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
-    means = pd.DataFrame({"method_low": method.mean(lowest_score), "method_high": method.mean(highest_score)})
+    means = pd.DataFrame(
+        {
+            "method_low": method.mean_with_undefined_at(lowest_score),
+            "method_high": method.mean_with_undefined_at(highest_score),
+        }
+    )
     if reference is not None:
-        means["reference_low"] = reference.mean(lowest_score)
-        means["reference_high"] = reference.mean(highest_score)
+        means["reference_low"] = reference.mean_with_undefined_at(lowest_score)
+        means["reference_high"] = reference.mean_with_undefined_at(highest_score)
     averages = members_of_averages(frame, keys)
     _warn_of_averages_with_absent_members(frame, averages)
     for row, members in averages.items():
@@ -189,7 +195,7 @@ class _ScoreTotals(NamedTuple):
     #: Number of all scores.
     n: np.ndarray
 
-    def mean(self, limit: np.ndarray) -> np.ndarray:
+    def mean_with_undefined_at(self, limit: np.ndarray) -> np.ndarray:
         """Return the mean scores if all undefined scores were at a limit."""
         has_undefined = self.n_undefined > 0
         # A limit that is not known does not matter in rows without undefined scores.
@@ -337,7 +343,7 @@ def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
 
 
 def _score_ranges(
-    frame: pd.DataFrame, limits: Range | Mapping[str, Range] | None, has_undefined: np.ndarray
+    frame: pd.DataFrame, limits: Range | Mapping[str, Range] | None, has_undefined: NDArray[np.bool_]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest score of each row, NaN where they are unknown or not finite."""
     metrics = pd.Series([""] * len(frame))

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import (
     and_n_more_text,
@@ -226,7 +227,7 @@ def _values_by_unit(data: pd.DataFrame, column: str, units: Units) -> pd.Series:
 
 
 def _raise_different_values(
-    data: pd.DataFrame, column: str, units: Units, differing_units: np.ndarray
+    data: pd.DataFrame, column: str, units: Units, differing_units: NDArray[np.integer]
 ) -> NoReturn:
     """Raise ColumnError for a column that differs within some units, with the values of the first of them."""
     rows = np.flatnonzero(units.codes == differing_units[0])

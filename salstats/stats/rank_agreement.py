@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns
 from salstats.errors import ColumnError, SalstatsWarning, Setting, warn
@@ -205,8 +206,8 @@ class _SharedMethods(NamedTuple):
 
     names: np.ndarray
     #: (n_methods,): Rows of the rankings of the first and of the second group.
-    first_rows: np.ndarray
-    second_rows: np.ndarray
+    first_rows: NDArray[np.integer]
+    second_rows: NDArray[np.integer]
     #: Units of the group that has fewer.
     n_units: int
 

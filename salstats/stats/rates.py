@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_choice, check_columns, check_numeric, quoted
 from salstats.coded_text import TEXT
@@ -351,7 +352,7 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
     return scores.iloc[first_rows].assign(**columns).reset_index(drop=True)
 
 
-def _raise_if_any(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
+def _raise_if_any(scores: pd.DataFrame, is_wrong: NDArray[np.bool_], problem: str) -> None:
     """Raise ColumnError about the first count that `is_wrong` (n_rows, n_counts), if there is one."""
     if not is_wrong.any():
         return

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric
 from salstats.errors import ValueRangeError
@@ -89,7 +90,7 @@ def normalize(
     return result
 
 
-def _is_absent_finding(data: pd.DataFrame) -> np.ndarray:
+def _is_absent_finding(data: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
 
     `label` and `n_instances` count only in rows without a score.

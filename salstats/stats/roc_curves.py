@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_count, check_frame, check_generator, check_level
 from salstats.errors import Message, warn
@@ -130,7 +131,7 @@ def roc_curve(
     scores = wide.scores
     labels = wide.labels
     unit_name = "row"
-    unit_codes = np.arange(len(table))
+    unit_codes: NDArray[np.integer] = np.arange(len(table))
     named_unit_codes = None
     if has_units(table, unit):
         units = resolve_unit(wide.codes, unit, "data")
@@ -189,8 +190,8 @@ def roc_curve(
 
 def _curve_points(
     scores: np.ndarray,
-    is_positive: np.ndarray,
-    units: np.ndarray,
+    is_positive: NDArray[np.bool_],
+    units: NDArray[np.integer],
     level: float,
     n_replicates: int,
     rng: np.random.Generator,

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_columns
 from salstats.errors import ColumnError, Message, Setting, warn
@@ -220,8 +221,8 @@ def _check_repetitions_in_one_group(
     scores: pd.DataFrame,
     columns: Sequence[str],
     over: str,
-    series_of_row: np.ndarray,
-    is_other_group: np.ndarray,
+    series_of_row: NDArray[np.integer],
+    is_other_group: NDArray[np.bool_],
 ) -> None:
     """Raise ColumnError if the repetitions of a case are in several groups.
 
@@ -251,7 +252,7 @@ class _RepeatedScores(NamedTuple):
 
 
 def _counts_means_and_squares_of_series(
-    values: np.ndarray, series_of_row: np.ndarray, n_series: int
+    values: np.ndarray, series_of_row: NDArray[np.integer], n_series: int
 ) -> _RepeatedScores:
     """Return number, mean and squared deviations of the defined scores of each series."""
     defined = ~np.isnan(values)
@@ -268,7 +269,7 @@ def _counts_means_and_squares_of_series(
 
 
 def _n_repeats_mean_and_icc_columns(
-    series: _RepeatedScores, groups: np.ndarray, n_groups: int
+    series: _RepeatedScores, groups: NDArray[np.integer], n_groups: int
 ) -> dict[str, np.ndarray]:
     """Return columns of the mean number of repeats, the mean score and the ICC of each group.
 

@@ -24,7 +24,7 @@ from salstats.stats.engine.estimands import quiet_ratio
 _LIMIT_SDS = float(special.ndtri(0.975))
 
 
-def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, linked: bool = True) -> np.ndarray:
+def bias_and_sd(readings: RaterReadings, weights: RowWeightSets, *, linked: bool = True) -> np.ndarray:
     """Bias and SD of the difference of two single readings, shape (n_sets, 2).
 
     If a case has several readings and these are linked, each row is a pair. The variance of a difference is
@@ -157,7 +157,7 @@ def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = Tr
 
     Bland JM, Altman DG. Stat Methods Med Res 1999;8:135-160. doi:10.1177/096228029900800204
     """
-    bias, sd = bias_and_sd(readings, equal_row_weights(readings), linked)[0]
+    bias, sd = bias_and_sd(readings, equal_row_weights(readings), linked=linked)[0]
     n = readings.n_cases
     bias_error = sd / np.sqrt(n)
     limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import Message, Setting, ValueRangeError, warn
@@ -390,14 +391,14 @@ def _n_units_outside_modal_category(readings: RaterReadings) -> int:
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _has_few_minority_units(results: Sequence[_AgreementResult]) -> np.ndarray:
+def _has_few_minority_units(results: Sequence[_AgreementResult]) -> NDArray[np.bool_]:
     """Mask of the results whose readings are nearly all of one category, shape (n_results,)."""
     n_units = np.array([result.n_units_outside_modal_category for result in results])
     return np.asarray((n_units > 0) & (n_units < _FEW_MINORITY_UNITS))
 
 
 def _warn_of_few_minority_units(
-    keys: pd.DataFrame, results: Sequence[_AgreementResult], is_few: np.ndarray, n_terms: int
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], is_few: NDArray[np.bool_], n_terms: int
 ) -> None:
     """Warn of results whose readings are nearly all of one category, those of the mask `is_few`.
 

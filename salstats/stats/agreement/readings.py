@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse, special
 
 from salstats.stats.engine.cr2 import df_from_kurtosis_of_units
@@ -26,9 +27,9 @@ class RaterReadings:
     #: (n_rows, n_raters): Scores, NaN where missing.
     values: np.ndarray
     #: (n_rows,): Case of each row, from 0 without gaps.
-    cases: np.ndarray
+    cases: NDArray[np.integer]
     #: (n_rows,): Unit of each row, from 0 without gaps.
-    units: np.ndarray
+    units: NDArray[np.integer]
 
     @property
     def n_units(self) -> int:
@@ -65,7 +66,7 @@ class LeaveOneOutWeights:
     """
 
     #: (n_rows,): Unit of each row.
-    units: np.ndarray
+    units: NDArray[np.integer]
     #: (n_sets,): Unit that each set leaves out.
     left_out: np.ndarray
 

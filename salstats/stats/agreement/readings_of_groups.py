@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_columns, check_frame, quoted
 from salstats.errors import ColumnError, Message, SalstatsWarning, Setting, ValueRangeError, warn
@@ -36,9 +37,9 @@ class AgreementDesign:
     #: Column whose values are the raters.
     over: str
     #: (n_rows,): Code of each row's group.
-    groups: np.ndarray
+    groups: NDArray[np.integer]
     #: (n_rows,): Code of each row's case.
-    cases: np.ndarray
+    cases: NDArray[np.integer]
     #: (n_rows,): Code of each row's case and repeat.
     repeats: np.ndarray
     units: Units
@@ -56,7 +57,7 @@ class GroupReadings:
     #: (n_raters,): Names of the raters, in the order of the readings' columns.
     raters: np.ndarray
     #: (n_rows,): First row of the frame for each row of the readings.
-    frame_rows: np.ndarray
+    frame_rows: NDArray[np.integer]
     #: Name of the group in messages.
     label: Message
 

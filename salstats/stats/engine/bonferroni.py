@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special, stats
 
 from salstats.checks import check_level
@@ -18,7 +19,7 @@ _NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df"
 
 
 def simultaneous_limits_and_levels(
-    estimates: pd.DataFrame, n_tests: np.ndarray, row_numbers: np.ndarray, *, is_sidak: bool = False
+    estimates: pd.DataFrame, n_tests: np.ndarray, row_numbers: NDArray[np.integer], *, is_sidak: bool = False
 ) -> dict[str, np.ndarray]:
     """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
 
@@ -185,7 +186,9 @@ def _transform_and_inverse(scale: str) -> tuple[Callable[..., np.ndarray], Calla
     return np.asarray, np.asarray
 
 
-def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, new_level: float) -> None:
+def _check_agreement(
+    agrees: NDArray[np.bool_], record: Interval, rows: pd.DataFrame, new_level: float
+) -> None:
     """Raise SalstatsError unless all limits agree with the estimate, standard error and df of their row."""
     if not agrees.all():
         position = int(np.flatnonzero(~agrees)[0])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.frames import text_column, with_column
 
@@ -103,7 +104,7 @@ RECORDS = (
 )
 
 
-def caution_column_if_any(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
+def caution_column_if_any(cautions: Mapping[Caution, NDArray[np.bool_]]) -> dict[str, Any]:
     """Make the column `caution` from the rows (bool, one per row) that each caution concerns, if any.
 
     Returns
@@ -122,7 +123,7 @@ def caution_column_if_any(cautions: Mapping[Caution, np.ndarray]) -> dict[str, A
     return {"caution": text_column(texts)}
 
 
-def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:
+def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool_]) -> pd.DataFrame:
     """Add a caution to some rows of an estimates frame.
 
     Parameters
@@ -176,7 +177,7 @@ def add_cautions_of_scores(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.
     return estimates
 
 
-def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, np.ndarray]:
+def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, NDArray[np.bool_]]:
     """Return the rows (bool, one per row) that each caution concerns, for those that concern any."""
     if "caution" not in estimates.columns:
         return {}

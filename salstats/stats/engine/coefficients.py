@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
+
+from salstats.stats.engine.limits import LimitArrays
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,7 @@ def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> 
     return np.sqrt(numerator / np.where(denominator > 0, denominator, np.nan))
 
 
-def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
+def fisher_limits(r: np.ndarray, std_error: np.ndarray, quantile: float) -> LimitArrays:
     """Return limits tanh(atanh(r) ± quantile × std_error), NaN at -1 and 1 (in R the correlation itself)."""
     z = np.arctanh(np.where(np.abs(r) < 1, r, np.nan))
     low = np.tanh(z - quantile * std_error)
@@ -270,7 +273,7 @@ class _CentredRanks(NamedTuple):
     """Ranks of values that are repeated by weights, less their mean."""
 
     #: (n,): Position of each value among the distinct values.
-    codes: np.ndarray
+    codes: NDArray[np.integer]
     #: (n_replicates, n_distinct): Average rank of each distinct value, less the mean rank.
     ranks: np.ndarray
     #: (n_replicates,): Sum of the squared ranks of all repetitions.

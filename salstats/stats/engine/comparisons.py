@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import did_you_mean, quoted
 from salstats.coded_text import TEXT
@@ -45,16 +46,16 @@ class Pairs:
     """
 
     #: (n_pairs,): Row of the method, -1 where it has none.
-    method_rows: np.ndarray
+    method_rows: NDArray[np.integer]
     #: (n_pairs,): Row of the reference, -1 where it has none.
-    reference_rows: np.ndarray
+    reference_rows: NDArray[np.integer]
     #: (n_pairs,): A row with the name of the method, also where `method_rows` is -1.
-    method_examples: np.ndarray
+    method_examples: NDArray[np.integer]
     #: (n_pairs,): A row with the name of the reference, also where `reference_rows` is -1.
-    reference_examples: np.ndarray
+    reference_examples: NDArray[np.integer]
 
     @property
-    def key_rows(self) -> np.ndarray:
+    def key_rows(self) -> NDArray[np.integer]:
         """Row of the scores with the key of each pair: the method's, or the reference's where it has none."""
         return np.where(self.method_rows >= 0, self.method_rows, self.reference_rows)
 
@@ -152,7 +153,7 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     )
 
 
-def values_or_nan_at_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def values_or_nan_at_rows(values: np.ndarray, rows: NDArray[np.integer]) -> np.ndarray:
     """Return the values of one side of pairs, NaN where its row is -1."""
     return np.where(rows >= 0, values[rows], np.nan)
 
@@ -191,7 +192,7 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
 
 
 def fill_missing_keys_from_reference(
-    paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: np.ndarray
+    paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: NDArray[np.integer]
 ) -> pd.DataFrame:
     """Return pairs whose missing readers, models and seeds are those of the reference's rows.
 
@@ -240,7 +241,7 @@ def repeat_reference_per_model_and_seed(
 
 
 def _check_reference_is_one_of_several(
-    scores: pd.DataFrame, reference: str, is_reference: np.ndarray
+    scores: pd.DataFrame, reference: str, is_reference: NDArray[np.bool_]
 ) -> None:
     """Raise SalstatsError unless the reference is one of several methods."""
     if not is_reference.any():
@@ -296,11 +297,11 @@ class PairedTarget:
     #: (n_pairs,): The reference's score of each complete pair.
     reference_scores: np.ndarray
     #: (n_pairs,): Unit of each complete pair, as a code.
-    units: np.ndarray
+    units: NDArray[np.integer]
     #: (n_pairs,): Group of each complete pair.
-    groups: np.ndarray
+    groups: NDArray[np.integer]
     #: (n_groups, n_single): True for the groups in each row of the result that is not an average of others.
-    members: np.ndarray
+    members: NDArray[np.bool_]
     #: Keys of the pairs in which a score is missing as the finding is absent.
     absent: pd.DataFrame
     #: Keys of the other pairs with one score, and the side without a score.
@@ -370,13 +371,13 @@ def target_of_pairs(
     method_scores: np.ndarray,
     reference_scores: np.ndarray,
     units: Units,
-    groups: np.ndarray,
+    groups: NDArray[np.integer],
     keys: pd.DataFrame,
     comparison: ComparisonOptions,
     *,
     weights: np.ndarray | None = None,
     reference_cells: Cells | None = None,
-    is_repeated: np.ndarray | bool = False,
+    is_repeated: NDArray[np.bool_] | bool = False,
 ) -> PairedTarget:
     """Return the target of a comparison of pairs of scores, and its complete pairs.
 
@@ -460,7 +461,7 @@ class _ComparisonTarget(NamedTuple):
     #: (n_rows,): Complete pairs of each estimate.
     n_pairs: np.ndarray
     #: (n_groups, n_single): As `PairedTarget.members`.
-    members: np.ndarray
+    members: NDArray[np.bool_]
 
 
 def _comparison_target(
@@ -544,9 +545,9 @@ class _GroupsAndFirstPairs(NamedTuple):
     """Groups of pairs."""
 
     #: (n_pairs,): Group of each pair.
-    groups: np.ndarray
+    groups: NDArray[np.integer]
     #: (n_groups,): Position of the first pair of each group.
-    first_pairs: np.ndarray
+    first_pairs: NDArray[np.integer]
 
 
 def _groups_and_first_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupsAndFirstPairs:
@@ -563,7 +564,7 @@ def _groups_and_first_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> 
 
 
 def _keys_with_method_and_reference(
-    scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray
+    scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: NDArray[np.integer]
 ) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""
     rows = pairs.key_rows[positions]
@@ -575,7 +576,11 @@ def _keys_with_method_and_reference(
 
 
 def _cells_of_all_reference_scores(
-    codes: ColumnCodes, comparison: ComparisonOptions, units: Units, pairs: Pairs, first_pairs: np.ndarray
+    codes: ColumnCodes,
+    comparison: ComparisonOptions,
+    units: Units,
+    pairs: Pairs,
+    first_pairs: NDArray[np.integer],
 ) -> Cells:
     """Return cells of all scores of each group's reference, in the order of the groups.
 
@@ -605,7 +610,7 @@ def _cells_of_all_reference_scores(
     return cells.select(positions)
 
 
-def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
+def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> NDArray[np.bool_]:
     """Return the pairs (bool, one per pair) that lack a score of a side as the finding is absent.
 
     Where a side has no row, the row of the other side says whether the finding is absent.
@@ -623,5 +628,5 @@ def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
     reference_is_absent = np.where(
         pairs.reference_rows >= 0, is_absent_score[pairs.reference_rows], is_absent_label[pairs.method_rows]
     )
-    is_absent: np.ndarray = method_is_absent | reference_is_absent
+    is_absent: NDArray[np.bool_] = method_is_absent | reference_is_absent
     return is_absent

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
@@ -55,21 +56,21 @@ class CorrelatedPairs:
     #: (n_rows, n_covariates): Values of the covariates.
     covariates: np.ndarray
     #: (n_rows,): Unit of each row, as a code.
-    units: np.ndarray
+    units: NDArray[np.integer]
 
     @property
-    def is_complete_row(self) -> np.ndarray:
+    def is_complete_row(self) -> NDArray[np.bool_]:
         """True for rows without missing values, shape (n_rows,)."""
         missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
-    def rows_that_affect_correlation(self, rows: np.ndarray) -> np.ndarray:
+    def rows_that_affect_correlation(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return the rows that affect the correlation: within units, those of units with several rows."""
         if self.test != "rm":
             return rows
         return np.asarray(rows[is_in_repeated_unit(self.units[rows])])
 
-    def effective_n(self, rows: np.ndarray) -> int:
+    def effective_n(self, rows: NDArray[np.integer]) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.
 
         Each covariate takes one degree of freedom, and within units each unit but one.
@@ -79,7 +80,7 @@ class CorrelatedPairs:
             return len(rows) - n_units + 1
         return len(rows) - len(self.covariate_names)
 
-    def coefficient(self, rows: np.ndarray) -> Coefficient:
+    def coefficient(self, rows: NDArray[np.integer]) -> Coefficient:
         """Return the correlation of some rows with its t or z test.
 
         It is undefined if `undefined_reason_and_column` gives a reason.
@@ -96,7 +97,7 @@ class CorrelatedPairs:
             return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
         return coefficient(x, y, self.test)
 
-    def influences(self, rows: np.ndarray) -> np.ndarray:
+    def influences(self, rows: NDArray[np.integer]) -> np.ndarray:
         """Return the influence of each row on the correlation, shape (n,).
 
         For robust coefficients it is a share of the influence of the row's unit.
@@ -114,7 +115,7 @@ class CorrelatedPairs:
             return partial_correlation_influences(self._residuals(rows))
         return pair_influences(x, y, self.test)
 
-    def undefined_reason_and_column(self, rows: np.ndarray) -> tuple[str, str | None]:
+    def undefined_reason_and_column(self, rows: NDArray[np.integer]) -> tuple[str, str | None]:
         """Return why the correlation of some rows is undefined, and the column at fault if it is one.
 
         The reason is "" if the correlation is defined.
@@ -137,7 +138,7 @@ class CorrelatedPairs:
             return self._residuals(rows).undefined_reason_and_column((self.x_name, self.y_name))
         return "", None
 
-    def _sample_size_in_words(self, rows: np.ndarray) -> str:
+    def _sample_size_in_words(self, rows: NDArray[np.integer]) -> str:
         """Return the numbers of pairs, units and covariates in words."""
         pairs = f"{len(rows)} complete pairs"
         if self.test == "rm":
@@ -147,7 +148,7 @@ class CorrelatedPairs:
             return f"{pairs} and {len(self.covariate_names)} covariates"
         return pairs
 
-    def _residuals(self, rows: np.ndarray) -> Residuals:
+    def _residuals(self, rows: NDArray[np.integer]) -> Residuals:
         """Return the residuals of both variables on the covariates."""
         variables = np.column_stack([self.x[rows], self.y[rows], self.covariates[rows]])
         return residuals_on_covariates(
@@ -193,7 +194,7 @@ def checked_covariates(
     return names
 
 
-def check_rm_has_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
+def check_rm_has_repeats(test: str, units: Units | None, complete: NDArray[np.bool_]) -> None:
     """Raise for a within-unit correlation if there are no units, or no unit has two `complete` pairs."""
     if test != "rm":
         return

@@ -8,6 +8,7 @@ McCaffrey's adjustment of a unit's residuals is one number per unit and cell.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.estimands import quiet_ratio
 
@@ -118,8 +119,8 @@ def cr2(
 def _variance_of_single_unit_cells(
     adjusted_residuals: np.ndarray,
     squares: np.ndarray,
-    is_in_estimate: np.ndarray,
-    has_one_unit: np.ndarray,
+    is_in_estimate: NDArray[np.bool_],
+    has_one_unit: NDArray[np.bool_],
     weights: np.ndarray,
 ) -> np.ndarray:
     """Return the variance that cells of one unit add to each estimate, shape (n_rows,).
@@ -139,7 +140,7 @@ def _variance_of_single_unit_cells(
 
 
 def _residual_adjustment_factors(
-    share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray
+    share: np.ndarray, squares: np.ndarray, has_one_unit: NDArray[np.bool_]
 ) -> np.ndarray:
     """Return factors (n_units, n_cells) that remove the bias of residual sums; 0 in cells of one unit.
 

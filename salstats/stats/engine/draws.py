@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.jobs import one_blas_thread
 
@@ -21,7 +22,7 @@ _CACHE_CELLS = 12_288
 _WORTH_A_THREAD = 500_000_000
 
 
-def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.ndarray:
+def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> NDArray[np.integer]:
     """Draw n_units units with replacement for each replicate: int32 positions, shape (n_replicates, n_units).
 
     Drawing the matrix in blocks of rows from one generator gives the same matrix.

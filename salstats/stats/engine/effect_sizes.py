@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.engine.comparisons import PairedTarget
@@ -178,7 +179,7 @@ def effect_columns(paired_target: PairedTarget, name: str, level: float) -> dict
 
 
 def _effect_with_limits(
-    record: EffectSize, method: np.ndarray, reference: np.ndarray, units: np.ndarray, level: float
+    record: EffectSize, method: np.ndarray, reference: np.ndarray, units: NDArray[np.integer], level: float
 ) -> tuple[float, float, float]:
     """Return an effect size with its lower and upper limit, clustered by unit; NaN where undefined."""
     if len(method) < _FEWEST_PAIRS:

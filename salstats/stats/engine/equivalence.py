@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import SalstatsError, Setting, ValueRangeError, warn
@@ -60,7 +61,7 @@ _VERDICTS_BY_TEXT = {text: verdict for verdict, text in _VERDICT_TEXTS.items()}
 _ROUNDING = 1e-9
 
 
-def lower_or_higher_verdicts(difference: np.ndarray, excludes_zero: np.ndarray) -> np.ndarray:
+def lower_or_higher_verdicts(difference: np.ndarray, excludes_zero: NDArray[np.bool_]) -> np.ndarray:
     """Return the verdict on each difference without a margin, of `SIDES`: "lower" or "higher".
 
     It is "inconclusive" for a difference of 0 and where the interval does not exclude 0.
@@ -145,7 +146,7 @@ def margin_test_columns(
     metrics: np.ndarray,
     score_sign: np.ndarray,
     side_verdicts: np.ndarray,
-    is_sound: np.ndarray,
+    is_sound: NDArray[np.bool_],
 ) -> dict[str, np.ndarray]:
     """Test estimates against a margin, and warn of margins in a wrong unit.
 
@@ -250,7 +251,7 @@ def margin_columns(
     side_verdicts: np.ndarray,
     metrics: np.ndarray,
     margin_test: MarginTest,
-    is_inside: np.ndarray,
+    is_inside: NDArray[np.bool_],
     score_sign: np.ndarray | int,
 ) -> dict[str, np.ndarray]:
     """Return the columns `verdict`, `margin_low`, `margin_high` and `p_margin` of an estimates frame.
@@ -278,7 +279,7 @@ def margin_columns(
     }
 
 
-def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
+def is_strictly_below(p_value: np.ndarray, alpha: np.ndarray | float) -> NDArray[np.bool_]:
     """Return True for P values below a level; a P value of 0.05 is not below 1 - 0.95, despite rounding."""
     return np.asarray(p_value < np.asarray(alpha) * (1 - _ROUNDING))
 

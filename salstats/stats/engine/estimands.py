@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.errors import ValueRangeError
 from salstats.frames import CodedColumn
@@ -46,15 +47,15 @@ class Cells:
     n_missing: np.ndarray
     #: (n_cells,): Number of the cell's sample. Cells of one sample are measured on the same units, as a
     #: method and its reference are on complete pairs, and their variances share one number of units.
-    sample: np.ndarray
+    sample: NDArray[np.integer]
     #: (n_cells,): True where scores may lie outside 0 and 1; None where none does.
-    outside_unit_range: np.ndarray | None = None
+    outside_unit_range: NDArray[np.bool_] | None = None
     #: (n_units, n_cells): Sums of squared weights; None where scores are not weighted.
     squares: np.ndarray | None = None
     #: (n_cells,): Number of defined scores; None where it is the sum of the counts.
     n_scores: np.ndarray | None = None
     #: (n_cells,): True where a score is neither 0 nor 1; None where only the sums can tell.
-    graded: np.ndarray | None = None
+    graded: NDArray[np.bool_] | None = None
 
     @property
     def n_defined_scores(self) -> np.ndarray:
@@ -64,7 +65,7 @@ class Cells:
         return self.n_scores
 
     @property
-    def is_graded(self) -> np.ndarray:
+    def is_graded(self) -> NDArray[np.bool_]:
         """True for cells with a score that is neither 0 nor 1; judged by sums if scores are unknown."""
         if self.graded is None:
             return np.asarray(~(self.sums % 1 == 0).all(axis=0))
@@ -79,7 +80,7 @@ class Cells:
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return np.asarray(smallest_n_in_sample_of_cell(n_units, self.sample)[0])
 
-    def with_pooled(self, membership: np.ndarray, is_used: np.ndarray | None = None) -> "Cells":
+    def with_pooled(self, membership: np.ndarray, is_used: NDArray[np.bool_] | None = None) -> "Cells":
         """Return the cells, followed by cells that pool some of them.
 
         Parameters
@@ -114,7 +115,7 @@ class Cells:
             graded=append_pooled_if_known(self.graded, weights > 0),
         )
 
-    def select(self, cells: np.ndarray) -> "Cells":
+    def select(self, cells: NDArray[np.integer]) -> "Cells":
         """Return the cells at some positions, which may repeat; each is a sample of its own."""
 
         def take_if_known(values: np.ndarray | None) -> np.ndarray | None:
@@ -166,7 +167,7 @@ class Cells:
         )
 
 
-def smallest_n_in_sample_of_cell(n_units: np.ndarray, sample_of_cell: np.ndarray) -> np.ndarray:
+def smallest_n_in_sample_of_cell(n_units: np.ndarray, sample_of_cell: NDArray[np.integer]) -> np.ndarray:
     """Return for each cell the smallest number of units among the cells of its sample.
 
     `n_units` and the result have shape (n, n_cells), a row for each replicate; `sample_of_cell` (n_cells,)
@@ -180,9 +181,9 @@ def smallest_n_in_sample_of_cell(n_units: np.ndarray, sample_of_cell: np.ndarray
 
 def sum_cells(
     values: np.ndarray,
-    units: np.ndarray,
+    units: NDArray[np.integer],
     n_units: int,
-    groups: np.ndarray,
+    groups: NDArray[np.integer],
     n_groups: int,
     weights: np.ndarray | None = None,
 ) -> Cells:
@@ -338,7 +339,7 @@ class Estimand:
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
-    def cells_by_rows_mask(self) -> np.ndarray:
+    def cells_by_rows_mask(self) -> NDArray[np.bool_]:
         """Return True for the cells that enter each estimate, shape (n_cells, n_rows)."""
         weights = self.method_weights
         if self.reference_weights is not None:
@@ -406,7 +407,7 @@ class Target:
     n_missing: np.ndarray
 
 
-def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
+def _has_unit_range(metrics: CodedColumn) -> NDArray[np.bool_]:
     """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
     is_unit_range = []
     for name in metrics.values:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Degrees of freedom, or units of equal size, below which Student's t is rough (Pustejovsky and Tipton 2018).
 FEW_DF = 4
@@ -15,7 +16,7 @@ _FEW_MISRANKED = 0.75
 _FEW_MISRANKED_BY_BOTH = 1.25
 
 
-def has_few_effective_units(unit_sizes: np.ndarray) -> np.ndarray:
+def has_few_effective_units(unit_sizes: np.ndarray) -> NDArray[np.bool_]:
     """Find rows whose units, of `unit_sizes` (n_units, n_rows), are worth fewer than four of equal size.
 
     Units are worth (sum of sizes)^2 / sum of squared sizes (Kish).
@@ -25,7 +26,9 @@ def has_few_effective_units(unit_sizes: np.ndarray) -> np.ndarray:
     return np.asarray(effective_n_units < FEW_DF)
 
 
-def has_few_effective_units_by_estimate(units_of_estimates: Sequence[np.ndarray]) -> np.ndarray:
+def has_few_effective_units_by_estimate(
+    units_of_estimates: Sequence[NDArray[np.integer]],
+) -> NDArray[np.bool_]:
     """Find estimates whose units are worth fewer than four of equal size, shape (n_estimates,).
 
     `units_of_estimates` has for each estimate the units of its rows, as codes.
@@ -37,7 +40,7 @@ def has_few_effective_units_by_estimate(units_of_estimates: Sequence[np.ndarray]
     return np.array(is_few)
 
 
-def count_units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float:
+def count_units_with_rarer_value(values: np.ndarray, units: NDArray[np.integer]) -> float:
     """Count the units that have the rarer of two values; infinite unless there are exactly two values."""
     distinct = np.unique(values)
     if len(distinct) != 2:
@@ -45,12 +48,12 @@ def count_units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float
     return min(len(np.unique(units[values == value])) for value in distinct)
 
 
-def are_few_events(n_units_with_rarer_outcome: np.ndarray) -> np.ndarray:
+def are_few_events(n_units_with_rarer_outcome: np.ndarray) -> NDArray[np.bool_]:
     """Find rows in which fewer than ten units have the rarer of two outcomes."""
     return np.asarray(n_units_with_rarer_outcome < _FEW_EVENTS)
 
 
-def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> NDArray[np.bool_]:
     """Return True for AUCs so near 0 or 1 that next to no unit of the rarer label is misranked.
 
     `n_rarer` (n_rows,) are the numbers of units of the rarer label.
@@ -58,7 +61,9 @@ def are_few_misranked(auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
     return np.asarray(_expected_n_misranked(auc, n_rarer) < _FEW_MISRANKED)
 
 
-def are_both_few_misranked(auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray) -> np.ndarray:
+def are_both_few_misranked(
+    auc: np.ndarray, reference_auc: np.ndarray, n_rarer: np.ndarray
+) -> NDArray[np.bool_]:
     """Return True where the AUCs of a method and the reference are both near 0 or 1 (`are_few_misranked`)."""
     of_method = _expected_n_misranked(auc, n_rarer)
     of_reference = _expected_n_misranked(reference_auc, n_rarer)

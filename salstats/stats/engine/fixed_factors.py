@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.frames import text_column
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
@@ -63,7 +64,7 @@ def fixed_factor_nouns(values: Iterable[object]) -> list[str]:
 
 
 def inference_to_column_if_any(
-    frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame
+    frame: pd.DataFrame, units: NDArray[np.integer] | None, keys: pd.DataFrame
 ) -> dict[str, Any]:
     """Return the column `inference_to` of an estimates frame, or nothing if no factor is fixed.
 
@@ -94,7 +95,7 @@ def inference_to_column_if_any(
     return inference_to_column_of_masks(fixed)
 
 
-def inference_to_column_of_masks(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def inference_to_column_of_masks(fixed: Mapping[str, NDArray[np.bool_]]) -> dict[str, Any]:
     """Return the column `inference_to`, or nothing if no factor is fixed.
 
     `fixed` has for each noun the estimates (bool, shape (n_estimates,)) in which the factor is fixed.
@@ -110,8 +111,8 @@ def inference_to_column_of_masks(fixed: Mapping[str, np.ndarray]) -> dict[str, A
 
 
 def is_fixed_row(
-    frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, by: Collection[str] = ()
-) -> np.ndarray:
+    frame: pd.DataFrame, factor: FixedFactor, units: NDArray[np.integer] | None, by: Collection[str] = ()
+) -> NDArray[np.bool_]:
     """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.
 
     Without `units` several levels suffice. A factor whose levels have one unit each, as a reader of one
@@ -130,7 +131,7 @@ def is_fixed_row(
     by : collection of str
         Grouping columns of the estimates.
     """
-    is_pair: np.ndarray = np.zeros(len(frame), dtype=bool)
+    is_pair: NDArray[np.bool_] = np.zeros(len(frame), dtype=bool)
     if factor.column == "reader" and "other_reader" in frame.columns:
         # a pair of readers scores several cases, so that it is never drawn with one
         is_pair = frame["other_reader"].notna().to_numpy()
@@ -145,10 +146,10 @@ def is_fixed_row(
         if group_columns:
             levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
-    varies: np.ndarray = levels.notna().to_numpy() & has_several_levels
+    varies: NDArray[np.bool_] = levels.notna().to_numpy() & has_several_levels
     if units is not None and varies.any():
         units_of_level = pd.Series(units[varies]).groupby(levels.to_numpy()[varies]).nunique()
         if units_of_level.max() == 1:
             return is_pair
-    is_fixed: np.ndarray = is_pair | varies
+    is_fixed: NDArray[np.bool_] = is_pair | varies
     return is_fixed

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, quoted
 from salstats.coded_text import TEXT
@@ -31,7 +32,7 @@ class GroupedRows:
     #: Grouping columns.
     by: list[str]
     #: (n_rows,): Group of each row.
-    groups: np.ndarray
+    groups: NDArray[np.integer]
     #: Grouping columns of each group, sorted.
     keys: pd.DataFrame
     units: Units
@@ -61,7 +62,7 @@ class GroupIndex(NamedTuple):
     """Groups of the rows of a frame."""
 
     #: (n_rows,): Group of each row, a position in `keys`.
-    codes: np.ndarray
+    codes: NDArray[np.integer]
     #: Grouping columns of each group, sorted.
     keys: pd.DataFrame
 
@@ -86,7 +87,7 @@ class RowsOfGroups(NamedTuple):
     #: Grouping columns of each group, sorted.
     keys: pd.DataFrame
     #: Rows of each group, ascending.
-    rows: list[np.ndarray]
+    rows: list[NDArray[np.integer]]
 
 
 def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) -> RowsOfGroups:
@@ -97,7 +98,7 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
     """
     groups, keys = index_groups(codes, by)
     order = np.argsort(groups, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+    rows: list[NDArray[np.integer]] = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
         return RowsOfGroups(keys, rows)
     membership, pooled_keys = pool_over(keys, checked_task_column(by), OVERALL)
@@ -246,7 +247,10 @@ class Averages(NamedTuple):
 
 
 def average_over(
-    keys: pd.DataFrame, average: str | None, defined: np.ndarray, weights: Mapping[Any, float] | None = None
+    keys: pd.DataFrame,
+    average: str | None,
+    defined: NDArray[np.bool_],
+    weights: Mapping[Any, float] | None = None,
 ) -> Averages:
     """Average groups over a grouping column, with a warning if averages are over different groups.
 
@@ -288,14 +292,14 @@ def average_over(
     return Averages(group_weights, members, average_keys)
 
 
-def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
+def is_average(keys: pd.DataFrame, average: str | None) -> NDArray[np.bool_]:
     """Return True for rows that are averages over a column."""
     if average is None:
         return np.zeros(len(keys), dtype=bool)
     return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
-def is_summary_row(keys: pd.DataFrame) -> np.ndarray:
+def is_summary_row(keys: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows that average or pool others, with "Average" or "Overall" in a grouping column."""
     columns = keys.columns.difference(["method", "reference", "metric"])
     return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)
@@ -478,7 +482,7 @@ def group_label(keys: pd.DataFrame, group: int) -> Message:
     return group_labels(keys, np.array([group]))[0]
 
 
-def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
+def group_labels(keys: pd.DataFrame, groups: NDArray[np.integer]) -> list[Message]:
     """Return the names of the groups at some positions for a message, as `group_label` does for one."""
     if not len(keys.columns):
         return [Message("all rows")] * len(groups)
@@ -496,6 +500,6 @@ def joined_group_labels(labels: Sequence[MessagePart], max_shown: int = 4) -> Me
     return Message.joined(labels[:max_shown], "; ") + ending
 
 
-def named_groups(keys: pd.DataFrame, is_named: np.ndarray) -> Message:
+def named_groups(keys: pd.DataFrame, is_named: NDArray[np.bool_]) -> Message:
     """Join the names of the groups for which `is_named` (bool, one per group) is True, for a message."""
     return joined_group_labels(group_labels(keys, np.flatnonzero(is_named)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.checks import check_count, check_draw_indices, check_generator, check_level
 from salstats.errors import Message, Setting, ValueRangeError
@@ -134,12 +135,12 @@ class InferredEstimates:
     #: Shape of a confidence set that may be unbounded.
     conf_set: np.ndarray | None = None
     #: True where 0 is outside such a set, although it is between its ends.
-    zero_in_gap: np.ndarray | None = None
+    zero_in_gap: NDArray[np.bool_] | None = None
     sign_flips: SignFlips | None = field(default=None, repr=False)
     #: True for rows that have the limits and P values of `cr2` instead.
-    uses_cr2: np.ndarray | None = None
+    uses_cr2: NDArray[np.bool_] | None = None
     #: Rows (bool) that each caution concerns.
-    cautions: dict[Caution, np.ndarray] = field(default_factory=dict)
+    cautions: dict[Caution, NDArray[np.bool_]] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
     levels: np.ndarray | None = None
 
@@ -188,13 +189,13 @@ class _RowMasks:
     """Rows that are treated in a special way; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
-    outside_unit_range: np.ndarray
+    outside_unit_range: NDArray[np.bool_]
     #: Rows of independent 0/1 scores or of pairs of them, which can have an interval of shares.
-    trials: np.ndarray
+    trials: NDArray[np.bool_]
     #: Rows in which a few outlying units hold most of the variance.
-    outlying: np.ndarray
+    outlying: NDArray[np.bool_]
     #: Outlying rows in which few units have only zeros, so that a 0 is an exception.
-    exceptional: np.ndarray
+    exceptional: NDArray[np.bool_]
 
 
 # a list of steps, each taken once; the few branches follow from the interval
@@ -443,8 +444,8 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
 
 
 def _has_no_limits(
-    record: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: np.ndarray
-) -> np.ndarray:
+    record: Interval, basis: Basis, smallest_n_in_sample: np.ndarray, use_cr2: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Find rows whose limits are unknown: a sample of one unit, or no variance."""
     if record.extra_input == "cr2":
         # without variance between units the error of an estimate is unknown; intervals of bounded scores and
@@ -494,7 +495,7 @@ def _check_enough_replicates(record: Interval, level: float, n_replicates: int) 
         )
 
 
-def _has_many_zero_units(cells: Cells, estimand: Estimand) -> np.ndarray:
+def _has_many_zero_units(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     """Find rows with a cell in which more than a quarter of the units have only zeros."""
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
@@ -503,8 +504,8 @@ def _has_many_zero_units(cells: Cells, estimand: Estimand) -> np.ndarray:
 
 
 def _caution_masks(
-    estimates: InferredEstimates, unit_sizes: np.ndarray, outlying: np.ndarray
-) -> dict[Caution, np.ndarray]:
+    estimates: InferredEstimates, unit_sizes: np.ndarray, outlying: NDArray[np.bool_]
+) -> dict[Caution, NDArray[np.bool_]]:
     """Find the rows that each caution concerns.
 
     `unit_sizes` (n_units, n_rows) are numbers of defined scores; `outlying` are rows in which a few outlying
@@ -540,7 +541,7 @@ def _caution_masks(
     return cautions
 
 
-def _has_few_df(estimates: InferredEstimates) -> np.ndarray:
+def _has_few_df(estimates: InferredEstimates) -> NDArray[np.bool_]:
     """Find rows whose limits are Student's t with few degrees of freedom."""
     record = estimates.options.interval
     uses_t = np.full(len(estimates.df), record.kind == "t")
@@ -609,7 +610,7 @@ def _count_discordant_units(target: Target) -> np.ndarray:
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
-def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bool_]:
     """Find rows of 0/1 scores, or of pairs of them, one per unit and all of equal weight.
 
     Several pairs per unit are allowed in rows in which the sums of method and reference are equal in every

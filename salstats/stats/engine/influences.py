@@ -1,6 +1,7 @@
 """Influences of pairs on a correlation, from which clustered variances are computed."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from salstats.stats.engine.partial_correlation import Residuals
@@ -92,7 +93,7 @@ def partial_correlation_influences(regression: Residuals) -> np.ndarray:
 
 
 def row_influences_by_leaving_out_units(
-    x: np.ndarray, y: np.ndarray, units: np.ndarray, test: str
+    x: np.ndarray, y: np.ndarray, units: NDArray[np.integer], test: str
 ) -> np.ndarray:
     """Compute influences of pairs on a robust correlation by leaving out units, shape (n,).
 

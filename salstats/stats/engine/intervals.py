@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.checks import check_choice
@@ -29,6 +30,11 @@ from salstats.stats.engine.wild_bootstrap import SignFlips
 def _empty_array() -> np.ndarray:
     """Return an empty array, which stands for numbers that an interval does not need."""
     return np.empty(0)
+
+
+def _empty_mask() -> NDArray[np.bool_]:
+    """Return an empty mask, which stands for rows that an interval does not need to tell apart."""
+    return np.empty(0, dtype=bool)
 
 
 class RatioLevels(NamedTuple):
@@ -52,7 +58,7 @@ class ConfidenceSets(NamedTuple):
     #: Text that says what the set contains, such as "bounded" or "all but 3 to 5".
     description: np.ndarray
     #: True where 0 lies in a gap of the set.
-    zero_in_gap: np.ndarray
+    zero_in_gap: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,11 @@ class Basis:
     #: The sign flips are of the ratio of method and reference, not of their difference.
     ratio: bool = False
     #: Rows of means with scores below 0 or above 1.
-    outside_unit_range: np.ndarray = field(default_factory=_empty_array)
+    outside_unit_range: NDArray[np.bool_] = field(default_factory=_empty_mask)
     #: Rows whose scores are all 0 or 1, one score for each unit.
-    trials: np.ndarray = field(default_factory=_empty_array)
+    trials: NDArray[np.bool_] = field(default_factory=_empty_mask)
     #: Rows that depend on a few outlying units, unless most of their scores are 0.
-    outlying: np.ndarray = field(default_factory=_empty_array)
+    outlying: NDArray[np.bool_] = field(default_factory=_empty_mask)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Detection of a few outlying units that contribute most of a variance, as complete failures do."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Smallest distance of an outlying unit from the median, in median absolute deviations that are scaled to the
 #: standard deviation of a normal distribution.
@@ -21,7 +22,7 @@ _ROUNDING = 1e-9
 _NORMAL_MAD = 0.6745
 
 
-def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> np.ndarray:
+def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> NDArray[np.bool_]:
     """Find estimates whose variance comes mostly from a few outlying units.
 
     A method that fails completely on one case in twelve scores 0 there and as usual elsewhere. With 20 cases
@@ -59,7 +60,7 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> np.ndar
     return are_decided
 
 
-def _may_depend_on_few_units(influence: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def _may_depend_on_few_units(influence: np.ndarray, n_units: np.ndarray) -> NDArray[np.bool_]:
     """Find estimates whose few largest influences contribute enough of the variance, shape (n_rows,)."""
     squares = np.nan_to_num(influence) ** 2
     n_largest = min(_MAX_OUTLYING, len(squares))

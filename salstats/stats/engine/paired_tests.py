@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from salstats.errors import Message, SalstatsError, Setting
@@ -339,7 +340,12 @@ def check_paired_shares(paired_target: PairedTarget, option: str, choice: str, u
 
 
 def check_one_pair_per_unit(
-    units: np.ndarray, keys: pd.DataFrame, row: int, unit: str, option: str = "test", choice: str = "mcnemar"
+    units: NDArray[np.integer],
+    keys: pd.DataFrame,
+    row: int,
+    unit: str,
+    option: str = "test",
+    choice: str = "mcnemar",
 ) -> None:
     """Raise SalstatsError if a unit has several pairs, as the choice needs independent ones.
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.coded_text import TEXT
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, first_rows
@@ -254,7 +255,7 @@ def _holds_fractions_bools_or_dates(values: pd.Series) -> bool:
 
 
 def _groups_of_column(
-    values: pd.Series, name: str, cases: np.ndarray, first_rows_of_cases: np.ndarray
+    values: pd.Series, name: str, cases: np.ndarray, first_rows_of_cases: NDArray[np.integer]
 ) -> GroupingColumn | None:
     """Group cases by a column; None where the groups do not look like patients.
 
@@ -309,7 +310,9 @@ def _are_numbered_or_rare_words(texts: list[str], n_cases: int) -> bool:
     return len(stems) == 1
 
 
-def _are_contiguous(case_codes: np.ndarray, first_rows_of_cases: np.ndarray, n_groups: int) -> bool:
+def _are_contiguous(
+    case_codes: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer], n_groups: int
+) -> bool:
     """Return True if cases of a group follow each other, in the rows or in the order of the cases' names."""
     in_row_order = case_codes[np.argsort(first_rows_of_cases)]
     n_runs_in_rows = 1 + int((np.diff(in_row_order) != 0).sum())

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.engine.cr2 import cr2, df_from_kurtosis_of_units
+from salstats.stats.engine.limits import LimitArrays
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Largest number of elements of an array of values by units that is computed at a time.
@@ -65,7 +67,7 @@ def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quanti
 
 
 def shares_at_or_below_scores(
-    scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
+    scores: np.ndarray, units: NDArray[np.integer], n_units: int, quantile: float, ends: tuple[float, float]
 ) -> SharesAtOrBelow:
     """Compute the share of scores at or below each distinct score, with its CR2 variance.
 
@@ -121,7 +123,7 @@ def shares_at_or_below_scores(
 
 
 def _blocks_of_counts_below_and_equal(
-    value_codes: np.ndarray, unit_codes: np.ndarray, n_values: int, n_units: int
+    value_codes: NDArray[np.integer], unit_codes: NDArray[np.integer], n_values: int, n_units: int
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield each unit's numbers of scores below and equal to each value, for blocks of ascending values.
 
@@ -156,7 +158,7 @@ def p_values_as_quantile(shares: SharesAtOrBelow) -> np.ndarray:
     return np.asarray(2 * special.stdtr(shares.df, -t))
 
 
-def quantile_limits(shares: SharesAtOrBelow, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantile_limits(shares: SharesAtOrBelow, alpha: float | np.ndarray) -> LimitArrays:
     """Return the lowest and the highest value that a test at `alpha` accepts as the quantile.
 
     These are the limits of level 1 - alpha, in the shape of `alpha`; NaN where no value is accepted.
@@ -244,7 +246,7 @@ def _zero_where_rounding(limits: np.ndarray) -> np.ndarray:
 
 
 def quantile_replicates(
-    scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float
+    scores: np.ndarray, units: NDArray[np.integer], weights: np.ndarray, quantile: float
 ) -> np.ndarray:
     """Compute the quantile of each replicate of the units, shape (n_replicates,).
 

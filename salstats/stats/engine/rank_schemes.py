@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
 
 from salstats.stats.engine.estimands import quiet_ratio
@@ -26,21 +27,21 @@ class ObservationMeans(NamedTuple):
     #: (n_observations, n_methods): Mean scores, NaN where a method has none.
     means: np.ndarray
     #: (n_observations,): Unit of each observation, as a code.
-    units: np.ndarray
+    units: NDArray[np.integer]
 
 
 class GroupScores(NamedTuple):
     """Defined scores of the methods of one group; arrays have the shape (n_rows,)."""
 
     #: Rows of the scores in the frame.
-    rows: np.ndarray
+    rows: NDArray[np.integer]
     scores: np.ndarray
     #: Codes of the methods, from 0.
-    methods: np.ndarray
+    methods: NDArray[np.integer]
     #: Codes of the units.
-    units: np.ndarray
+    units: NDArray[np.integer]
     #: Codes of the observations, such as cases, on which methods are compared.
-    observations: np.ndarray
+    observations: NDArray[np.integer]
     n_methods: int
     #: 1 if larger scores are better, else -1.
     sign: int

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_by, check_choice, check_draw_indices, did_you_mean, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError, warn
@@ -75,7 +76,7 @@ class Rankings:
     #: Grouping columns and `method` of each row.
     keys: pd.DataFrame
     #: Code of each row's group.
-    group_codes: np.ndarray
+    group_codes: NDArray[np.integer]
     #: Grouping columns of each group.
     group_keys: pd.DataFrame
     units: Units
@@ -94,11 +95,11 @@ class Rankings:
     #: Columns `n_shared` and `caution`, where methods have scores of different cases.
     shared: dict[str, Any]
 
-    def rows_of(self, group: int) -> np.ndarray:
+    def rows_of(self, group: int) -> NDArray[np.integer]:
         """Return the rows of a group."""
         return np.flatnonzero(self.group_codes == group)
 
-    def ranks(self, rows: np.ndarray) -> MethodRanks:
+    def ranks(self, rows: NDArray[np.integer]) -> MethodRanks:
         """Rank the methods of some rows among each other."""
         signs = self.signs[rows]
         ranks = ranks_of(self.values[None, rows], signs, self.ties)[0]
@@ -118,7 +119,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
-    observations = np.zeros(len(scores), dtype=np.int64)
+    observations: NDArray[np.integer] = np.zeros(len(scores), dtype=np.int64)
     if ranking_options.pairs == "complete":
         ranked, observations = _mask_incomplete_observations(codes, groups)
 
@@ -200,7 +201,7 @@ def _check_every_method_has_a_mean(
     target: Target,
     codes: ColumnCodes,
     groups: Sequence[str],
-    group_codes: np.ndarray,
+    group_codes: NDArray[np.integer],
     group_keys: pd.DataFrame,
 ) -> None:
     """Raise ColumnError if a method of a group has no mean score."""
@@ -221,10 +222,10 @@ def _check_every_method_has_a_mean(
 def _scores_of_groups(
     values: np.ndarray,
     *,
-    cells: np.ndarray,
-    units: np.ndarray,
-    observations: np.ndarray,
-    group_codes: np.ndarray,
+    cells: NDArray[np.integer],
+    units: NDArray[np.integer],
+    observations: NDArray[np.integer],
+    group_codes: NDArray[np.integer],
     signs: np.ndarray,
     alpha: float,
 ) -> list[GroupScores]:
@@ -316,7 +317,7 @@ class _MaskedScores(NamedTuple):
     #: The scores, all rows, coded; NaN in rows of incomplete observations.
     codes: ColumnCodes
     #: (n_rows,): Observation of each row, as a code.
-    observations: np.ndarray
+    observations: NDArray[np.integer]
 
 
 def _mask_incomplete_observations(codes: ColumnCodes, groups: Sequence[str]) -> _MaskedScores:
@@ -391,7 +392,9 @@ def direction_sign(metric: str, directions: Mapping[str, str] | None) -> int:
     return sign
 
 
-def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
+def _warn_of_few_units(
+    n_units: np.ndarray, group_codes: NDArray[np.integer], keys: pd.DataFrame, unit: str
+) -> None:
     """Warn of groups in which a method has few units."""
     smallest = [int(n_units[group_codes == group].min()) for group in range(len(keys))]
     few = [group for group in range(len(keys)) if smallest[group] < FEW_UNITS]

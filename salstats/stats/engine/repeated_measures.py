@@ -1,6 +1,7 @@
 """Correlation within units: of the deviations of two variables from the means of their units."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.coefficients import (
     Coefficient,
@@ -13,14 +14,14 @@ from salstats.stats.engine.coefficients import (
 _ROUNDING = 1e-14
 
 
-def is_in_repeated_unit(units: np.ndarray) -> np.ndarray:
+def is_in_repeated_unit(units: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Return True for rows whose unit has another row, shape (n,)."""
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)
     return np.asarray(sizes[codes] > 1)
 
 
-def deviations_from_unit_means(values: np.ndarray, units: np.ndarray) -> np.ndarray:
+def deviations_from_unit_means(values: np.ndarray, units: NDArray[np.integer]) -> np.ndarray:
     """Subtract from values the mean of their unit, shape (n,); 0 if a unit's values differ by rounding."""
     _, first_rows, codes = np.unique(units, return_index=True, return_inverse=True)
     # Differences from a value of the unit are exactly 0 where its values are equal.
@@ -31,7 +32,7 @@ def deviations_from_unit_means(values: np.ndarray, units: np.ndarray) -> np.ndar
     return np.asarray(differences - means[codes])
 
 
-def repeated_measures_coefficient(x: np.ndarray, y: np.ndarray, units: np.ndarray) -> Coefficient:
+def repeated_measures_coefficient(x: np.ndarray, y: np.ndarray, units: NDArray[np.integer]) -> Coefficient:
     """Compute the repeated-measures correlation, with n - units - 1 degrees of freedom.
 
     Its square is the share of the within-unit sum of squares that a common slope explains, and its sign that

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns
 from salstats.coded_text import TEXT
@@ -53,7 +54,7 @@ class Units:
     #: The column that names the units; of several columns all names, with commas.
     name: str
     #: (n_rows,): Position of each row's unit among the distinct units in sorted order, from 0.
-    codes: np.ndarray
+    codes: NDArray[np.integer]
     #: Number of distinct units.
     n: int
     #: Number of units that are single cases because their patient is unknown.
@@ -129,7 +130,7 @@ def _default_units(codes: ColumnCodes, frame_name: str) -> Units:
     return _units_of_columns(codes, candidates[:1], cases)
 
 
-def _cases_of_rows(codes: ColumnCodes) -> np.ndarray:
+def _cases_of_rows(codes: ColumnCodes) -> NDArray[np.integer]:
     """Return the code of each row's case, shape (n_rows,); in a frame without cases each row is one."""
     if "case" in codes.frame.columns:
         return codes.combined(dataset_and_case_columns(codes.frame))
@@ -137,7 +138,7 @@ def _cases_of_rows(codes: ColumnCodes) -> np.ndarray:
 
 
 def _find_grouping(
-    codes: ColumnCodes, cases: np.ndarray, first_rows_of_cases: np.ndarray
+    codes: ColumnCodes, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> _Grouping | None:
     """Find the patients, or examinations, of whom some have several cases; None if there are none.
 
@@ -258,7 +259,7 @@ def _patient_columns(frame: pd.DataFrame) -> list[str]:
     return [column for column in columns if not _is_empty_or_unknown(frame, column).all()]
 
 
-def _is_empty_or_unknown(frame: pd.DataFrame, column: str) -> np.ndarray:
+def _is_empty_or_unknown(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
     """Find rows without a value (n_rows,); in columns of patients or examinations words for unknown, too."""
     values = frame[column]
     is_empty = values.isna() | values.eq("")
@@ -275,7 +276,7 @@ def _names_patients_or_examinations(column: str) -> bool:
 
 
 def _have_several_cases(
-    units: Units, column: str, cases: np.ndarray, first_rows_of_cases: np.ndarray
+    units: Units, column: str, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> bool:
     """Return True if units have several cases, and each case has one unit.
 
@@ -308,7 +309,7 @@ def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
 
 
 def _warn_which_column_names_units(
-    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
+    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn which column names the units, unless it is `patient` and names all of them."""
     if column == "patient" and not units.n_alone:
@@ -345,7 +346,7 @@ def _warn_which_column_names_units(
 
 
 def _warn_of_ids_shared_by_sites(
-    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: np.ndarray
+    frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn of sites that may each number their patients from 1, so that units of several have one id."""
     codes = units.codes[first_rows_of_cases]
@@ -364,7 +365,7 @@ def _warn_of_ids_shared_by_sites(
             )
 
 
-def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: np.ndarray) -> list[str]:
+def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: NDArray[np.integer]) -> list[str]:
     """List the columns of sites that may each number the patients of a column from 1."""
     if not column:
         return []
@@ -379,7 +380,7 @@ def _site_columns(frame: pd.DataFrame, column: str, first_rows_of_cases: np.ndar
 
 
 def _warn_that_cases_may_group_by_patient(
-    frame: pd.DataFrame, cases: np.ndarray, first_rows_of_cases: np.ndarray
+    frame: pd.DataFrame, cases: NDArray[np.integer], first_rows_of_cases: NDArray[np.integer]
 ) -> None:
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
     if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.errors import Call, Message, SalstatsWarning, Setting, warn
 from salstats.metrics.registry import registered_metric
@@ -9,6 +10,7 @@ from salstats.stats.engine.estimands import Target, quiet_ratio
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.grouping import named_groups
 from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
+from salstats.stats.engine.limits import LimitArrays
 
 #: Share of undefined replicates above which an interval is doubtful.
 UNDEFINED_SHARE = 0.01
@@ -50,7 +52,9 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         )
 
 
-def warn_unequal_units(sizes: np.ndarray, is_few: np.ndarray, keys: pd.DataFrame, term: str = "") -> None:
+def warn_unequal_units(
+    sizes: np.ndarray, is_few: NDArray[np.bool_], keys: pd.DataFrame, term: str = ""
+) -> None:
     """Warn where a few large units dominate many small ones, except in rows with few units (`is_few`).
 
     `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
@@ -80,7 +84,7 @@ def interval_recommendation(term: str) -> Message:
     return Message("more cases are needed")
 
 
-def has_few_df(df: np.ndarray) -> np.ndarray:
+def has_few_df(df: np.ndarray) -> NDArray[np.bool_]:
     """Find rows with so few degrees of freedom that Student's t is rough."""
     return np.asarray(df < FEW_DF)
 
@@ -104,13 +108,13 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
         )
 
 
-def is_mostly_zeros(n_nonzero: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def is_mostly_zeros(n_nonzero: np.ndarray, n_units: np.ndarray) -> NDArray[np.bool_]:
     """Find rows most of whose units have only zeros, so that the few `n_nonzero` units decide the limits."""
     return np.asarray((n_nonzero < _FEW_NONZERO_UNITS) & (n_nonzero < n_units / 2) & (n_nonzero > 0))
 
 
 def warn_mostly_zeros(
-    is_sparse: np.ndarray, n_nonzero: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame
+    is_sparse: NDArray[np.bool_], n_nonzero: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame
 ) -> None:
     """Warn of rows most of whose units have only zeros, with the row that has the fewest nonzero units."""
     if is_sparse.any():
@@ -124,12 +128,12 @@ def warn_mostly_zeros(
         )
 
 
-def is_nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+def is_nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> NDArray[np.bool_]:
     """Find percentage decreases of few units that leave next to nothing of the reference."""
     return np.asarray((decrease > _NEARLY_ALL) & (n_units < _ENOUGH_UNITS))
 
 
-def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_nearly_all_lost(is_lost: NDArray[np.bool_], keys: pd.DataFrame) -> None:
     """Warn of percentage decreases that leave next to nothing of the reference."""
     if is_lost.any():
         warn(
@@ -145,7 +149,7 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
 
 
 def warn_rare_tasks_in_averages(
-    smallest_n_units: np.ndarray, is_average: np.ndarray, keys: pd.DataFrame
+    smallest_n_units: np.ndarray, is_average: NDArray[np.bool_], keys: pd.DataFrame
 ) -> None:
     """Warn of averages over tasks of which one has at most two units, too few for a variance of its own.
 
@@ -162,7 +166,7 @@ def warn_rare_tasks_in_averages(
         )
 
 
-def is_beyond_range(estimates: pd.DataFrame) -> np.ndarray:
+def is_beyond_range(estimates: pd.DataFrame) -> NDArray[np.bool_]:
     """Find rows of an estimates frame with a finite limit outside the range of possible values."""
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
@@ -240,7 +244,7 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
         )
 
 
-def warn_single_units(interval_name: str, is_single_unit: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_single_units(interval_name: str, is_single_unit: NDArray[np.bool_], keys: pd.DataFrame) -> None:
     """Warn of samples of one unit, which have no limits; `interval_name` is the name of the interval."""
     if is_single_unit.any():
         warn(
@@ -257,10 +261,10 @@ def warn_single_units(interval_name: str, is_single_unit: np.ndarray, keys: pd.D
 def warn_limits(
     interval_name: str,
     target: Target,
-    limits: tuple[np.ndarray, np.ndarray],
+    limits: LimitArrays,
     estimate: np.ndarray,
     scale: np.ndarray,
-    is_single_unit: np.ndarray,
+    is_single_unit: NDArray[np.bool_],
     *,
     allow_constant_scores: bool = False,
 ) -> None:
@@ -302,7 +306,7 @@ def warn_limits(
 
 
 def warn_zero_width(
-    interval_name: str, has_no_width: np.ndarray, keys: pd.DataFrame, remedy: Message
+    interval_name: str, has_no_width: NDArray[np.bool_], keys: pd.DataFrame, remedy: Message
 ) -> None:
     """Warn of rows whose limits are equal, if there are any."""
     if has_no_width.any():
@@ -318,7 +322,7 @@ def warn_zero_width(
         )
 
 
-def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
+def _warn_undefined_estimates(target: Target, is_undefined: NDArray[np.bool_]) -> None:
     """Warn of undefined differences and percentage decreases, with the reason."""
     has_no_pair = target.estimand.count_method_scores(target.cells) == 0
     for rows, column, reason in (
@@ -336,7 +340,7 @@ def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
 
 
 def _warn_missing_limits(
-    interval_name: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray
+    interval_name: str, target: Target, estimate: np.ndarray, is_missing: NDArray[np.bool_]
 ) -> None:
     """Warn of limits that are NaN for want of a logarithm or of a variance."""
     if interval_name == "bootstrap_t_log":
@@ -376,7 +380,7 @@ def _warn_missing_limits(
 
 
 def _warn_unbounded_limits(
-    interval_name: str, keys: pd.DataFrame, is_unbounded: np.ndarray, is_single_unit: np.ndarray
+    interval_name: str, keys: pd.DataFrame, is_unbounded: NDArray[np.bool_], is_single_unit: NDArray[np.bool_]
 ) -> None:
     """Warn of infinite limits, with the reason."""
     name = f"the {interval_name} interval"

@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.draws import weight_blocks
+from salstats.stats.engine.limits import LimitArrays
 
 #: A variance whose share of the sum of its positive terms is no larger is rounding.
 _ROUNDING = 1e-12
@@ -32,7 +34,7 @@ class RocArea(NamedTuple):
 def roc_area(
     scores: np.ndarray,
     labels: np.ndarray,
-    clusters: np.ndarray | None = None,
+    clusters: NDArray[np.integer] | None = None,
     *,
     reference: np.ndarray | None = None,
     obuchowski: bool = False,
@@ -106,7 +108,7 @@ def roc_area(
     return RocArea(area, variance, df, n_positive, n_negative, n_least, reference_area)
 
 
-def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
     """Compute placement values, shape (n_rows,); ties count one half.
 
     That of a positive is the share of negatives below it, that of a negative the share of positives above it.
@@ -159,7 +161,7 @@ def exact_p_value_of_separation(n_positive: np.ndarray, n_negative: np.ndarray) 
 
 def area_limits(
     area: np.ndarray, std_error: np.ndarray, quantile: np.ndarray | float, *, on_logit: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+) -> LimitArrays:
     """Return lower and upper limits of areas A, NaN without a standard error above 0.
 
     The limits are A ± q se, cut off at 0 and 1; with `on_logit` those of log(A / (1 - A)) are its value
@@ -185,7 +187,7 @@ class RocCorners(NamedTuple):
     true_positive_rate: np.ndarray
 
 
-def roc_corners(scores: np.ndarray, positive: np.ndarray) -> RocCorners:
+def roc_corners(scores: np.ndarray, positive: NDArray[np.bool_]) -> RocCorners:
     """Compute the corners of an empirical ROC curve; points on the line between two others are left out.
 
     Positives and negatives of one score make one slanted step, so that the area below the line through the
@@ -206,8 +208,8 @@ def roc_corners(scores: np.ndarray, positive: np.ndarray) -> RocCorners:
 
 def true_positive_rate_replicates(
     scores: np.ndarray,
-    positive: np.ndarray,
-    clusters: np.ndarray,
+    positive: NDArray[np.bool_],
+    clusters: NDArray[np.integer],
     false_positive_rates: np.ndarray,
     n_replicates: int,
     rng: np.random.Generator,
@@ -253,6 +255,6 @@ def true_positive_rate_replicates(
     return replicates
 
 
-def _last_rows_of_scores(ordered_scores: np.ndarray) -> np.ndarray:
+def _last_rows_of_scores(ordered_scores: np.ndarray) -> NDArray[np.integer]:
     """Return the position of the last row of each distinct score."""
     return np.append(np.flatnonzero(np.diff(ordered_scores)), len(ordered_scores) - 1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.coded_text import TEXT
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
@@ -45,14 +46,14 @@ def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     return np.where(is_undefined, row_reasons, "")
 
 
-def has_absent_finding(scores: pd.DataFrame) -> np.ndarray:
+def has_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows whose finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
     return np.isin(missing_reasons(scores, scored=False), ABSENT_REASONS)
 
 
-def is_score_of_absent_finding(scores: pd.DataFrame) -> np.ndarray:
+def is_score_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows that have no score because the finding is absent."""
     is_missing = scores["score"].isna().to_numpy(dtype=bool)
     if not is_missing.any():
@@ -60,14 +61,14 @@ def is_score_of_absent_finding(scores: pd.DataFrame) -> np.ndarray:
     return has_absent_finding(scores) & is_missing
 
 
-def absent_pair_mask(pairs: pd.DataFrame) -> np.ndarray:
+def absent_pair_mask(pairs: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for pairs that lack a score because the finding is absent.
 
     `pairs` are those of `all_pairs_with_reference_score`.
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
-    is_absent_pair: np.ndarray = is_score_of_absent_finding(pairs) | is_score_of_absent_finding(
+    is_absent_pair: NDArray[np.bool_] = is_score_of_absent_finding(pairs) | is_score_of_absent_finding(
         reference_scores
     )
     return is_absent_pair
@@ -102,7 +103,7 @@ def row_counts_of_estimates(keys: pd.DataFrame, row_keys: pd.DataFrame, data: pd
     for estimates, columns in estimate_masks_by_separating_columns(keys, list(row_keys.columns), data):
         combined = pd.concat([row_keys[columns], keys.loc[estimates, columns]], ignore_index=True)
         combined = combined.astype("object")
-        codes: np.ndarray = np.zeros(len(combined), dtype=np.int64)
+        codes: NDArray[np.integer] = np.zeros(len(combined), dtype=np.int64)
         if columns:
             codes = combined.groupby(columns, dropna=False).ngroup().to_numpy()
         row_codes = codes[: len(row_keys)]
@@ -114,7 +115,7 @@ def row_counts_of_estimates(keys: pd.DataFrame, row_keys: pd.DataFrame, data: pd
 
 def estimate_masks_by_separating_columns(
     keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
-) -> Iterator[tuple[np.ndarray, list[str]]]:
+) -> Iterator[tuple[NDArray[np.bool_], list[str]]]:
     """Yield blocks of estimates, each with the columns of `by` that separate its estimates.
 
     A block is a mask of its rows of `keys`, shape (n_estimates,). A column does not separate estimates in

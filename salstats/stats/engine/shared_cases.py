@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.coded_text import TEXT
 from salstats.errors import Advice, Call, Message, Setting, warn
@@ -31,7 +32,7 @@ class CaseCountsOfMethods:
     frame: pd.DataFrame
     by: Sequence[str]
     #: Row of the scores of each method with a defined score.
-    rows: np.ndarray
+    rows: NDArray[np.integer]
     #: Cases with a defined score of this method.
     n_cases: np.ndarray
     #: Cases with defined scores of all methods of the group.
@@ -51,7 +52,7 @@ class CaseCountsOfMethods:
         return n_missing
 
     @property
-    def has_many_missing(self) -> np.ndarray:
+    def has_many_missing(self) -> NDArray[np.bool_]:
         """True for methods that lack so many cases that their estimates are not comparable."""
         return has_many_missing(self.n_missing_cases, self.n_any)
 
@@ -60,24 +61,26 @@ class CaseCountsOfMethods:
 class RowsWithCaseCounts:
     """Rows of an estimates frame with the same grouping columns, and the cases of their methods."""
 
-    rows: np.ndarray
+    rows: NDArray[np.bool_]
     cases: CaseCountsOfMethods
     #: The rows are averages over groups.
     is_average: bool
 
 
-def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> np.ndarray:
+def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> NDArray[np.bool_]:
     """Return True where so many of `n_any` cases are missing that a mean without them may be biased.
 
     These are more than a tenth, and more than the root of the number of cases: if they scored a standard
     deviation less than all, the mean without them would be too high by more than its standard error.
     """
-    are_many: np.ndarray = (n_missing_cases > _MAX_MISSING_SHARE * n_any) & (n_missing_cases > np.sqrt(n_any))
+    are_many: NDArray[np.bool_] = (n_missing_cases > _MAX_MISSING_SHARE * n_any) & (
+        n_missing_cases > np.sqrt(n_any)
+    )
     return are_many
 
 
 def case_counts_of_methods(
-    codes: ColumnCodes, by: Sequence[str], defined: np.ndarray, absent: np.ndarray | None = None
+    codes: ColumnCodes, by: Sequence[str], defined: NDArray[np.bool_], absent: NDArray[np.bool_] | None = None
 ) -> CaseCountsOfMethods:
     """Count the cases that methods have, and those that all methods of a group have.
 
@@ -142,8 +145,8 @@ def add_n_shared_and_cautions(
     codes: ColumnCodes,
     by: Sequence[str],
     remedy: Callable[[], Message],
-    defined: np.ndarray | None = None,
-    averaged: np.ndarray | None = None,
+    defined: NDArray[np.bool_] | None = None,
+    averaged: NDArray[np.bool_] | None = None,
 ) -> pd.DataFrame:
     """Return estimates with the number of cases that methods share if these have different cases.
 
@@ -210,8 +213,8 @@ def case_counts_by_block(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
-    defined: np.ndarray | None = None,
-    averaged: np.ndarray | None = None,
+    defined: NDArray[np.bool_] | None = None,
+    averaged: NDArray[np.bool_] | None = None,
 ) -> list[RowsWithCaseCounts]:
     """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 

@@ -13,6 +13,7 @@ variables. Adv Appl Probab 1980;12:475-490. doi:10.2307/1426607
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, stats
 
 #: Number of steps into which a sum of sizes is divided where sizes are rounded to whole steps.
@@ -63,7 +64,7 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     return _saddlepoint_p_value(sizes, abs(unit_shares.sum()))
 
 
-def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> float:
+def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: NDArray[np.bool_], ties: float) -> float:
     """Compute the two-sided P value of sizes that are whole numbers, by the shift algorithm.
 
     It counts the patterns of signs (Streitberg and Roehmel 1986).

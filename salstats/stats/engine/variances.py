@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.estimands import Cells, Estimand, quiet_ratio, smallest_n_in_sample_of_cell
 from salstats.stats.engine.intervals import RatioLevels
@@ -46,7 +47,11 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
 
 
 def _degrees_of_freedom(
-    cells: Cells, n_units: np.ndarray, row_cells: np.ndarray, per_sum: np.ndarray, per_count: np.ndarray
+    cells: Cells,
+    n_units: np.ndarray,
+    row_cells: NDArray[np.integer],
+    per_sum: np.ndarray,
+    per_count: np.ndarray,
 ) -> float:
     """Compute the degrees of freedom of the variance of one estimate.
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns, check_numeric, quoted
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError
@@ -33,7 +34,7 @@ class Weights:
     #: The column of the weights of rows, or the one that is averaged over.
     column: str = ""
 
-    def weights_column_if_any(self, averaged: np.ndarray) -> dict[str, Any]:
+    def weights_column_if_any(self, averaged: NDArray[np.bool_]) -> dict[str, Any]:
         """Make the column `weights` of an estimates frame, if any row or unit is weighted.
 
         `averaged` (n_estimates,) is True for the rows that are averages.
@@ -50,7 +51,7 @@ class Weights:
             return {}
         return {"weights": text_column([text] * len(averaged))}
 
-    def averaged_row_mask(self, frame: pd.DataFrame) -> np.ndarray | None:
+    def averaged_row_mask(self, frame: pd.DataFrame) -> NDArray[np.bool_] | None:
         """Find the rows that enter averages with a weight above 0 (bool, one per row); None if all do."""
         if self.of_members is None:
             return None

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import (
     check_by,
@@ -103,7 +104,7 @@ def checked_metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str 
 
 
 def metric_columns(
-    rows: pd.DataFrame, observations: np.ndarray, metrics: Sequence[str]
+    rows: pd.DataFrame, observations: NDArray[np.integer], metrics: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Return each metric's scores, shape (n_observations,), NaN where an observation has none.
 
@@ -121,7 +122,11 @@ def metric_columns(
 
 
 def values_of_observations(
-    rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str, row_numbers: np.ndarray
+    rows: pd.DataFrame,
+    observations: NDArray[np.integer],
+    key: list[str],
+    column: str,
+    row_numbers: NDArray[np.integer],
 ) -> Any:
     """Return a covariate's value for each observation, an array; ColumnError where the rows of one disagree.
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.draws import one_thread_if_small, sign_blocks
 from salstats.stats.engine.joint_adjustment import NullDraws
+from salstats.stats.engine.limits import LimitArrays
 
 #: Statistics that differ by less than this share of their size are equal.
 _EQUAL = 1e-11
@@ -67,7 +69,7 @@ class SignFlips(NamedTuple):
         n_as_far = inside.sum(axis=0) + (at_end.sum(axis=0) + self.n_always) / 2
         return np.asarray(n_as_far / self.n_patterns)
 
-    def limits(self, level: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def limits(self, level: float | np.ndarray) -> LimitArrays:
         """Return the lowest and highest theta with a P value above 1 - level, infinite if all have one."""
         # Beyond a limit theta lies in no more than k sets: k + n_always / 2 <= (1 - level) * n_patterns.
         k = np.floor((1 - level) * self.n_patterns - self.n_always / 2 + _ROUNDING).astype(np.int64)
@@ -183,7 +185,7 @@ class _ThetaSets(NamedTuple):
     #: Upper end, -inf for an empty set.
     high: np.ndarray
     #: True where the flip is as far at every theta; the set is empty, as these flips are counted separately.
-    is_always: np.ndarray
+    is_always: NDArray[np.bool_]
 
 
 def _theta_sets_of_flips(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.models.family import MeanDerivatives, MeanFunction, NotEstimableError, Solution
@@ -26,7 +27,7 @@ class BoundaryProbabilitiesAndInteriorMean(NamedTuple):
     interior_mean: np.ndarray
 
 
-def interior_mask(response: np.ndarray, model_label: str) -> np.ndarray:
+def interior_mask(response: np.ndarray, model_label: str) -> NDArray[np.bool_]:
     """Mask (n,) of the scores strictly between 0 and 1.
 
     NotEstimableError is raised if there are none or all are equal, which determines no precision.
@@ -46,7 +47,7 @@ def interior_mask(response: np.ndarray, model_label: str) -> np.ndarray:
 
 
 def beta_likelihood(
-    response: np.ndarray, interior: np.ndarray, logit_mean: np.ndarray, log_precision: np.ndarray
+    response: np.ndarray, interior: NDArray[np.bool_], logit_mean: np.ndarray, log_precision: np.ndarray
 ) -> SummedLikelihood:
     """Return the log-likelihood of the interior scores, with derivatives and information by two predictors.
 
@@ -95,7 +96,7 @@ def beta_likelihood(
 
 
 def starting_coefficients_and_log_precision(
-    matrix: np.ndarray, response: np.ndarray, interior: np.ndarray
+    matrix: np.ndarray, response: np.ndarray, interior: NDArray[np.bool_]
 ) -> tuple[np.ndarray, float]:
     """Return coefficients (r,) and log precision to start from: least squares of the interior logits."""
     logits = special.logit(response[interior])

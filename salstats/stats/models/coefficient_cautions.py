@@ -1,6 +1,7 @@
 """Cautions about coefficients that few units determine, by their outcomes or their covariates."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
 from salstats.stats.engine.outlying_units import depends_on_few_units
@@ -15,7 +16,7 @@ _MIN_DF_SHARE = 0.2
 _SUFFICIENT_DF = 10
 
 
-def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarray]:
+def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, NDArray[np.bool_]]:
     """Masks (r,) of the coefficients that each caution concerns; `df` (r,) are their degrees of freedom."""
     solution = model.solution
     assert solution is not None
@@ -36,7 +37,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     return cautions
 
 
-def _unit_residuals_along_influence(solution: Solution, clusters: np.ndarray) -> np.ndarray:
+def _unit_residuals_along_influence(solution: Solution, clusters: NDArray[np.integer]) -> np.ndarray:
     """Residual (n_units, r) of each unit, projected on the direction in which it moves each coefficient.
 
     For a unit of one row it is the row's residual, for a difference within units the difference of residuals,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: 1 - leverage, or 1 - squared singular value, up to which rows determine a direction by themselves.
 _SATURATED = 1e-10
@@ -39,8 +40,8 @@ class CovarianceAndDf(NamedTuple):
 
 
 def has_no_sandwich_variance(
-    matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None
-) -> np.ndarray:
+    matrix: np.ndarray, bread: np.ndarray, clusters: NDArray[np.integer] | None
+) -> NDArray[np.bool_]:
     """Mask (k,) of the coefficients without a sandwich: they depend on errors that no residual shows.
 
     `matrix` is that of a linear model, or rows times the root of their weights; `clusters` are codes 0
@@ -71,7 +72,7 @@ def has_no_sandwich_variance(
 
 def are_zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
-) -> np.ndarray:
+) -> NDArray[np.bool_]:
     """Mask (k,) of the variances that are only rounding errors; false for NaN.
 
     `mean_square` is that of the fitted means, whose size determines the rounding errors of residuals.
@@ -80,7 +81,7 @@ def are_zero_variances(
     return np.asarray(variances <= floor * np.diag(bread))
 
 
-def rows_by_cluster(clusters: np.ndarray) -> list[np.ndarray]:
+def rows_by_cluster(clusters: NDArray[np.integer]) -> list[NDArray[np.integer]]:
     """Positions of the rows of each cluster, in order of their codes."""
     ends = np.cumsum(np.bincount(clusters))
     return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
@@ -114,7 +115,12 @@ def heteroscedastic_covariance(
 
 
 def cluster_robust_covariance(
-    scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float, *, corrected: bool = True
+    scores: np.ndarray,
+    bread: np.ndarray,
+    clusters: NDArray[np.integer],
+    df_residual: float,
+    *,
+    corrected: bool = True,
 ) -> np.ndarray:
     """Covariance (k, k) of coefficients if rows of a cluster are dependent; NaN for a single cluster.
 
@@ -133,7 +139,7 @@ def cluster_robust_covariance(
     return np.asarray(factor * (influence @ influence.T))
 
 
-def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+def cluster_sums(rows: np.ndarray, clusters: NDArray[np.integer]) -> np.ndarray:
     """Sums (G, k) of the rows of each cluster."""
     sums = np.zeros((int(clusters.max()) + 1, rows.shape[1]))
     np.add.at(sums, clusters, rows)
@@ -144,7 +150,7 @@ def bias_reduced_covariance(
     matrix: np.ndarray,
     residual: np.ndarray,
     bread: np.ndarray,
-    clusters: np.ndarray,
+    clusters: NDArray[np.integer],
     variances: np.ndarray | None = None,
     sampling: np.ndarray | None = None,
     *,
@@ -252,14 +258,14 @@ def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np
 class _AdjustedBatch(NamedTuple):
     """Adjusted rows of g clusters that have i rows each."""
 
-    clusters: np.ndarray  # (g,), codes
-    positions: np.ndarray  # (g, i), of the clusters' rows
+    clusters: NDArray[np.integer]  # (g,), codes
+    positions: NDArray[np.integer]  # (g, i), of the clusters' rows
     adjusted: np.ndarray  # (g, i, k)
 
 
 def _cr2_adjusted_design_batches(
     matrix: np.ndarray,
-    rows_of_clusters: Sequence[np.ndarray],
+    rows_of_clusters: Sequence[NDArray[np.integer]],
     variances: np.ndarray | None,
     power: float,
     sampling: np.ndarray | None = None,
@@ -292,7 +298,7 @@ def _cr2_adjusted_design_batches(
             yield _AdjustedBatch(batch, rows, adjusted)
 
 
-def _split_into_batches(clusters: np.ndarray, numbers_per_cluster: int) -> list[np.ndarray]:
+def _split_into_batches(clusters: NDArray[np.integer], numbers_per_cluster: int) -> list[np.ndarray]:
     """Split cluster codes into batches whose rows have about `_BATCH_NUMBERS` numbers in all."""
     n_batches = math.ceil(len(clusters) * numbers_per_cluster / _BATCH_NUMBERS)
     return np.array_split(clusters, min(len(clusters), n_batches))
@@ -327,7 +333,7 @@ def _cr2_adjusted_design_by_model_root(
 
 def _cr2_adjusted_weighted_design_batches(
     matrix: np.ndarray,
-    rows_of_clusters: Sequence[np.ndarray],
+    rows_of_clusters: Sequence[NDArray[np.integer]],
     variances: np.ndarray | None,
     sampling: np.ndarray,
 ) -> Iterator[_AdjustedBatch]:
@@ -363,7 +369,7 @@ def _pseudo_inverse_power(values: np.ndarray, floor: float, power: float) -> np.
 def closest_wishart_df(
     matrix: np.ndarray,
     bread: np.ndarray,
-    clusters: np.ndarray,
+    clusters: NDArray[np.integer],
     contrasts: np.ndarray,
     variances: np.ndarray | None = None,
     power: float = -0.5,
@@ -412,7 +418,7 @@ def closest_wishart_df(
 def _expected_cr2_covariance(
     matrix: np.ndarray,
     bread: np.ndarray,
-    rows_of_clusters: Sequence[np.ndarray],
+    rows_of_clusters: Sequence[NDArray[np.integer]],
     directions: np.ndarray,
     variances: np.ndarray | None,
     power: float,

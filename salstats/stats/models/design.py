@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_numeric, numeric_if_numbers, quoted
 from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
@@ -123,7 +124,9 @@ def level_name(value: object) -> str:
     return str(value)
 
 
-def complete_row_positions(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
+def complete_row_positions(
+    formula: Formula, variables: Variables, rows: NDArray[np.integer]
+) -> NDArray[np.integer]:
     """Return those of `rows` (positions) in which no column of the formula is missing (R's na.omit)."""
     complete = np.ones(len(rows), dtype=bool)
     for column in formula.columns:
@@ -162,7 +165,7 @@ def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
             )
 
 
-def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> DesignMatrix:
+def build_design(formula: Formula, variables: Variables, rows: NDArray[np.integer]) -> DesignMatrix:
     """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
     Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
@@ -259,7 +262,9 @@ def _column_coding(
     return coding
 
 
-def _occurring_levels_reference_first(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
+def _occurring_levels_reference_first(
+    factor: Factor, variable: Variable, rows: NDArray[np.integer]
+) -> np.ndarray:
     """Return the codes or values of a categorical factor that occur in `rows`, the reference first."""
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.errors import Message, SalstatsError
 
@@ -124,7 +125,7 @@ class Solution:
     #: probability; `bread`, `scores` and `leverage` take it into account.
     sampling: np.ndarray | None = None
     #: Positions of the columns in the full model matrix.
-    column_positions: np.ndarray = field(default_factory=lambda: np.arange(0))
+    column_positions: NDArray[np.integer] = field(default_factory=lambda: np.arange(0))
 
     @property
     def n_rows(self) -> int:
@@ -216,7 +217,7 @@ def fit_model(
     return replace(solution, column_positions=estimable)
 
 
-def estimable_column_positions(matrix: np.ndarray) -> np.ndarray:
+def estimable_column_positions(matrix: np.ndarray) -> NDArray[np.integer]:
     """Return the int64 positions of the columns that do not depend linearly on earlier ones."""
     positions = list(range(matrix.shape[1]))
     lengths = np.sqrt((matrix**2).sum(axis=0))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
@@ -45,7 +46,7 @@ class Model:
     #: Formula and group, for messages.
     label: Message
     #: Positions in the frame of the rows that the model is fitted to.
-    rows: np.ndarray
+    rows: NDArray[np.integer]
     #: Model matrix of these rows.
     design: DesignMatrix
     #: Number of rows of the group that are left out because a variable is missing.
@@ -58,7 +59,7 @@ class Model:
     #: None if there are no estimates.
     solution: Solution | None
     #: Codes 0 ... G - 1 of the clusters of `rows`; None where rows are independent.
-    clusters: np.ndarray | None
+    clusters: NDArray[np.integer] | None
     #: Number of cases that all compared methods have; None with a single method, or the same cases for all.
     n_shared: int | None = None
     #: True if the cases of the methods differ so much that a comparison may mislead.

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.errors import Message, Setting
 from salstats.stats.models.error_kinds import CLUSTERED
@@ -27,7 +28,12 @@ def gee_family(family: Family) -> Family:
 
 
 def exchangeable_gee(
-    matrix: np.ndarray, response: np.ndarray, intercept: bool, *, family: Family, clusters: np.ndarray
+    matrix: np.ndarray,
+    response: np.ndarray,
+    intercept: bool,
+    *,
+    family: Family,
+    clusters: NDArray[np.integer],
 ) -> Solution:
     """Fit a model in which any two rows of a cluster (codes 0 ... G - 1) have the correlation alpha.
 
@@ -102,7 +108,7 @@ def exchangeable_gee(
 
 
 def _correlation_and_scale(
-    pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray
+    pearson: np.ndarray, clusters: NDArray[np.integer], sizes: np.ndarray
 ) -> tuple[float, float]:
     """Moment estimates of alpha, the correlation of two rows of a cluster, and of the scale phi."""
     scale = float((pearson**2).mean())
@@ -114,7 +120,7 @@ def _correlation_and_scale(
     return alpha, scale
 
 
-def _whiten(rows: np.ndarray, alpha: float, clusters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _whiten(rows: np.ndarray, alpha: float, clusters: NDArray[np.integer], sizes: np.ndarray) -> np.ndarray:
     """Return R^(-1/2) times rows (n, k), with the symmetric root; `sizes` (G,) are those of the clusters.
 
     The eigenvectors of an exchangeable R are the constant, with eigenvalue 1 + (size - 1) alpha, and the

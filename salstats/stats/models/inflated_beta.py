@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.models.beta_models import (
@@ -92,7 +93,9 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     )
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> SummedLikelihood:
+def _likelihood(
+    response: np.ndarray, interior: NDArray[np.bool_], predictors: np.ndarray
+) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information."""
     n_rows = len(response)
     zero = response == 0
@@ -141,7 +144,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
         )
 
 
-def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
+def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) -> NDArray[np.bool_]:
     """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates.
 
     The outcomes are one or two boundaries (0 and 1) and, as the baseline, the scores in between. They are

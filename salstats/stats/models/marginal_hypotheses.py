@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.models.design import DesignMatrix, Product
 from salstats.stats.models.formulas import Factor
@@ -12,7 +13,7 @@ _ROUNDING = 1e-6
 
 
 def marginal_hypothesis_matrix_if_determined(
-    design: DesignMatrix, estimated: np.ndarray, positions: Sequence[int]
+    design: DesignMatrix, estimated: NDArray[np.integer], positions: Sequence[int]
 ) -> np.ndarray | None:
     """Return the combinations of a model's coefficients that are zero if some terms have no average effect.
 
@@ -59,7 +60,7 @@ def marginal_hypothesis_matrix_if_determined(
     weights[:, is_tested] = np.eye(n_columns)[:, is_tested]
     tested_and_estimated = estimated[is_tested[estimated]]
     weights = weights[tested_and_estimated]
-    if not _are_determined(design.matrix, estimated, weights, is_tested):
+    if not _are_combinations_determined(design.matrix, estimated, weights, is_tested):
         return None
     return np.asarray(weights[:, estimated])
 
@@ -123,8 +124,8 @@ def _is_first_categorical_term_without_intercept(design: DesignMatrix, position:
     return False
 
 
-def _are_determined(
-    matrix: np.ndarray, estimated: np.ndarray, weights: np.ndarray, is_tested: np.ndarray
+def _are_combinations_determined(
+    matrix: np.ndarray, estimated: NDArray[np.integer], weights: np.ndarray, is_tested: NDArray[np.bool_]
 ) -> bool:
     """Return True if combinations have the same value whichever of the dependent columns are left out.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_frame
 from salstats.coded_text import TEXT
@@ -87,7 +88,7 @@ class _FormulaData:
     clustered_by: str | None
     sampling: Sampling | None
     #: (n_rows,): True if the outcome is missing because the finding is absent.
-    is_absent: np.ndarray
+    is_absent: NDArray[np.bool_]
 
 
 class _UnitsOfFrame(NamedTuple):
@@ -272,7 +273,7 @@ def _fit_group(
     formula_data: _FormulaData,
     key: tuple[object, ...],
     label: Message,
-    group_rows: np.ndarray,
+    group_rows: NDArray[np.integer],
     family: Family,
     options: ModelOptions,
     notes: Notes,
@@ -421,8 +422,8 @@ def _note_differing_reference_levels(models: Sequence[Model], notes: Notes) -> N
 
 def _with_n_cases_shared_by_methods(
     models: Sequence[Model],
-    groups: Sequence[np.ndarray],
-    has_no_finding: np.ndarray,
+    groups: Sequence[NDArray[np.integer]],
+    has_no_finding: NDArray[np.bool_],
     by: Sequence[str],
     data: pd.DataFrame,
     notes: Notes,
@@ -517,7 +518,7 @@ def _pools_tasks(
     return True
 
 
-def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) -> None:
+def _note_repeats(units: Units, rows: NDArray[np.integer], label: Message, notes: Notes) -> None:
     """Note a model with several rows of one unit, which are treated as independent."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
@@ -532,7 +533,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) 
 
 
 def _note_units_without_effect(
-    units: Units, inference: MixedInference, rows: np.ndarray, label: Message, notes: Notes
+    units: Units, inference: MixedInference, rows: NDArray[np.integer], label: Message, notes: Notes
 ) -> None:
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
@@ -548,7 +549,11 @@ def _note_units_without_effect(
 
 
 def _note_covariates_of_cases(
-    formula_data: _FormulaData, inference: MixedInference, rows: np.ndarray, label: Message, notes: Notes
+    formula_data: _FormulaData,
+    inference: MixedInference,
+    rows: NDArray[np.integer],
+    label: Message,
+    notes: Notes,
 ) -> None:
     """Note a covariate that the rows of a case share, in a mixed model without a random effect of cases.
 

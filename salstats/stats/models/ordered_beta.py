@@ -1,6 +1,7 @@
 """Ordered beta regression, the kernel of the family `ordered-beta`."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.stats.models.beta_models import (
@@ -88,7 +89,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
 
 
 def _starting_parameters(
-    matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, present: list[int]
+    matrix: np.ndarray, response: np.ndarray, interior: NDArray[np.bool_], present: list[int]
 ) -> np.ndarray:
     """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1."""
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
@@ -104,7 +105,9 @@ def _starting_parameters(
     return np.concatenate([coefficients, constants[present[1:]]])
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> SummedLikelihood:
+def _likelihood(
+    response: np.ndarray, interior: NDArray[np.bool_], predictors: np.ndarray
+) -> SummedLikelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
 
     The probability of a score strictly between 0 and 1 is F(u) - F(v) = F(u) (1 - F(v)) (1 - exp(v - u)) with

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from salstats.checks import check_level
@@ -85,12 +86,17 @@ class ScoreTest(NamedTuple):
     covariates: np.ndarray  # (n, k - 1), the other columns
     response: np.ndarray  # (n,)
     residual_column: np.ndarray  # (n,), residuals of the column's least squares on the covariates
-    clusters: np.ndarray  # (n,), codes of the rows' units
+    clusters: NDArray[np.integer]  # (n,), codes of the rows' units
     quantile: float
 
     @classmethod
     def of_coefficient(
-        cls, matrix: np.ndarray, response: np.ndarray, position: int, clusters: np.ndarray, quantile: float
+        cls,
+        matrix: np.ndarray,
+        response: np.ndarray,
+        position: int,
+        clusters: NDArray[np.integer],
+        quantile: float,
     ) -> "ScoreTest":
         """Return the test of the coefficient at a position of the model matrix."""
         column = matrix[:, position]

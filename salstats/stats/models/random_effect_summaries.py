@@ -186,12 +186,14 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
     )
 
 
-def summed_random_effects(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
+def summed_random_effects(
+    model: Model, rows: pd.DataFrame, numbers_or_codes: dict[str, np.ndarray]
+) -> np.ndarray:
     """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
 
     A row without a name, or with a missing one, is of no group, whatever groups are called.
 
-    `codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
+    `numbers_or_codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
     """
     total = np.zeros(len(rows))
     inference = _mixed_inference(model)
@@ -209,20 +211,20 @@ def summed_random_effects(model: Model, rows: pd.DataFrame, codes: dict[str, np.
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
         positions = np.full(len(rows), -1)
         positions[is_named] = [positions_by_name.get(name, -1) for name in names]
-        matrix = _effect_matrix(model, random_effect, codes, len(rows))
+        matrix = _effect_matrix(model, random_effect, numbers_or_codes, len(rows))
         effects = (matrix * blups[positions]).sum(axis=1)
         total += np.where(positions < 0, 0.0, effects)
     return total
 
 
 def _effect_matrix(
-    model: Model, random_effect: FittedRandomEffect, codes: dict[str, np.ndarray], n_rows: int
+    model: Model, random_effect: FittedRandomEffect, numbers_or_codes: dict[str, np.ndarray], n_rows: int
 ) -> np.ndarray:
-    """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without codes."""
+    """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without values."""
     values = {}
     for column in random_effect.data_columns_of_terms:
-        if column in codes:
-            values[column] = codes[column]
+        if column in numbers_or_codes:
+            values[column] = numbers_or_codes[column]
         else:
             values[column] = np.full(n_rows, _default_value(model, random_effect, column))
     if not values:

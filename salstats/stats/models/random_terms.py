@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.errors import FormulaError, SalstatsError, ValueRangeError
 from salstats.stats.models.design import DesignMatrix, Variable, build_design, is_categorical
@@ -57,7 +58,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def every_effect_divides_some_unit(self, units: np.ndarray) -> bool:
+    def every_effect_divides_some_unit(self, units: NDArray[np.integer]) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.random_effects:
@@ -96,7 +97,7 @@ class MixedInference:
 
 
 def build_random_effects(
-    formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
+    formula: Formula, variables: Mapping[str, Variable], rows: NDArray[np.integer]
 ) -> tuple[FittedRandomEffect, ...]:
     """Return the random effects of a formula in some rows; NotEstimableError if they are not identified."""
     random_effects: list[FittedRandomEffect] = []
@@ -212,7 +213,7 @@ def _check_double_bar_has_no_factor(
 
 
 def check_random_effects_are_identified(
-    formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
+    formula: Formula, variables: Mapping[str, Variable], rows: NDArray[np.integer]
 ) -> None:
     """Raise ValueRangeError if the rows of all groups together do not identify the random effects."""
     try:
@@ -239,7 +240,7 @@ def mixed_model(
     *,
     formula: Formula,
     variables: Mapping[str, Variable],
-    rows: np.ndarray,
+    rows: NDArray[np.integer],
     reml: bool,
 ) -> Solution:
     """Fit a linear mixed model; NotEstimableError if the rows do not identify its variances."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import Setting, ValueRangeError, warn
@@ -365,7 +366,7 @@ class _CoefficientTable(NamedTuple):
     estimate: np.ndarray
     std_error: np.ndarray
     df: np.ndarray  # infinite for the normal distribution
-    rows_by_caution: dict[Caution, np.ndarray]
+    rows_by_caution: dict[Caution, NDArray[np.bool_]]
 
 
 def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import quoted
 from salstats.errors import Message, SalstatsError, Setting
@@ -27,15 +28,15 @@ class Sampling:
     """Sampling weights of the rows of a frame."""
 
     row_weights: np.ndarray | None  # (n_rows,), at least 0; None if each unit has the same weight
-    units: np.ndarray  # (n_rows,), code of each row's unit
+    units: NDArray[np.integer]  # (n_rows,), code of each row's unit
 
-    def weighted_row_positions(self, rows: np.ndarray) -> np.ndarray:
+    def weighted_row_positions(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return those of some rows whose weight is above 0."""
         if self.row_weights is None:
             return rows
         return np.asarray(rows[self.row_weights[rows] > 0])
 
-    def model_weights(self, rows: np.ndarray) -> np.ndarray:
+    def model_weights(self, rows: NDArray[np.integer]) -> np.ndarray:
         """Return the weights of the rows of a model, 1 on average."""
         if self.row_weights is None:
             _, unit_codes, n_rows = np.unique(self.units[rows], return_inverse=True, return_counts=True)
@@ -52,7 +53,7 @@ def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | No
     if weights is None:
         return None
     unit_name = "row"
-    unit_codes = np.arange(len(frame))
+    unit_codes: NDArray[np.integer] = np.arange(len(frame))
     if units is not None:
         unit_name = units.name
         unit_codes = units.codes

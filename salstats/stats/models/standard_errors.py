@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.errors import Message, Setting
@@ -32,7 +33,7 @@ class LeastSquares(NamedTuple):
     rows: np.ndarray  # (m, p), the model matrix times the root of the weights
     errors: np.ndarray  # (m,), the residuals divided by the root of the weights
     bread: np.ndarray  # (p, p)
-    clusters: np.ndarray  # (m,), codes
+    clusters: NDArray[np.integer]  # (m,), codes
     weights: np.ndarray | None  # (m,); None where all are 1
     sampling: np.ndarray | None  # (m,), sampling weights
 
@@ -102,7 +103,9 @@ def _df_of_parameters(model: Model) -> np.ndarray:
     return np.full(len(solution.bread), df)
 
 
-def _sandwich_covariance(model: Model, solution: Solution, clusters: np.ndarray | None) -> CovarianceAndDf:
+def _sandwich_covariance(
+    model: Model, solution: Solution, clusters: NDArray[np.integer] | None
+) -> CovarianceAndDf:
     """Return the robust covariance (p, p) of the parameters, and their degrees of freedom (p,)."""
     errors = model.errors
     power = ERRORS[errors].power
@@ -228,7 +231,7 @@ def correlation_of_combinations(model: Model, parameter_combinations: np.ndarray
 
 
 def _root_of_inverse_bread_and_clusters(
-    solution: Solution, clusters: np.ndarray | None
+    solution: Solution, clusters: NDArray[np.integer] | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""
     if solution.scoring_problem is None:

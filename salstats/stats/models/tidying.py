@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns, check_level
 from salstats.errors import ColumnError, InputFileError, SalstatsError
@@ -265,7 +266,7 @@ class _RowsAndEffect(NamedTuple):
 
 
 def _rows_and_effect_of_mixed_parameters(
-    frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray
+    frame: pd.DataFrame, fit: Any, is_in_design: NDArray[np.bool_]
 ) -> _RowsAndEffect:
     """Return the parameters of a mixed model of statsmodels, its variances as variances of the response.
 
@@ -313,7 +314,7 @@ def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
     return factors
 
 
-def _beyond_design_mask(fit: Any, names: Sequence[str]) -> np.ndarray:
+def _beyond_design_mask(fit: Any, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return True for each parameter that belongs to no column of a design matrix.
 
     Models of zeros have a second design: that of inflation comes first, that of a hurdle has the column names
@@ -336,7 +337,7 @@ def _beyond_design_mask(fit: Any, names: Sequence[str]) -> np.ndarray:
     return np.array(is_beyond, dtype=bool)
 
 
-def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
+def is_coefficient(terms: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for each row of a frame of terms that is a coefficient."""
     if "effect" not in terms.columns:
         return np.ones(len(terms), dtype=bool)

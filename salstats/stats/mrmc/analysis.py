@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
@@ -156,7 +157,7 @@ def figures_of_groups(
 
 
 def _analyse_groups(
-    rows: CodedReadings, keys: pd.DataFrame, groups: Sequence[np.ndarray], options: MrmcOptions
+    rows: CodedReadings, keys: pd.DataFrame, groups: Sequence[NDArray[np.integer]], options: MrmcOptions
 ) -> Iterator[GroupFigures]:
     """Yield the figures of each group; after the last one, warn about groups with different cases."""
     incomplete = []

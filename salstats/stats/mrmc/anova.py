@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.checks import check_choice
@@ -113,7 +114,7 @@ def anova_table(
     )
 
 
-def _mean_of_masked_covariances(covariance: np.ndarray, cells: np.ndarray) -> float:
+def _mean_of_masked_covariances(covariance: np.ndarray, cells: NDArray[np.bool_]) -> float:
     """Mean of the covariances where `cells` (n_cells, n_cells) is true, NaN if it is nowhere."""
     if not cells.any():
         return np.nan

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings, blocks_of_comparisons
@@ -100,10 +101,10 @@ class _UnitDeviations(NamedTuple):
     """Sums of deviations by unit, and a mask of the units with readings; both (n_units, n_cells)."""
 
     sums: np.ndarray
-    has_reading: np.ndarray
+    has_reading: NDArray[np.bool_]
 
 
-def _placement_deviations_by_unit(readings: ReaderReadings, in_class: np.ndarray) -> _UnitDeviations:
+def _placement_deviations_by_unit(readings: ReaderReadings, in_class: NDArray[np.bool_]) -> _UnitDeviations:
     """Deviations of placement values from the area over n, summed by unit, and a mask of units with readings.
 
     `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read. Both results

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
@@ -96,17 +97,17 @@ class CodedReadings:
     #: Grouping columns.
     by: list[str]
     #: Codes of the images.
-    images: np.ndarray
+    images: NDArray[np.integer]
     #: Codes of the cases; an image has a case for each task where tasks are taken together.
-    cases: np.ndarray
+    cases: NDArray[np.integer]
     #: Codes of the methods.
-    methods: np.ndarray
+    methods: NDArray[np.integer]
     #: Codes of the readers.
-    readers: np.ndarray
+    readers: NDArray[np.integer]
     units: Units
     scores: np.ndarray
     #: True where there is no score because the finding is absent.
-    absent: np.ndarray
+    absent: NDArray[np.bool_]
     #: Truth of the cases, 0 or 1 and NaN where unknown; None without a column of the truth.
     truth: np.ndarray | None
     #: Name of the column of the truth.
@@ -152,7 +153,7 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
     )
 
 
-def study_of_group(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -> ReaderStudy:
+def study_of_group(all_rows: CodedReadings, rows: NDArray[np.integer], figure: FigureOfMerit) -> ReaderStudy:
     """Return the readings of `rows`, a group, checked to be of a design that can be analysed."""
     frame = all_rows.frame
     group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_rows.by)
@@ -211,14 +212,16 @@ def study_of_group(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMe
     )
 
 
-def _names_in_code_order(column: pd.Series, rows: np.ndarray, codes: np.ndarray) -> list[str]:
+def _names_in_code_order(
+    column: pd.Series, rows: NDArray[np.integer], codes: NDArray[np.integer]
+) -> list[str]:
     """Names in a column in the order of their codes; `codes` (n,) are those of the positions `rows` (n,)."""
     first_positions = np.unique(codes, return_index=True)[1]
     return [str(name) for name in column.array[rows[first_positions]]]
 
 
 def _check_one_score_per_reading(
-    frame: pd.DataFrame, rows: np.ndarray, by: list[str], reading_of_row: np.ndarray
+    frame: pd.DataFrame, rows: NDArray[np.integer], by: list[str], reading_of_row: NDArray[np.integer]
 ) -> None:
     """Raise if a reader has several scores of one case with one method.
 
@@ -245,8 +248,11 @@ def _check_one_score_per_reading(
 
 
 def _units_of_cases(
-    all_rows: CodedReadings, rows: np.ndarray, case_of_row: np.ndarray, first_of_case: np.ndarray
-) -> np.ndarray:
+    all_rows: CodedReadings,
+    rows: NDArray[np.integer],
+    case_of_row: NDArray[np.integer],
+    first_of_case: NDArray[np.integer],
+) -> NDArray[np.integer]:
     """Unit of each case, shape (n_cases,); a case of several units raises SalstatsError."""
     unit_of_row = all_rows.units.codes[rows]
     unit_of_case = unit_of_row[first_of_case]
@@ -265,7 +271,7 @@ def _units_of_cases(
 
 
 def _truth_or_minus_1_of_cases(
-    all_rows: CodedReadings, rows: np.ndarray, case_of_row: np.ndarray, n_cases: int
+    all_rows: CodedReadings, rows: NDArray[np.integer], case_of_row: NDArray[np.integer], n_cases: int
 ) -> np.ndarray:
     """Truth of each case (n_cases,): 1, 0, or -1 if unknown; 1 for all without a column of the truth."""
     if all_rows.truth is None:

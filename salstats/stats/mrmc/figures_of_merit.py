@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.stats.engine.roc import shares_of_correctly_ordered_pairs
 
@@ -24,16 +25,16 @@ class ReaderReadings:
     #: (n_cases, n_cells): Scores, NaN where a case is not read.
     scores: np.ndarray
     #: (n_cells,): Method of each cell, from 0.
-    methods: np.ndarray
+    methods: NDArray[np.integer]
     #: (n_cells,): Reader of each cell, from 0.
-    readers: np.ndarray
+    readers: NDArray[np.integer]
     #: (n_cases,): Unit of each case, from 0.
-    units: np.ndarray
+    units: NDArray[np.integer]
     #: (n_cases,): True for positive cases; all are where there is no truth.
-    positive: np.ndarray
+    positive: NDArray[np.bool_]
 
     @cached_property
-    def is_read(self) -> np.ndarray:
+    def is_read(self) -> NDArray[np.bool_]:
         """Mask of the cases that each cell has read, (n_cases, n_cells)."""
         return np.asarray(~np.isnan(self.scores))
 
@@ -146,7 +147,7 @@ def _n_won_within_each_unit(readings: ReaderReadings) -> np.ndarray:
 
 
 def blocks_of_comparisons(
-    readings: ReaderReadings, cases: np.ndarray | None = None
+    readings: ReaderReadings, cases: NDArray[np.integer] | None = None
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of the comparisons of positives with negatives, of all cases or of some.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from salstats.checks import check_level, did_you_mean, quoted
@@ -403,7 +404,7 @@ def _margin_columns(
     margin: Margin,
     metrics: np.ndarray,
     side: np.ndarray,
-    is_difference: np.ndarray,
+    is_difference: NDArray[np.bool_],
     level: float,
 ) -> dict[str, Any]:
     """Return the columns of a margin for rows of differences, NaN in other rows.
@@ -421,6 +422,6 @@ def _margin_columns(
     return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, score_sign=1)
 
 
-def _text_column_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
+def _text_column_where(mask: NDArray[np.bool_], texts: Sequence[str] | np.ndarray) -> Any:
     """Return texts as a column, missing where the mask is false."""
     return text_column(str(text) if present else None for present, text in zip(mask, texts, strict=True))

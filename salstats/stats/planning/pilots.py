@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Pilot:
     #: (n_pairs,): Scores of the reference, NaN where undefined.
     reference_scores: np.ndarray
     #: (n_units,): Position of the first pair of each unit.
-    starts: np.ndarray
+    starts: NDArray[np.integer]
     #: (n_units,): Number of pairs of each unit.
     sizes: np.ndarray
     #: Number of cases; several readers of a case make several pairs.
@@ -22,7 +23,11 @@ class Pilot:
 
     @classmethod
     def from_pairs(
-        cls, method_scores: np.ndarray, reference_scores: np.ndarray, units: np.ndarray, cases: np.ndarray
+        cls,
+        method_scores: np.ndarray,
+        reference_scores: np.ndarray,
+        units: NDArray[np.integer],
+        cases: NDArray[np.integer],
     ) -> "Pilot":
         """Return the pilot of pairs in any order.
 
@@ -50,9 +55,9 @@ class Pilot:
         return self.n_cases / self.n_units
 
     @property
-    def is_complete_pair(self) -> np.ndarray:
+    def is_complete_pair(self) -> NDArray[np.bool_]:
         """Mask (n_pairs,) of the pairs with both scores."""
-        is_complete: np.ndarray = ~np.isnan(self.method_scores - self.reference_scores)
+        is_complete: NDArray[np.bool_] = ~np.isnan(self.method_scores - self.reference_scores)
         return is_complete
 
     @property

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.metrics.registry import registered_metric
@@ -197,7 +198,7 @@ class DrawnPairs:
     #: Unit of each pair within its study; a unit that is drawn several times counts as several units.
     units: Units
     #: (n_pairs,): Study of each pair, from 0.
-    studies: np.ndarray
+    studies: NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ class StudySampler:
         """Mean number of scores of a study, two for each pair."""
         return float(2 * self.n_units * self.moved.pilot.sizes.mean())
 
-    def draw_units(self, studies: range) -> np.ndarray:
+    def draw_units(self, studies: range) -> NDArray[np.integer]:
         """Positions of the pilot's units that are drawn for some studies, shape (n_studies, n_units)."""
         numbers = [np.random.default_rng((self.seed, study)).random(self.n_units) for study in studies]
         return (np.stack(numbers) * self.moved.pilot.n_units).astype(np.int64)

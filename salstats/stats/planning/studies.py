@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from salstats.errors import SalstatsWarning
 from salstats.jobs import batch_results
@@ -103,7 +104,7 @@ class Plan:
         )
         return pd.DataFrame(columns)
 
-    def reaches_goal(self, results: pd.DataFrame) -> np.ndarray:
+    def reaches_goal(self, results: pd.DataFrame) -> NDArray[np.bool_]:
         """Mask of the analysed studies, rows of `analyse_pairs`, that reach the goal."""
         if self.width is not None:
             widths = results["conf_high"] - results["conf_low"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from salstats.memory_limit import check_size
@@ -28,8 +29,8 @@ class Batch:
     start: int  # first column of the batch in Z
     # The terms' covariance matrices, flattened and concatenated, fill an array (n_blocks, size, size): the
     # entry at source_positions[i] of the former goes to target_positions[i] of the latter, flattened.
-    target_positions: np.ndarray
-    source_positions: np.ndarray
+    target_positions: NDArray[np.integer]
+    source_positions: NDArray[np.integer]
 
     @property
     def columns(self) -> slice:
@@ -52,7 +53,7 @@ class Crossproducts:
     batches: tuple[Batch, ...]
     unblocked_products: np.ndarray  # (n_dense + n_w, n_dense + n_w), crossproducts of the columns of D and W
     # for each term, the columns of its effects in Z, (n_levels, n_effects); those of the batches come first
-    term_columns: tuple[np.ndarray, ...]
+    term_columns: tuple[NDArray[np.integer], ...]
     dense: tuple[int, ...]  # positions of the terms with dense columns
     n_rows: int
     n_columns: int  # number of columns of Z, including the padding of blocks
@@ -71,7 +72,8 @@ class Crossproducts:
 class _BlockLayout(NamedTuple):
     """The arrangement of the blocked terms' columns in Z."""
 
-    term_columns: dict[int, np.ndarray]  # for each blocked term, its columns in Z, (n_levels, n_effects)
+    # For each blocked term, its columns in Z, (n_levels, n_effects).
+    term_columns: dict[int, NDArray[np.integer]]
     batch_shapes: list[tuple[int, int]]  # number of blocks and their size, in order of the columns
     n_columns: int
 
@@ -110,7 +112,7 @@ def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
 
 
 def _random_effects_matrix(
-    terms: Sequence[RandomTerm], term_columns: Sequence[np.ndarray], shape: tuple[int, int]
+    terms: Sequence[RandomTerm], term_columns: Sequence[NDArray[np.integer]], shape: tuple[int, int]
 ) -> sparse.csr_array:
     """Return Z, sparse: each row of a term's matrix stands in the columns of the row's level."""
     n_rows = shape[0]
@@ -128,7 +130,7 @@ def _random_effects_matrix(
 
 def _blocked_terms_and_row_blocks(
     terms: Sequence[RandomTerm], n_w: int
-) -> tuple[tuple[int, ...], np.ndarray]:
+) -> tuple[tuple[int, ...], NDArray[np.integer]]:
     """Return the positions of the terms to eliminate by blocks, and the block of each row.
 
     These are the grouping factor with the least cost and all terms nested in it.
@@ -136,7 +138,7 @@ def _blocked_terms_and_row_blocks(
     n_columns = [term.n_levels * len(term.effects) for term in terms]
     least_cost = np.inf
     blocked: tuple[int, ...] = ()
-    row_blocks = np.zeros(len(terms[0].codes), dtype=np.intp)
+    row_blocks: NDArray[np.integer] = np.zeros(len(terms[0].codes), dtype=np.intp)
     for block_term in terms:
         nested = tuple(k for k, term in enumerate(terms) if _is_nested(term, block_term))
         sizes = np.zeros(block_term.n_levels)
@@ -172,7 +174,7 @@ def _parent_levels(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
 
 
 def _block_layout(
-    terms: Sequence[RandomTerm], blocked: tuple[int, ...], row_blocks: np.ndarray
+    terms: Sequence[RandomTerm], blocked: tuple[int, ...], row_blocks: NDArray[np.integer]
 ) -> _BlockLayout:
     """Arrange the columns of the blocked terms: blocks in order of their padded size, terms within blocks."""
     n_blocks = int(row_blocks.max()) + 1
@@ -195,7 +197,7 @@ def _block_layout(
     order = np.argsort(padded, kind="stable")
     starts = np.empty(n_blocks, dtype=np.intp)
     starts[order] = np.cumsum(padded[order]) - padded[order]
-    term_columns = {}
+    term_columns: dict[int, NDArray[np.integer]] = {}
     for k in blocked:
         level_starts = starts[level_blocks[k]] + offsets[k]
         term_columns[k] = level_starts[:, None] + np.arange(len(terms[k].effects))
@@ -242,8 +244,8 @@ def _batches_of_blocks(
 
 
 def _target_and_source_positions(
-    term_columns: Mapping[int, np.ndarray], first_covariances: np.ndarray, batch: slice, size: int
-) -> tuple[np.ndarray, np.ndarray]:
+    term_columns: Mapping[int, NDArray[np.integer]], first_covariances: np.ndarray, batch: slice, size: int
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Return `Batch.target_positions` and `Batch.source_positions` of the batch with these columns."""
     targets = []
     sources = []

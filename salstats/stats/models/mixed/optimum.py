@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
@@ -226,7 +227,7 @@ def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
     return _with_positive_diagonal(lower)
 
 
-def _is_free_entry(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+def _is_free_entry(relative_factor: np.ndarray, *, correlated: bool) -> NDArray[np.bool_]:
     """Return True for entries in columns of Lambda that are not zero, which a step may change."""
     nonzero_columns = relative_factor.any(axis=0)
     if not correlated:

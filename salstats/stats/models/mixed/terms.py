@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,13 +19,13 @@ class RandomTerm:
 
     name: str  # the grouping factor, such as "reader" or "patient:case"
     effects: tuple[str, ...]  # names of the effects, such as "(Intercept)" and "method[human]"
-    codes: np.ndarray  # (n,), level of each row, 0 ... n_levels - 1; each level occurs
+    codes: NDArray[np.integer]  # (n,), level of each row, 0 ... n_levels - 1; each level occurs
     n_levels: int
     matrix: np.ndarray  # (n, n_effects), the variable that each effect multiplies
     correlated: bool = True  # False: the effects are independent of each other
 
     @cached_property
-    def theta_positions(self) -> tuple[np.ndarray, np.ndarray]:
+    def theta_positions(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Rows and columns of Lambda that theta fills: the lower triangle by columns, as in lme4."""
         n_effects = len(self.effects)
         if not self.correlated:
@@ -64,7 +65,7 @@ def theta_entries(relative_factors: Sequence[np.ndarray], terms: Sequence[Random
     return np.concatenate(entries)
 
 
-def is_diagonal_entry(terms: Sequence[RandomTerm]) -> np.ndarray:
+def is_diagonal_entry(terms: Sequence[RandomTerm]) -> NDArray[np.bool_]:
     """Return True for each entry of theta that is on a diagonal of Lambda, and so at least 0."""
     is_diagonal_by_term = []
     for term in terms:
