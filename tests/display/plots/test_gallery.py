@@ -12,8 +12,18 @@ from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hil
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.plots.gallery import (
+    gallery_rows,
+    gallery_width,
+    has_picks_of_several_methods,
+    panel_scores,
+    picked_metric,
+    series_titles,
+)
 from salstats.display.plots.layout.gallery_layout import LEAST_MM
-from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_HEIGHT_MM, PAGE_MM
+from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
 from salstats.scoring.overlay_figures import plot_gallery
 from salstats.stats.case_selection import pick_cases
@@ -284,3 +294,83 @@ def test_cases_without_an_image_are_named():
 def test_what_cannot_be_shown_is_said(cases, options, error, fields):
     with raises(error, **fields):
         plot_gallery(STUDY, cases, **options)
+
+
+def pictured(*series, case="a", task="Edema"):
+    """A picture of some series, as far as its scores are looked up."""
+    return Picture(case, task, series[0].method, series, (2, 2), (2, 2), None, None, {}, {})
+
+
+def score_rows(**columns):
+    """Scores of two readers and a method on one case, and of another task and case."""
+    frame = pd.DataFrame(
+        {
+            "case": ["a", "a", "a", "a", "b"],
+            "task": ["Edema", "Edema", "Edema", "Nodule", "Edema"],
+            "method": ["human", "human", "lime", "lime", "lime"],
+            "reader": ["r1", "r2", None, None, None],
+            "metric": "iou",
+            "score": [0.2, 0.6, 0.5, 0.9, 0.1],
+        }
+    )
+    return frame.assign(**columns)
+
+
+def test_the_score_of_a_picture_is_the_mean_of_its_case_task_and_series():
+    scores = panel_scores(score_rows(), None, ["a"])
+    readers = Series("human", reader="r1"), Series("human", reader="r2")
+    assert scores.metric == "iou"
+    assert scores.mean_of_picture(pictured(*readers)) == (pytest.approx(0.4), 2)
+    assert scores.mean_of_picture(pictured(readers[1])) == (0.6, 1)
+    assert scores.mean_of_picture(pictured(Series("lime"))) == (0.5, 1)
+    assert scores.mean_of_picture(pictured(Series("lime"), task="Nodule")) == (0.9, 1)
+    # the other case is not among those that are shown
+    mean, n_scores = scores.mean_of_picture(pictured(Series("lime"), case="b"))
+    assert (np.isnan(mean), n_scores) == (True, 0)
+    twice = pd.concat([score_rows(pick="best"), score_rows(pick="worst")])
+    assert panel_scores(twice, "iou", ["a"]).mean_of_picture(pictured(Series("lime"))).n_scores == 1
+    assert panel_scores(score_rows().drop(columns="score"), None, ["a"]).metric is None
+    assert panel_scores(score_rows(metric=None), None, ["a"]).metric is None
+
+
+def test_rows_are_picked_cases_and_tasks_stand_together_where_methods_have_their_own_picks():
+    picks = pd.DataFrame(
+        {
+            "case": ["a", "b", "a", "c"],
+            "task": ["Edema", "Nodule", "Edema", "Edema"],
+            "pick": ["best", "worst", "median", "best"],
+        }
+    )
+    rows = gallery_rows(picks, ["Edema", "Nodule"], Labels())
+    assert [row.parts for row in rows] == [
+        ("Best and median", "a", "Edema"),
+        ("Worst", "b", "Nodule"),
+        ("Best", "c", "Edema"),
+    ]
+    assert rows[0].name_in_sentence == "Best and median: a, Edema"
+    assert len({row.key for row in rows}) == 3
+    of_methods = picks.assign(method=["lime", "lime", "ig", "ig"])
+    assert has_picks_of_several_methods(of_methods)
+    assert not has_picks_of_several_methods(picks)
+    assert not has_picks_of_several_methods(picks.assign(method="lime"))
+    rows = gallery_rows(of_methods, ["Edema", "Nodule"], Labels())
+    assert [row.name_in_sentence for row in rows] == ["a, Edema", "c, Edema", "b, Nodule"]
+    # the only task is not named
+    assert gallery_rows(picks.drop(columns="task"), ["Edema"], Labels())[0].parts == ("Best and median", "a")
+
+
+def test_the_model_that_all_methods_share_is_in_the_caption_and_not_in_their_titles():
+    lime, ig = (Series(method, model="resnet", seed=seed) for method, seed in (("lime", "1"), ("ig", "2")))
+    people = Series("human", reader="r1")
+    titles, sentences = series_titles({"x": [lime], "y": [ig], "z": [people]}, Labels())
+    assert titles == {"x": "LIME, 1", "y": "Integrated Gradients, 2", "z": "Human benchmark, r1"}
+    assert [sentence.endswith("resnet.") for sentence in sentences] == [True]
+    assert series_titles({"z": [people]}, Labels())[1] == []
+
+
+def test_the_metric_of_picks_and_the_width_of_few_columns():
+    assert picked_metric(pd.DataFrame({"metric": ["iou", "iou"]})) == "iou"
+    assert picked_metric(pd.DataFrame({"metric": ["iou", "hit"]})) is None
+    assert picked_metric(pd.DataFrame({"case": ["a"]})) is None
+    assert gallery_width(None, 1) == COLUMN_MM < gallery_width(None, 12) == PAGE_MM
+    assert gallery_width(60.0, 12) == 60.0
