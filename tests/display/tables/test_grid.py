@@ -39,6 +39,9 @@ def test_estimates_of_models_are_an_error_that_names_their_table(column, functio
     with raises(SalstatsError, option="contrasts", column="formula", hint=Call(function)):
         read_estimates_to_show(of_model, None, "nature", "contrasts", ["reference"])
     assert len(read_estimates_to_show(of_model, None, "nature", "contrasts")) == 3
+    # a frame of nothing but the columns that a table needs is its own
+    columns = ["formula", column, "estimate"]
+    assert len(read_estimates_to_show(of_model[columns], None, "nature", "contrasts", columns)) == 3
     with raises(ColumnError, column="reference"):
         read_estimates_to_show(FRAME, None, "nature", "contrasts", ["reference"])
 
@@ -93,6 +96,8 @@ def test_a_covariance_of_0_has_the_decimals_of_its_limit():
         {"parameter": ["covariance"], "estimate": 0.0, "conf_low": -0.00034, "conf_high": 0.5}
     )
     assert interval_texts(read_estimates(frame), 2, "nature") == ["0.00000 (−0.00034, 0.50000)"]
+    above = read_estimates(frame.assign(conf_low=0.0, conf_high=0.00034))
+    assert interval_texts(above, 2, "nature") == ["0.00000 (0.00000, 0.00034)"]
     of_rounding = read_estimates(frame.assign(conf_low=-1e-9))
     assert interval_texts(of_rounding, None, "nature") == ["0.000 (0.000, 0.500)"]
     large = read_estimates(frame.assign(estimate=12.0, conf_low=1.0))
@@ -157,6 +162,9 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     assert table.groups == ["IoU, a"] * 2 + ["IoU, b"] * 2
     assert table.cells[0] == ["1", ""]
     assert table.may_rearrange
+    of_pairs = pd.DataFrame({"y": ["prob", "age"], "estimate": 1.0})
+    grid = frame_row_grid(of_pairs, ColumnPlacement(rows=("y",), columns=(), groups=()), labels)
+    assert value_table(grid, [Value("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
 
 
 def test_a_table_without_grouping_columns_has_one_row():

@@ -69,6 +69,8 @@ def test_the_best_is_the_largest_unrounded_and_ties_are_all_best():
     assert by_metric.rows == {1, 3}
     assert (by_metric.strata, by_metric.larger, by_metric.smaller) == (("metric",), ("iou",), ("hd95",))
     assert best([0.1, 0.3]).strata == ()
+    # the smallest decrease of a score is the best
+    assert best([30.0, 10.0], term="percent_decrease").rows == {1}
 
 
 def test_of_distances_the_smallest_is_best_and_the_metric_is_named():

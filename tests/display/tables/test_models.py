@@ -157,12 +157,12 @@ def test_the_foot_counts_units_that_have_several_observations():
 def test_variances_of_another_package_stand_at_the_foot_of_their_model():
     frame = pd.DataFrame(
         {
-            "method": ["lime", "lime", "lime", "rise"],
-            "group": [None, "case", "case", "case"],
+            "method": ["lime", "lime", "lime", "lime", "rise"],
+            "group": [None, "case", "case", None, "case"],
             "formula": "iou ~ age + (1 | case)",
-            "term": ["age", "sd__Observation", "cov", "sd__Observation"],
-            "estimate": [0.5, 0.000123, -0.5, 0.7],
-            "n": [100.0, None, None, None],
+            "term": ["age", "sd__Observation", "cov", "scale_par", "sd__Observation"],
+            "estimate": [0.5, 0.000123, -0.5, 2.0, 0.7],
+            "n": [100.0, None, None, None, None],
         }
     )
     estimates = read_and_join(frame, ("term",), "terms")
@@ -172,6 +172,7 @@ def test_variances_of_another_package_stand_at_the_foot_of_their_model():
     assert foot_texts(shown, models, None, parameters, None, Labels(), 2, "nature") == {
         "case, sd Observation": {ModelCell((), 0): "0.00012"},
         "case, Cov": {ModelCell((), 0): "−0.50"},
+        "Scale par": {ModelCell((), 0): "2.0"},
         "n": {ModelCell((), 0): "100"},
     }
 
