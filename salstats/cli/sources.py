@@ -210,7 +210,7 @@ def read_written_frame(path: Path, **reading: Any) -> "pd.DataFrame":
 
     options = TableOptions(**reading)
     options.check_sheet_is_in_a_workbook([path])
-    return read_table(path, options).typed().reset_index(drop=True)
+    return read_table(path, options).typed_frame().reset_index(drop=True)
 
 
 @dataclass(frozen=True)

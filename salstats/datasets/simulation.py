@@ -27,7 +27,7 @@ class _ScaledBeta(NamedTuple):
         return self.low + (self.high - self.low) * self.a / (self.a + self.b)
 
 
-class _Range(NamedTuple):
+class _CovariateRange(NamedTuple):
     """Bounds and mean of a covariate if the finding is present."""
 
     low: float
@@ -46,8 +46,10 @@ _MAX_INSTANCES = 3
 #: Probability of each further instance after the first.
 _INSTANCE_PROBABILITY = 0.25
 _RANGES = {
-    **{name: _Range(beta.low, beta.high, beta.mean) for name, beta in _DISTRIBUTIONS.items()},
-    "n_instances": _Range(1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _INSTANCE_PROBABILITY),
+    **{name: _CovariateRange(beta.low, beta.high, beta.mean) for name, beta in _DISTRIBUTIONS.items()},
+    "n_instances": _CovariateRange(
+        1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _INSTANCE_PROBABILITY
+    ),
 }
 #: Confidence if the finding is absent: Beta(2, 5), the mirror image of Beta(5, 2).
 _PROB_ABSENT = (2.0, 5.0)
@@ -245,7 +247,7 @@ def simulate_scores(
     for i, (method, models) in enumerate(methods.items()):
         observed = generator.random(shape) >= missing_shares.get(method, 0.0)
         for j, metric in enumerate(metrics):
-            values = _draw_score(generator, models[metric], shift, covariates, patient_effect, label)
+            values = _draw_scores(generator, models[metric], shift, covariates, patient_effect, label)
             scores[:, :, i, j] = np.where(label & observed, values, np.nan)
 
     index = pd.MultiIndex.from_product(
@@ -368,7 +370,7 @@ def _draw_covariates(generator: np.random.Generator, case_task_labels: np.ndarra
     return covariates
 
 
-def _draw_score(
+def _draw_scores(
     generator: np.random.Generator,
     model: ScoreModel,
     shift: np.ndarray,

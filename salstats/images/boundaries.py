@@ -31,12 +31,15 @@ def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
 
 
 def nearest_distances(
-    pixels: np.ndarray, targets: np.ndarray, shape: tuple[int, int], steps: tuple[float, float]
+    pixel_indices: np.ndarray,
+    target_indices: np.ndarray,
+    shape: tuple[int, int],
+    pixel_size: tuple[float, float],
 ) -> np.ndarray:
     """Return the distance of each pixel from the nearest of the targets, from centre to centre.
 
-    Pixels and targets are flat positions in an array of a shape, `steps` the distance from one row to the
-    next and from one column to the next. NaN if there are no targets.
+    Pixels and targets are flat positions in an array of a shape, `pixel_size` the distance from one row to
+    the next and from one column to the next. NaN if there are no targets.
 
     By a Euclidean distance transform, looked up at the pixels; or, where there are few pixels and targets for
     the array (under one in a hundred, as the outlines of large areas are), by a search in a k-d tree.
@@ -45,35 +48,35 @@ def nearest_distances(
     pixels; farther pixels are searched for. Where the diagonal is over 4096 pixels, or rows and columns are
     spaced differently, the transforms are SciPy's, in double precision.
     """
-    if not targets.size:
-        return np.full(pixels.shape, np.nan)
+    if not target_indices.size:
+        return np.full(pixel_indices.shape, np.nan)
     height, width = shape
-    if _PIXELS_PER_POINT * (pixels.size + targets.size) < height * width:
-        return _tree_distances(pixels, targets, width, steps)
+    if _PIXELS_PER_POINT * (pixel_indices.size + target_indices.size) < height * width:
+        return _tree_distances(pixel_indices, target_indices, width, pixel_size)
     is_no_target = np.ones(shape, np.uint8)
-    is_no_target.reshape(-1)[targets] = 0
-    if steps[0] != steps[1] or height**2 + width**2 > _EXACT_SQUARE:
-        transform = ndimage.distance_transform_edt(is_no_target, sampling=steps)
-        return np.asarray(transform.ravel()[pixels])
+    is_no_target.reshape(-1)[target_indices] = 0
+    if pixel_size[0] != pixel_size[1] or height**2 + width**2 > _EXACT_SQUARE:
+        transform = ndimage.distance_transform_edt(is_no_target, sampling=pixel_size)
+        return np.asarray(transform.ravel()[pixel_indices])
     transform = cv2.distanceTransform(is_no_target, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    single_distances = transform.reshape(-1)[pixels].astype(np.float64)
+    single_distances = transform.reshape(-1)[pixel_indices].astype(np.float64)
     squares = np.rint(single_distances * single_distances)
-    distances = np.sqrt(squares) * steps[0]
+    distances = np.sqrt(squares) * pixel_size[0]
     inexact = np.flatnonzero(squares >= _EXACT_DISTANCE**2)
     if inexact.size:
-        distances[inexact] = _tree_distances(pixels[inexact], targets, width, steps)
+        distances[inexact] = _tree_distances(pixel_indices[inexact], target_indices, width, pixel_size)
     return np.asarray(distances)
 
 
 def _tree_distances(
-    pixels: np.ndarray, targets: np.ndarray, width: int, steps: tuple[float, float]
+    pixel_indices: np.ndarray, target_indices: np.ndarray, width: int, pixel_size: tuple[float, float]
 ) -> np.ndarray:
     """Return the distance of each pixel from the nearest of the targets, by a search in a k-d tree."""
-    # in whole numbers of pixels where steps are equal, so that squares are exact
-    scale = np.array(steps) / steps[0]
-    target_points = np.column_stack(np.divmod(targets, width)) * scale
-    pixel_points = np.column_stack(np.divmod(pixels, width)) * scale
+    # in whole numbers of pixels where both sizes are equal, so that squares are exact
+    scale = np.array(pixel_size) / pixel_size[0]
+    target_points = np.column_stack(np.divmod(target_indices, width)) * scale
+    pixel_points = np.column_stack(np.divmod(pixel_indices, width)) * scale
     # the tree is searched once: a tree that is quick to make is better than a balanced one
     tree = KDTree(target_points, leafsize=32, balanced_tree=False, compact_nodes=False)
     distances, _ = tree.query(pixel_points)
-    return np.asarray(distances * steps[0])
+    return np.asarray(distances * pixel_size[0])

@@ -145,7 +145,7 @@ class CenterBias:
             n_maps[area] -= len(without)
             # rounding may leave a number below 0 of a map that is taken out
             sums[area] = np.maximum(sums[area] - density_sum, 0)
-        density = self._cut_out(_mean_or_nan(sums, n_maps), case)
+        density = self._image_cut_out(_mean_or_nan(sums, n_maps), case)
         is_unseen = np.isnan(density)
         density[is_unseen] = 0
         total = density.sum()
@@ -175,7 +175,7 @@ class CenterBias:
         box_size = edges[2:] - corner
         return _FramePosition(corner, self._shapes[case], self._average_size / box_size)
 
-    def _cut_out(self, average: np.ndarray, case: str) -> np.ndarray:
+    def _image_cut_out(self, average: np.ndarray, case: str) -> np.ndarray:
         """Return a case's image, cut out of the frame at its own size; NaN where there is no map."""
         corner, shape, scale = self._frame_position(case)
         # (height, width) of the frame at the size of the case's image
@@ -234,9 +234,9 @@ class _FramePosition(NamedTuple):
     """Position of a case's image in the frame."""
 
     #: Upper left corner (row, col) of the box in the image.
-    corner: np.ndarray
+    box_corner: np.ndarray
     #: (height, width) of the image.
-    shape: tuple[int, int]
+    image_shape: tuple[int, int]
     #: Size of the average box as a multiple of the box, (height, width).
     scale: np.ndarray
 

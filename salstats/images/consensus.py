@@ -157,7 +157,7 @@ def consensus(readers: Sequence[np.ndarray | Rle], rule: str = "majority") -> Co
             )
     n_pixels = shape[0] * shape[1]
     # of each reader the positions at which the mask starts and ends by turns
-    changes = [np.stack(masks.runs(mask), axis=1).ravel() for mask in reader_masks]
+    changes = [np.stack(masks.run_starts_and_ends(mask), axis=1).ravel() for mask in reader_masks]
     # runs on which no reader changes
     starts = np.unique(np.concatenate([[0], *changes]))
     starts = starts[starts < n_pixels]

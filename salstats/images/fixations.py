@@ -169,10 +169,10 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
     >>> check_density([[0, 2]], (1, 2))
     array([[0., 2.]])
     """
-    return density_pixels(density, shape, name).values
+    return checked_density_pixels(density, shape, name).values
 
 
-def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") -> PixelValues:
+def checked_density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") -> PixelValues:
     """Return the values of a density, checked as `check_density` does, with their extremes."""
     array = np.asarray(density)
     if array.shape != shape:

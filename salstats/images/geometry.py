@@ -157,8 +157,8 @@ class Geometry:
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)
-        rows = self._neighbours(0, height, grid.shape[0])
-        cols = self._neighbours(1, width, grid.shape[1])
+        rows = self._neighbour_samples(0, height, grid.shape[0])
+        cols = self._neighbour_samples(1, width, grid.shape[1])
         if not rows.is_visible.any() or not cols.is_visible.any():
             raise ValueRangeError(
                 f"shape {height} x {width} is too coarse: no centre of its pixels lies in the part of the "
@@ -203,7 +203,7 @@ class Geometry:
         )
         return inverse.to_image(saliency)
 
-    def _neighbours(self, axis: int, n_pixels: int, n_samples: int) -> "_NeighbourSamples":
+    def _neighbour_samples(self, axis: int, n_pixels: int, n_samples: int) -> "_NeighbourSamples":
         """Return the neighbours of pixels along an axis of the image among samples that cover the input."""
         # the pixels' centres in pixels of the image, then of the input, each from the edge
         image_position = (np.arange(n_pixels) + 0.5) * (self.image_shape[axis] / n_pixels)

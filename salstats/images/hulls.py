@@ -2,7 +2,7 @@
 
 The study takes these steps on a segmentation of 256 x 256 pixels::
 
-    hull = from_padded_square(convex_hull(large_regions_off_border_mask(lungs)), shape)
+    hull = mask_from_padded_square(convex_hull(large_regions_off_border_mask(lungs)), shape)
 
 A mask is an ndarray of bool or of 0 and 1, else it raises what `masks.check_mask` does.
 
@@ -117,7 +117,7 @@ def _hull_corners_in_half_pixels(mask: np.ndarray, rows: np.ndarray) -> np.ndarr
     return np.asarray(points[ConvexHull(points).vertices])
 
 
-def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def mask_from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask on the image from one on the square that the image was padded to and resized.
 
     Models that need a square input get the image scaled to the square's side and padded around its middle.
@@ -139,15 +139,15 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
             option="mask",
             value=array.shape,
         )
-    rows = _nearest_pixels(side, height, max(height, width))
-    cols = _nearest_pixels(side, width, max(height, width))
+    rows = _square_pixel_of_each_image_pixel(side, height, max(height, width))
+    cols = _square_pixel_of_each_image_pixel(side, width, max(height, width))
     return np.asarray(array[np.ix_(rows, cols)])
 
 
-def _nearest_pixels(square_side: int, n_pixels: int, longest_side: int) -> np.ndarray:
+def _square_pixel_of_each_image_pixel(square_side: int, n_pixels: int, longest_side: int) -> np.ndarray:
     """Return the pixel of the square that each pixel of an image takes, along one axis.
 
-    See `from_padded_square`. `n_pixels` is the image's side along the axis, `longest_side` its longer side.
+    `n_pixels` is the image's side along the axis, `longest_side` its longer side.
     """
     crop = (square_side - n_pixels / longest_side * square_side) / 2
     start = math.ceil(crop)

@@ -10,9 +10,9 @@ import numpy as np
 from salstats.checks import LARGEST, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, grey_levels, largest_float32_not_above, resize
-from salstats.images.masks import Rle, runs
+from salstats.images.masks import Rle, run_starts_and_ends
 from salstats.images.otsu import fill_holes_and_drop_specks, jet_smoothed
-from salstats.images.peaks import maxima
+from salstats.images.peaks import maximum_and_points
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 from salstats.images.thresholds import OTSU, THRESHOLDS
@@ -73,8 +73,8 @@ class SaliencyOnImage:
     @cached_property
     def _extremes(self) -> _Extremes:
         """Smallest and largest value on the image's pixels, and the first maximum if they differ."""
-        highest, highest_points = maxima(self._saliency, self.shape, every=False)
-        negative_lowest, _ = maxima(-self._saliency, self.shape, every=False)
+        highest, highest_points = maximum_and_points(self._saliency, self.shape, every=False)
+        negative_lowest, _ = maximum_and_points(-self._saliency, self.shape, every=False)
         lowest = -negative_lowest
         if highest - lowest <= PixelValues(self._saliency).largest_rounding_difference:
             return _Extremes(lowest, highest, None)
@@ -99,7 +99,7 @@ class SaliencyOnImage:
         """
         if self.is_constant:
             return np.empty((0, 2), np.int64)
-        _, points = maxima(self._saliency, self.shape)
+        _, points = maximum_and_points(self._saliency, self.shape)
         return points
 
     def _transposed_map_from_0_to(self, top: float) -> np.ndarray:
@@ -162,7 +162,7 @@ class SaliencyOnImage:
         transposed = self._transposed_mask(threshold)
         return np.asarray(cv2.transpose(transposed.view(np.uint8))).reshape(self.shape).view(bool)
 
-    def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
+    def tp_fp_fn_tn(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
         """Count the pixels that mask and truth share, that one of them marks, and that neither does.
 
         Returned are tp, fp, fn, tn. The mask (see `mask`) is not encoded, and the truth, an `Rle` of the
@@ -175,7 +175,7 @@ class SaliencyOnImage:
         n_truth = int((ends - starts).sum())
         return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
 
-    def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
+    def tp_fp_fn_tn_by_threshold(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
         """Return counts (tp, fp, fn, tn), a row for each threshold from 0 to 1, from one pass over the map.
 
         ValueRangeError for the name of a threshold, and where there is a colormap.
@@ -185,7 +185,8 @@ class SaliencyOnImage:
         has_names = any(isinstance(threshold, str) for threshold in checked)
         if self.colormap is not None or has_names:
             raise ValueRangeError(
-                "counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts",
+                "tp_fp_fn_tn_by_threshold takes fixed thresholds, and no colormap; for 'otsu' see "
+                "tp_fp_fn_tn",
                 option="thresholds",
                 value=thresholds,
             )
@@ -214,7 +215,7 @@ class SaliencyOnImage:
                 option="truth",
                 value=truth.shape,
             )
-        return runs(truth)
+        return run_starts_and_ends(truth)
 
 
 def _values_in_runs(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -15,14 +15,14 @@ from pycocotools import mask as coco
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.run_lengths import (
-    check_fill,
+    check_runs_fill_image,
     check_shape,
     lengths_of_runs,
-    merge_runs,
     pack,
-    shortened,
+    shortened_repr,
     uncompressed_lengths,
     unpack,
+    without_empty_runs,
 )
 
 
@@ -59,10 +59,10 @@ class Rle:
         if not isinstance(self.counts, bytes):
             raise ValueRangeError(f"counts must be bytes, not {type(self.counts).__name__}")
         unpacked = unpack(self.counts)
-        check_fill(unpacked.lengths, shape)
+        check_runs_fill_image(unpacked.lengths, shape)
         object.__setattr__(self, "shape", shape)
         if not unpacked.is_shortest or not unpacked.lengths[1:].all():
-            object.__setattr__(self, "counts", pack(merge_runs(unpacked.lengths), shape))
+            object.__setattr__(self, "counts", pack(without_empty_runs(unpacked.lengths), shape))
 
     @classmethod
     def from_coco(cls, record: Mapping[str, Any], source: str = "mask") -> "Rle":
@@ -81,7 +81,7 @@ class Rle:
         """
         try:
             if not isinstance(record, Mapping):
-                raise ValueRangeError(f"not an object with size and counts but {shortened(record)}")
+                raise ValueRangeError(f"not an object with size and counts but {shortened_repr(record)}")
             for key in ("size", "counts"):
                 if key not in record:
                     raise ValueRangeError(f"no {key!r}; a COCO mask has size and counts", option=key)
@@ -97,11 +97,11 @@ class Rle:
                 counts = counts.encode()
             elif isinstance(counts, list):
                 lengths = uncompressed_lengths(counts)
-                check_fill(lengths, shape)
-                counts = pack(merge_runs(lengths), shape)
+                check_runs_fill_image(lengths, shape)
+                counts = pack(without_empty_runs(lengths), shape)
             elif not isinstance(counts, bytes):
                 raise ValueRangeError(
-                    f"counts must be text or a list of run lengths, not {shortened(counts)}",
+                    f"counts must be text or a list of run lengths, not {shortened_repr(counts)}",
                     option="counts",
                     value=counts,
                 )
@@ -116,7 +116,7 @@ class Rle:
         return {"size": list(self.shape), "counts": self.counts.decode("ascii")}
 
 
-def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
+def run_starts_and_ends(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
     """Return the starts and the ends of the foreground runs: half-open, in increasing order.
 
     They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
@@ -212,22 +212,22 @@ def empty(shape: tuple[int, int]) -> Rle:
 
 def area(rle: Rle) -> int:
     """Return the number of pixels that a mask marks, without decoding it."""
-    return int(coco.area(_coco(rle)))
+    return int(coco.area(_coco_record(rle)))
 
 
-def intersection(a: Rle, b: Rle) -> int:
+def intersection_area(a: Rle, b: Rle) -> int:
     """Return the number of pixels that two masks share, without decoding them; they have one shape."""
     _check_one_shape([a, b])
-    return int(coco.area(coco.merge([_coco(a), _coco(b)], True)))
+    return int(coco.area(coco.merge([_coco_record(a), _coco_record(b)], True)))
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
     """Return the union of one or more masks of one shape, without decoding them."""
     _check_one_shape(masks)
-    return Rle(masks[0].shape, coco.merge([_coco(m) for m in masks], False)["counts"])
+    return Rle(masks[0].shape, coco.merge([_coco_record(m) for m in masks], False)["counts"])
 
 
-def _coco(rle: Rle) -> dict[str, Any]:
+def _coco_record(rle: Rle) -> dict[str, Any]:
     """Return the record that pycocotools reads."""
     return {"size": rle.shape, "counts": rle.counts}
 

@@ -49,7 +49,7 @@ def mixed_map_of_classes(
         )
     class_probs = _numbers_from_0_to_1(probs, "probs", len(stack))
     class_thresholds = _numbers_from_0_to_1(threshold, "threshold", len(stack))
-    weights = _weights(class_probs, rule, class_thresholds, no_finding)
+    weights = _class_weights(class_probs, rule, class_thresholds, no_finding)
     mixed = np.zeros(stack.shape[1:])
     for index, (layer, weight) in enumerate(zip(stack, weights, strict=True)):
         if not np.isfinite(layer).all():
@@ -91,7 +91,7 @@ def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None) -> np.ndarray:
+def _class_weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None) -> np.ndarray:
     """Return the weights of the classes, which add up to 1, or are all 0 if no class is chosen."""
     n_classes = len(probs)
     if rule == "uniform":

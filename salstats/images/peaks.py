@@ -6,7 +6,9 @@ from salstats.images.axes import InterpolationAxis
 from salstats.images.pixel_values import PixelValues
 
 
-def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) -> tuple[float, np.ndarray]:
+def maximum_and_points(
+    saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True
+) -> tuple[float, np.ndarray]:
     """Return the largest value of a map on an image's pixels, and its points.
 
     The map is interpolated as `images.map_steps.resize` does, but in float64. Values that are equal in exact
@@ -17,7 +19,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     The points are (row, col) in row-major order, shape (k, 2): every maximum, or only the first.
     """
     if saliency.shape == shape:
-        return _maxima_of_samples(saliency, every=every)
+        return _maximum_and_points_of_samples(saliency, every=every)
     rows = InterpolationAxis.of(saliency.shape[0], shape[0])
     cols = InterpolationAxis.of(saliency.shape[1], shape[1])
     tolerance = PixelValues(saliency).largest_rounding_difference
@@ -48,11 +50,11 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
         if not candidate_values:
             # the pixels with the highest bound give a first value to compare with
             first_cols = np.flatnonzero(pixel_bounds == pixel_bounds.max())
-            largest = _values(low_row, high_row, row_fraction, cols, first_cols).max()
+            largest = _interpolated_values(low_row, high_row, row_fraction, cols, first_cols).max()
         candidate_cols = np.flatnonzero(pixel_bounds >= largest - tolerance)
         if not len(candidate_cols):
             continue
-        values = _values(low_row, high_row, row_fraction, cols, candidate_cols)
+        values = _interpolated_values(low_row, high_row, row_fraction, cols, candidate_cols)
         largest = max(largest, values.max())
         row_index, col_index = np.nonzero(values >= largest - tolerance)
         candidate_values.append(values[row_index, col_index])
@@ -68,7 +70,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     return float(largest), points
 
 
-def _maxima_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.ndarray]:
+def _maximum_and_points_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.ndarray]:
     """Return the largest value and its points of a map whose samples are the pixels of its image."""
     largest = saliency.max()
     is_maximum = saliency >= largest - PixelValues(saliency).largest_rounding_difference
@@ -78,7 +80,7 @@ def _maxima_of_samples(saliency: np.ndarray, *, every: bool) -> tuple[float, np.
     return float(largest), np.array([[first_row, first_col]])
 
 
-def _values(
+def _interpolated_values(
     low_row: np.ndarray,
     high_row: np.ndarray,
     row_fraction: np.ndarray,

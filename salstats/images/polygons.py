@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, bounding_box, empty, encode_box
-from salstats.images.run_lengths import check_shape, shortened
+from salstats.images.run_lengths import check_shape, shortened_repr
 
 #: Pillow computes with C ints and 32-bit floats, which are exact for whole numbers up to here.
 FARTHEST = 2**24
@@ -33,7 +33,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
     pixels away, on average, on polygons of the size of findings).
     """
     height, width = check_shape(shape)
-    vertices = vertices_of(polygons, source)
+    vertices = checked_vertices_xy(polygons, source)
     if not vertices:
         return empty((height, width))
     all_vertices = np.concatenate(vertices)
@@ -60,14 +60,14 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
     return encode_box(mask[box], (top + rows.start, cols.start), (height, width))
 
 
-def vertices_of(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
+def checked_vertices_xy(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
     """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does.
 
     The rows of a ValueRangeError are the places of polygons in their list.
     """
     if not isinstance(polygons, Sequence | np.ndarray):
         raise ValueRangeError(
-            f"{source} must be a list of polygons, not {shortened(polygons)}", value=polygons
+            f"{source} must be a list of polygons, not {shortened_repr(polygons)}", value=polygons
         )
     vertices = []
     for number, polygon in enumerate(polygons, start=1):
@@ -78,7 +78,7 @@ def vertices_of(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
         name = f"{source}: polygon {number} of {len(polygons)}"
         if points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2:
             raise ValueRangeError(
-                f"{name} must be a list of points (x, y), not {shortened(polygon)}", rows=[number - 1]
+                f"{name} must be a list of points (x, y), not {shortened_repr(polygon)}", rows=[number - 1]
             )
         if len(points) < 2:
             raise ValueRangeError(

@@ -125,7 +125,7 @@ class Preparation:
         ShapeError, ValueRangeError
             The image has another shape, is too thin for the fit, or is not finite.
         """
-        array = _check_image(image)
+        array = _checked_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
         memory_problem = problem_text_if_too_large(resized_shape[0] * resized_shape[1] * PIXEL)
@@ -139,7 +139,7 @@ class Preparation:
         # position of the resized image in the input; negative where it is cropped
         top = _start_in_input(resized_shape[0], self.size[0])
         left = _start_in_input(resized_shape[1], self.size[1])
-        low, high = _black_and_white(image, array, self.rescale)
+        low, high = _values_of_black_and_white(image, array, self.rescale)
         resized = self._resized(array, resized_shape).astype(np.float32, copy=False)
         # the part of the input that the image covers, and the same part of the resized image
         input_rows = slice(max(0, top), min(resized_shape[0] + top, self.size[0]))
@@ -218,7 +218,7 @@ def _start_in_input(image_side: int, input_side: int) -> int:
     return -round((image_side - input_side) / 2)
 
 
-def _check_image(image: Any) -> np.ndarray:
+def _checked_image(image: Any) -> np.ndarray:
     """Return an image in uint8 if it is of bytes or bool, else in float32; raise where it is no image."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or (array.ndim == 3 and array.shape[2] != 3):
@@ -243,7 +243,7 @@ def _check_image(image: Any) -> np.ndarray:
     return values
 
 
-def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
+def _values_of_black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
     """Return the values of the image that become 0 and 1, by a name of `RESCALES`.
 
     ValueRangeError for "type" with whole numbers of more than 16 bits.

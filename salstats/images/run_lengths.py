@@ -40,7 +40,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     is_pair = isinstance(shape, Sequence) and len(shape) == 2 and all(map(_is_whole, shape))
     if not is_pair or min(shape) < 1:
         raise ValueRangeError(
-            f"{name} must be two positive whole numbers (height, width), not {shortened(shape)}",
+            f"{name} must be two positive whole numbers (height, width), not {shortened_repr(shape)}",
             option=name,
             value=shape,
         )
@@ -54,7 +54,9 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
         problem = problem_text_if_too_large(height * width * PIXEL)
     if problem:
         raise ValueRangeError(
-            f"{name} {shortened(height)} x {shortened(width)} {problem}", option=name, value=(height, width)
+            f"{name} {shortened_repr(height)} x {shortened_repr(width)} {problem}",
+            option=name,
+            value=(height, width),
         )
     return height, width
 
@@ -127,7 +129,7 @@ def uncompressed_lengths(counts: list[Any]) -> np.ndarray:
     for n in counts:
         if not _is_whole(n):
             raise ValueRangeError(
-                f"counts must be whole numbers, not {shortened(n)}", option="counts", value=n
+                f"counts must be whole numbers, not {shortened_repr(n)}", option="counts", value=n
             )
         if abs(int(n)) > MAX_PIXELS:
             raise ValueRangeError(
@@ -136,7 +138,7 @@ def uncompressed_lengths(counts: list[Any]) -> np.ndarray:
     return np.array(counts, np.int64)
 
 
-def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
+def check_runs_fill_image(lengths: np.ndarray, shape: tuple[int, int]) -> None:
     """Raise ValueRangeError unless the runs fill the image exactly."""
     negative = np.flatnonzero(lengths < 0)
     if negative.size:
@@ -154,7 +156,7 @@ def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
         )
 
 
-def merge_runs(lengths: np.ndarray) -> np.ndarray:
+def without_empty_runs(lengths: np.ndarray) -> np.ndarray:
     """Return run lengths without runs of no pixels, except the first, which may be one."""
     # background and foreground take turns, so that every second run ends where a foreground run starts
     run_ends = np.cumsum(lengths)
@@ -178,7 +180,7 @@ def lengths_of_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.n
     return np.diff(run_ends, prepend=0)
 
 
-def shortened(value: object) -> str:
+def shortened_repr(value: object) -> str:
     """Return a value for a message, cut if it is long."""
     try:
         text = repr(value)

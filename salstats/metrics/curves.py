@@ -7,7 +7,7 @@ import numpy as np
 from salstats.metrics.records import Metric
 
 
-def area_under(prob: Any, fraction: Any) -> float:
+def area_under_curve(prob: Any, fraction: Any) -> float:
     """Return the area under a curve of probabilities over the share of pixels changed, by the trapezoid rule.
 
     Parameters
@@ -24,8 +24,8 @@ def area_under(prob: Any, fraction: Any) -> float:
 
     Examples
     --------
-    >>> from salstats.metrics.curves import area_under
-    >>> area_under([0.0, 0.8, 1.0], [0.0, 0.5, 1.0])
+    >>> from salstats.metrics.curves import area_under_curve
+    >>> area_under_curve([0.0, 0.8, 1.0], [0.0, 0.5, 1.0])
     0.65
     """
     heights = np.asarray(prob, np.float64)
@@ -45,7 +45,7 @@ INSERTION = Metric(
     true_zero=True,
     source=_RISE,
     needs=_NEEDS,
-    kernel=area_under,
+    kernel=area_under_curve,
 )
 DELETION = Metric(
     name="deletion",
@@ -56,5 +56,5 @@ DELETION = Metric(
     true_zero=True,
     source=_RISE,
     needs=_NEEDS,
-    kernel=area_under,
+    kernel=area_under_curve,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import check_choice, check_number
 from salstats.errors import ShapeError
-from salstats.images.fixations import density_pixels
+from salstats.images.fixations import checked_density_pixels
 from salstats.images.pixel_values import PRODUCT_BLOCK, PixelShares, PixelValues, pixel_blocks
 
 #: Readings of a constant map as a density: undefined, or the uniform density.
@@ -48,7 +48,7 @@ class Densities:
             name = "density"
             if len(stack) > 1:
                 name = f"density {number} of {len(stack)}"
-            self._pixels.append(density_pixels(density, shape, name))
+            self._pixels.append(checked_density_pixels(density, shape, name))
         self.values = stack.astype(np.float64, copy=False)
         self.flat = self.values.reshape(len(stack), shape[0] * shape[1])
 

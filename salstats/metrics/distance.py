@@ -133,7 +133,7 @@ def surface_distances(
     (`images.boundaries.nearest_distances`).
     """
     predicted, reference = mask_pair(mask, truth)
-    steps = _check_spacing(spacing)
+    steps = _checked_pixel_size(spacing)
     check_choice(points, POINTS, "points")
     height, width = predicted.shape
     diagonal = float(np.hypot(height * steps[0], width * steps[1]))
@@ -151,7 +151,7 @@ def surface_distances(
     )
 
 
-def _check_spacing(spacing: object) -> tuple[float, float]:
+def _checked_pixel_size(spacing: object) -> tuple[float, float]:
     """Return the size of a pixel along rows and along columns; 1 and 1 if none is given."""
     if spacing is None:
         return 1.0, 1.0

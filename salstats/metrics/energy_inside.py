@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.images.axes import InterpolationAxis
 from salstats.images.maps import check_saliency
-from salstats.images.masks import Rle, decode, encode, runs
+from salstats.images.masks import Rle, decode, encode, run_starts_and_ends
 from salstats.metrics.records import Metric
 
 
@@ -65,7 +65,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
         reference = encode(reference)
     positive = np.maximum(check_saliency(saliency), 0.0)
     # runs of the truth's pixels, counted down the columns: the first pixel, and the one after the last
-    starts, ends = runs(reference)
+    starts, ends = run_starts_and_ends(reference)
     if not len(starts):
         return float("nan")
     height, width = reference.shape
@@ -79,7 +79,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     if positive.shape == reference.shape:
         inside = float(positive[decode(reference)].sum())
     else:
-        inside = _sum_inside(positive, rows, cols, starts, ends)
+        inside = _sum_inside_runs(positive, rows, cols, starts, ends)
     # the two sums go in another order, so that rounding may carry their quotient past 1
     return float(min(max(inside / total, 0.0), 1.0))
 
@@ -112,8 +112,8 @@ def _vertical_segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Se
     return _Segments(col, top, bottom)
 
 
-def _sum_inside(
-    positive: np.ndarray,
+def _sum_inside_runs(
+    positive_map: np.ndarray,
     rows: InterpolationAxis,
     cols: InterpolationAxis,
     starts: np.ndarray,
@@ -131,7 +131,7 @@ def _sum_inside(
     last_sample = int(rows.high[segments.bottom.max() - 1])
     used_samples = slice(first_sample, last_sample + 1)
     touched_cols, col_index = np.unique(segments.col, return_inverse=True)
-    map_columns = np.ascontiguousarray(positive[used_samples].T)
+    map_columns = np.ascontiguousarray(positive_map[used_samples].T)
     high_share = cols.fraction[touched_cols, None]
     # (touched columns, used samples): interpolated between two columns of the map
     samples = map_columns[cols.high[touched_cols]]

@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_count, check_generator, check_number
-from salstats.images.fixations import check_density, density_pixels
+from salstats.images.fixations import check_density, checked_density_pixels
 from salstats.images.maps import checked_pixels
 from salstats.images.pixel_values import PixelShares, pixel_blocks
 from salstats.metrics.densities import Densities, as_density, correlations
@@ -78,7 +78,7 @@ def ncc(saliency: Any, density: Any) -> float:
     0.894427
     """
     pixels = checked_pixels(saliency)
-    return float(correlations(pixels, [density_pixels(density, pixels.shape)])[0])
+    return float(correlations(pixels, [checked_density_pixels(density, pixels.shape)])[0])
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
@@ -96,8 +96,8 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     0.447214
     """
     pixels = checked_pixels(saliency)
-    truth = density_pixels(density, pixels.shape)
-    bias = density_pixels(center_bias, pixels.shape, "center_bias")
+    truth = checked_density_pixels(density, pixels.shape)
+    bias = checked_density_pixels(center_bias, pixels.shape, "center_bias")
     with_density, with_bias = correlations(pixels, [truth, bias])
     return float(with_density - with_bias)
 
@@ -164,7 +164,11 @@ def sauc(
 
 
 def _auc_of_sampled_pixels(
-    ranked: RankedMap, positives: Any, negatives: Any, n_samples: int, rng: int | np.random.Generator
+    ranked: RankedMap,
+    positive_density: Any,
+    negative_density: Any,
+    n_samples: int,
+    rng: int | np.random.Generator,
 ) -> float:
     """Return the area under the ROC curve between `n_samples` positives and as many negatives.
 
@@ -174,9 +178,9 @@ def _auc_of_sampled_pixels(
     n_pixels = check_count(n_samples, "n_samples")
     generator = check_generator(rng)
     negative_shares = None
-    if negatives is not None:
-        negative_shares = _flat_shares(check_density(negatives, ranked.shape, "center_bias"))
-    positive_shares = _flat_shares(check_density(positives, ranked.shape))
+    if negative_density is not None:
+        negative_shares = _flat_shares(check_density(negative_density, ranked.shape, "center_bias"))
+    positive_shares = _flat_shares(check_density(positive_density, ranked.shape))
     negative_pixels = generator.choice(ranked.values.size, n_pixels, p=negative_shares)
     positive_pixels = generator.choice(ranked.values.size, n_pixels, p=positive_shares)
     return sampled_auc(ranked.values, positive_pixels, negative_pixels)
@@ -216,7 +220,7 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     0.75
     """
     pixels = checked_pixels(saliency)
-    truth = PixelShares(density_pixels(density, pixels.shape))
+    truth = PixelShares(checked_density_pixels(density, pixels.shape))
     shares = as_density(pixels, constant=constant)
     if shares is None:
         return float("nan")
@@ -270,7 +274,7 @@ def kl(
     0.693147
     """
     pixels = checked_pixels(saliency)
-    truth = density_pixels(density, pixels.shape)
+    truth = checked_density_pixels(density, pixels.shape)
     added = check_number(epsilon, "epsilon")
     shares = as_density(pixels, minimum=minimum, constant=constant)
     if shares is None:
@@ -300,12 +304,12 @@ def kl(
     return divergence / true_shares.total
 
 
-def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:
+def _sncc_by_density(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:
     """Return `sncc` for each of the densities."""
     return np.asarray(ranked.ncc(densities) - ranked.ncc(center_bias))
 
 
-def _auc_of(ranked: RankedMap, densities: Densities, *, draws: Draws | None = None) -> np.ndarray:
+def _auc_by_density(ranked: RankedMap, densities: Densities, *, draws: Draws | None = None) -> np.ndarray:
     """Return `auc` for each of the densities, or between the pixels drawn for each."""
     if draws is not None:
         areas = [sampled_auc(ranked.values, positives, negatives) for positives, negatives in draws]
@@ -313,12 +317,12 @@ def _auc_of(ranked: RankedMap, densities: Densities, *, draws: Draws | None = No
     return ranked.auc(densities)
 
 
-def _sauc_of(
+def _sauc_by_density(
     ranked: RankedMap, densities: Densities, center_bias: Densities, *, draws: Draws | None = None
 ) -> np.ndarray:
     """Return `sauc` for each of the densities, or between the pixels drawn for each."""
     if draws is not None:
-        return _auc_of(ranked, densities, draws=draws)
+        return _auc_by_density(ranked, densities, draws=draws)
     return ranked.sauc(densities, center_bias.values[0])
 
 
@@ -350,7 +354,7 @@ SNCC = Metric(
     true_zero=False,
     source=_LANFREDI,
     needs=_SHUFFLED,
-    kernel=_sncc_of,
+    kernel=_sncc_by_density,
     full=f"shuffled {_NCC_IN_FULL}",
 )
 AUC = Metric(
@@ -362,7 +366,7 @@ AUC = Metric(
     true_zero=False,
     source=f"{_LANFREDI}: its expectation, exactly",
     needs=_DENSITIES,
-    kernel=_auc_of,
+    kernel=_auc_by_density,
     full=_AUC_IN_FULL,
 )
 SAUC = Metric(
@@ -374,7 +378,7 @@ SAUC = Metric(
     true_zero=False,
     source=f"{_LANFREDI}: its expectation, exactly",
     needs=_SHUFFLED,
-    kernel=_sauc_of,
+    kernel=_sauc_by_density,
     full=f"shuffled {_AUC_IN_FULL}",
 )
 SIM = Metric(

@@ -12,7 +12,7 @@ import numpy as np
 
 from salstats.checks import check_choice, check_shape_of_points
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.fixations import density_pixels
+from salstats.images.fixations import checked_density_pixels
 from salstats.images.maps import checked_pixels
 from salstats.images.pixel_values import PixelShares
 from salstats.metrics.densities import Densities, as_density
@@ -54,7 +54,7 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     """
     saliency = checked_pixels(saliency)
     binary = check_choice(form, ("points", "binary"), "form") == "binary"
-    pixels = _pixel_indices(points, saliency.shape)
+    pixels = _flat_pixel_indices(points, saliency.shape)
     if saliency.is_constant or not len(pixels):
         return _NAN
     divisor = saliency.flat.size
@@ -100,13 +100,13 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     """
     saliency = checked_pixels(saliency)
     check_choice(negatives, ("all", "unfixated"), "negatives")
-    pixels = _pixel_indices(points, saliency.shape)
+    pixels = _flat_pixel_indices(points, saliency.shape)
     if saliency.is_constant:
         return _NAN
     positive_values = saliency.flat[pixels]
     negative_values = saliency.flat
     if negatives == "unfixated":
-        negative_values = negative_values[_unfixated_mask(pixels, saliency.flat.size)]
+        negative_values = negative_values[_unfixated_flat_mask(pixels, saliency.flat.size)]
     return auc_of_values(positive_values, negative_values)
 
 
@@ -135,8 +135,8 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     0.875
     """
     saliency = checked_pixels(saliency)
-    positives = _pixel_indices(points, saliency.shape)
-    negatives = _pixel_indices(others, saliency.shape, "others")
+    positives = _flat_pixel_indices(points, saliency.shape)
+    negatives = _flat_pixel_indices(others, saliency.shape, "others")
     if saliency.is_constant:
         return _NAN
     return auc_of_values(saliency.flat[positives], saliency.flat[negatives])
@@ -186,7 +186,7 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     """
     saliency = checked_pixels(saliency)
     shape = saliency.shape
-    pixels = _pixel_indices(points, shape)
+    pixels = _flat_pixel_indices(points, shape)
     if jitter is not None and np.shape(jitter) != shape:
         raise ShapeError(
             f"map {shape} and jitter {np.shape(jitter)} must have the same shape",
@@ -198,7 +198,7 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     flat = saliency.flat
     if jitter is not None:
         flat = flat + checked_pixels(jitter).flat
-    negatives = np.sort(flat[_unfixated_mask(pixels, flat.size)])
+    negatives = np.sort(flat[_unfixated_flat_mask(pixels, flat.size)])
     if not len(negatives):
         return _NAN
     thresholds, n_at = np.unique(flat[pixels], return_counts=True)
@@ -251,10 +251,10 @@ def information_gain(
     """
     saliency = checked_pixels(saliency)
     shape = saliency.shape
-    pixels = _pixel_indices(points, shape)
+    pixels = _flat_pixel_indices(points, shape)
     baseline_shares = None
     if baseline is not None:
-        baseline_shares = PixelShares(density_pixels(baseline, shape, "baseline"))
+        baseline_shares = PixelShares(checked_density_pixels(baseline, shape, "baseline"))
     density = as_density(saliency, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
@@ -268,14 +268,14 @@ def information_gain(
         return float(np.mean(gains))
 
 
-def _unfixated_mask(pixels: np.ndarray, n_pixels: int) -> np.ndarray:
+def _unfixated_flat_mask(pixels: np.ndarray, n_pixels: int) -> np.ndarray:
     """Return an array of bool in row-major order, True for each of `n_pixels` that is not among `pixels`."""
     is_unfixated = np.ones(n_pixels, dtype=bool)
     is_unfixated[pixels] = False
     return is_unfixated
 
 
-def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
+def _flat_pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
     """Return the flat index, in row-major order, of the pixel in which each point lies.
 
     ShapeError if points are not (row, col); ValueRangeError if one is not finite or lies outside the image.
@@ -300,12 +300,14 @@ def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") ->
     return np.asarray(indices[:, 0] * shape[1] + indices[:, 1])
 
 
-def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:
+def _auc_points_of_ranked_map(ranked: RankedMap, points: np.ndarray) -> float:
     """Return `auc_points` of a map that is sorted already."""
-    return ranked.auc_at(_pixel_indices(points, ranked.shape))
+    return ranked.auc_at(_flat_pixel_indices(points, ranked.shape))
 
 
-def _gain_of(saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0) -> float:
+def _information_gain_over_center_bias(
+    saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0
+) -> float:
     """Return `information_gain` over the centre bias; `floor` is `minimum` as a share of the map's range.
 
     The range is that of the map as a density: from 0, or from its smallest value where that is negative.
@@ -326,7 +328,7 @@ AUC_POINTS = Metric(
     true_zero=False,
     source=_BYLINSKII,
     needs=("ranked", "points"),
-    kernel=_auc_points_of,
+    kernel=_auc_points_of_ranked_map,
 )
 SAUC_POINTS = Metric(
     name="sauc_points",
@@ -371,6 +373,6 @@ INFORMATION_GAIN = Metric(
     true_zero=False,
     source="pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112",
     needs=("laid", "points", "center_bias"),
-    kernel=_gain_of,
+    kernel=_information_gain_over_center_bias,
     note="Information gain in bits per fixation over the baseline.",
 )

@@ -44,7 +44,7 @@ class Counts(NamedTuple):
     fn: Any
     tn: Any
 
-    def of_empty_mask(self) -> "Counts":
+    def with_empty_mask(self) -> "Counts":
         """Return the counts of an empty mask against the same truth."""
         return Counts(0 * self.tp, 0 * self.fp, self.tp + self.fn, self.fp + self.tn)
 
@@ -80,7 +80,7 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
         mask_runs = mask if isinstance(mask, Rle) else masks.encode(mask)
         truth_runs = truth if isinstance(truth, Rle) else masks.encode(truth)
         _check_same_shape(mask_runs.shape, truth_runs.shape)
-        tp = masks.intersection(mask_runs, truth_runs)
+        tp = masks.intersection_area(mask_runs, truth_runs)
         n_mask = masks.area(mask_runs)
         n_truth = masks.area(truth_runs)
         n_pixels = mask_runs.shape[0] * mask_runs.shape[1]

@@ -49,24 +49,26 @@ class RankedMap:
         """Return the area under the ROC curve for each density: its pixels against all pixels, (k,)."""
         return self._mean_rank_by_density(densities, None)
 
-    def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
+    def sauc(self, densities: Any, negative_density: Any) -> np.ndarray:
         """Return the area under the ROC curve for each density: its pixels against the centre bias, (k,)."""
-        return self._mean_rank_by_density(densities, check_density(negatives, self.shape, "center_bias"))
+        return self._mean_rank_by_density(
+            densities, check_density(negative_density, self.shape, "center_bias")
+        )
 
-    def auc_at(self, pixels: np.ndarray) -> float:
+    def auc_at(self, positive_pixels: np.ndarray) -> float:
         """Return the area under the ROC curve of the map: some pixels as positives, all as negatives.
 
-        `pixels` are flat indices, of which repeated ones count again.
+        `positive_pixels` are flat indices, of which repeated ones count again.
         """
-        if self.is_constant or not len(pixels):
+        if self.is_constant or not len(positive_pixels):
             return float("nan")
-        return float(self._rank_shares[pixels].mean())
+        return float(self._rank_shares[positive_pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
         """Return Pearson's correlation of the map with each density, (k,); NaN for a constant density."""
-        return self._checked(densities).correlations(self._pixels)
+        return self._checked_densities(densities).correlations(self._pixels)
 
-    def _checked(self, densities: Any) -> Densities:
+    def _checked_densities(self, densities: Any) -> Densities:
         """Return densities of the map's shape."""
         if not isinstance(densities, Densities):
             return Densities(densities, self.shape)
@@ -116,19 +118,19 @@ class RankedMap:
         ranks[order] = ranks_of_values
         return ranks
 
-    def _mean_rank_by_density(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
+    def _mean_rank_by_density(self, densities: Any, negative_density: np.ndarray | None) -> np.ndarray:
         """Return the mean rank of the pixels of each density, (k,), which is the area under the ROC curve.
 
-        Ranks are among all pixels, or among `negatives`, a density (M, N), by its weight.
+        Ranks are among all pixels, or among `negative_density`, a density (M, N), by its weight.
         """
-        positives = self._checked(densities)
+        positives = self._checked_densities(densities)
         if self.is_constant:
             return np.full(len(positives), np.nan)
-        if negatives is None:
+        if negative_density is None:
             ranks = self._rank_shares
         else:
             order, tie_ends = self._sorted
-            shares = negatives.ravel().take(order)
+            shares = negative_density.ravel().take(order)
             np.cumsum(shares, out=shares)
             if tie_ends is not None:
                 shares = shares[tie_ends - 1]
@@ -158,7 +160,7 @@ def _order_and_ordered_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.nda
     return order, keys
 
 
-def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
+def sampled_auc(saliency: Any, positive_pixels: Any, negative_pixels: Any) -> float:
     """Return the area under the ROC curve between pixels that were drawn: the study's estimate.
 
     Ties count half; NaN for a constant map, and where nothing was drawn. Values are compared as they are: the
@@ -169,7 +171,7 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     ----------
     saliency : array_like of number, shape (M, N)
         Finite.
-    positives, negatives : array_like of int, shape (n,) and (m,)
+    positive_pixels, negative_pixels : array_like of int, shape (n,) and (m,)
         Flat indices of the pixels drawn, row by row; a pixel may be drawn more than once.
 
     References
@@ -179,8 +181,8 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     pixels = checked_pixels(saliency)
     if pixels.is_constant:
         return float("nan")
-    positive_values = pixels.flat[np.asarray(positives, np.intp)]
-    negative_values = pixels.flat[np.asarray(negatives, np.intp)]
+    positive_values = pixels.flat[np.asarray(positive_pixels, np.intp)]
+    negative_values = pixels.flat[np.asarray(negative_pixels, np.intp)]
     return auc_of_values(positive_values, negative_values)
 
 

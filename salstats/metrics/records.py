@@ -97,7 +97,7 @@ class Metric:
         return options
 
     @cached_property
-    def of_mask(self) -> bool:
+    def compares_mask(self) -> bool:
         """True if a mask is compared, rather than a map or points."""
         return not OF_MASK.isdisjoint(self.needs)
 

@@ -14,7 +14,7 @@ from salstats.metrics.records import NEEDS, Metric
 
 
 @cache
-def _collected() -> dict[str, Metric]:
+def _metrics_by_name() -> dict[str, Metric]:
     """Collect the metrics in the order of their first need in `NEEDS`, then of their files."""
     metrics = []
     for module in sorted(pkgutil.iter_modules(salstats.metrics.__path__), key=lambda module: module.name):
@@ -35,13 +35,13 @@ class _Registry(Mapping[str, Metric]):
 
     def __getitem__(self, name: str) -> Metric:
         """Return the record of a metric by its name; KeyError if there is none."""
-        return _collected()[name]
+        return _metrics_by_name()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_collected())
+        return iter(_metrics_by_name())
 
     def __len__(self) -> int:
-        return len(_collected())
+        return len(_metrics_by_name())
 
 
 METRICS = _Registry()
@@ -172,7 +172,7 @@ def direction(name: object) -> int:
 _ALIASES = {"auroc": "auc", "roc_auc": "auc", "cc": "ncc"}
 
 
-def has_true_zero(name: str) -> bool:
+def may_have_true_zero(name: str) -> bool:
     """Return True if a ratio of two means of this metric has a meaning, or the metric is unknown."""
     metric = registered_metric(_ALIASES.get(name.lower(), name))
     return metric is None or metric.true_zero

@@ -103,10 +103,10 @@ def study_from_arrays(  # noqa: C901, PLR0912
     _check_keys(human or {}, "human", _CASE_TASK, names, tasks)
     _check_keys(points or {}, "points", _CASE_TASK, names, tasks)
     _check_keys(prob, "prob", _CASE_TASK, names, tasks)
-    shapes: dict[str, tuple[int, int]] = {}
-    truth_masks = _checked_masks(truths, "truths", shapes)
-    human_masks = _checked_masks(human or {}, "human", shapes)
-    reader_masks = _checked_masks(readers, "readers", shapes)
+    truth_masks = _bool_masks(truths, "truths")
+    human_masks = _bool_masks(human or {}, "human")
+    reader_masks = _bool_masks(readers, "readers")
+    shapes = _shape_by_case({"truths": truth_masks, "human": human_masks, "readers": reader_masks})
     _check_maps_are_2d_and_not_human(maps)
     _check_prob(prob)
     if patient is not None and set(names) - set(patient):
@@ -162,25 +162,30 @@ def study_from_arrays(  # noqa: C901, PLR0912
     return Study(tuple(cases), tasks, tuple(dict.fromkeys(all_series)), "arrays")
 
 
-def _checked_masks(
-    arrays: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
-) -> dict[Any, np.ndarray]:
-    """Return masks as arrays of bool; those of a case must have one size, which `shapes` receives."""
+def _bool_masks(arrays: Mapping[Any, np.ndarray], option: str) -> dict[Any, np.ndarray]:
+    """Return masks as arrays of bool; raise where one is no mask."""
     checked = {}
     for key, mask in arrays.items():
         try:
             checked[key] = masks.check_mask(mask, f"{option}: {key}", option)
         except SalstatsError as error:
             raise error.prefixed(value=key) from None
-    for (case, task, *_), mask in checked.items():
-        shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
-        if mask.shape != shape:
-            raise ShapeError(
-                f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}",
-                option=option,
-                value=(case, task),
-            )
     return checked
+
+
+def _shape_by_case(masks_by_option: Mapping[str, Mapping[Any, np.ndarray]]) -> dict[str, tuple[int, int]]:
+    """Return (height, width) of the masks of each case, which must have one size."""
+    shapes: dict[str, tuple[int, int]] = {}
+    for option, masks_of_option in masks_by_option.items():
+        for (case, task, *_), mask in masks_of_option.items():
+            shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
+            if mask.shape != shape:
+                raise ShapeError(
+                    f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}",
+                    option=option,
+                    value=(case, task),
+                )
+    return shapes
 
 
 def _check_maps_are_2d_and_not_human(maps: Mapping[CaseTaskName, np.ndarray]) -> None:
@@ -220,14 +225,14 @@ def _check_prob(prob: Mapping[CaseTask, float]) -> None:
 
 
 def _check_keys(
-    arrays: Mapping[Any, Any],
+    values_by_key: Mapping[Any, Any],
     option: str,
     parts: tuple[str, ...],
     cases: Collection[str] | None = None,
     tasks: Collection[str] = (),
 ) -> None:
     """Raise SalstatsError where a key is no tuple of names, or names a case or task that the truth lacks."""
-    for key in arrays:
+    for key in values_by_key:
         if not isinstance(key, tuple) or len(key) != len(parts) or not all(isinstance(k, str) for k in key):
             raise SalstatsError(
                 f"{option}: key {key!r} must be ({', '.join(parts)}), each as text", option=option, value=key

@@ -47,7 +47,7 @@ class Annotation(NamedTuple):
     #: x, y, width and height in pixels of the image.
     boxes: BoxesXYWH
     #: File, row and image, for messages.
-    location: str
+    row_location: str
 
 
 def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
@@ -68,7 +68,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
-        for number, row in _numbered_rows(file):
+        for number, row in _rows_with_number_in_file(file):
             name = row[IMAGE]
             location = f"{file}, row {number}, {IMAGE} {name!r}"
             if not name.strip():
@@ -78,7 +78,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
             mask = None
             try:
                 if ATTENTION in row:
-                    mask = parse_mask(row[ATTENTION], location, threshold)
+                    mask = mask_from_json_rows(row[ATTENTION], location, threshold)
                 else:
                     boxes.setdefault(name, []).extend(_box_tuples(row, location))
             except InputFileError as error:
@@ -86,7 +86,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
             first = annotations.setdefault(name, Annotation(mask, (), location))
             if first.mask != mask:
                 raise InputFileError(
-                    f"{location}: the image has another annotation already, in {first.location}",
+                    f"{location}: the image has another annotation already, in {first.row_location}",
                     hint=Message("keep one, or name the files to read with ", Setting("annotations")),
                     option="annotations",
                     rows=[number - 2],
@@ -105,7 +105,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     }
 
 
-def _numbered_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows_with_number_in_file(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a table with their numbers in the file: the image and its annotation, as text."""
     # the csv module has one limit for the whole program
     earlier_limit = csv.field_size_limit(_LONGEST_CELL)
@@ -142,9 +142,9 @@ def _numbered_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         csv.field_size_limit(earlier_limit)
 
 
-def parse_mask(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
+def mask_from_json_rows(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
     """Return the mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
-    numbers = _digit_array(text)
+    numbers = _array_from_json_digits(text)
     if numbers is None:
         numbers = _array_from_json(text, location)
     if threshold is not None:
@@ -167,7 +167,7 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
     return masks.encode(marked)
 
 
-def _digit_array(text: str) -> np.ndarray | None:
+def _array_from_json_digits(text: str) -> np.ndarray | None:
     """Read an array of single digits, several times faster than by JSON; None where a text is no such array.
 
     The bytes of the text without blanks are compared with those of an array of zeros of the same size, from
@@ -254,13 +254,13 @@ def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
     """
     mask = np.zeros(shape, dtype=bool)
     for x, y, width, height in boxes:
-        rows = slice(_first_pixel(y), _first_pixel(y + height))
-        cols = slice(_first_pixel(x), _first_pixel(x + width))
+        rows = slice(_first_pixel_centred_at_or_after(y), _first_pixel_centred_at_or_after(y + height))
+        cols = slice(_first_pixel_centred_at_or_after(x), _first_pixel_centred_at_or_after(x + width))
         mask[rows, cols] = True
     return mask
 
 
-def _first_pixel(edge: float) -> int:
+def _first_pixel_centred_at_or_after(edge: float) -> int:
     """Return the first pixel whose centre lies at an edge or behind it."""
     return max(0, math.ceil(edge - 0.5))
 
@@ -269,11 +269,11 @@ def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
     """Resize a mask by the nearest pixel: each takes the one that its centre falls into."""
     if mask.shape == shape:
         return mask
-    rows = _nearest_pixels(shape[0], mask.shape[0])
-    cols = _nearest_pixels(shape[1], mask.shape[1])
+    rows = _old_pixel_of_each_new(shape[0], mask.shape[0])
+    cols = _old_pixel_of_each_new(shape[1], mask.shape[1])
     return masks.encode(masks.decode(mask)[np.ix_(rows, cols)])
 
 
-def _nearest_pixels(n_new: int, n_old: int) -> np.ndarray:
+def _old_pixel_of_each_new(n_new: int, n_old: int) -> np.ndarray:
     """Return the old pixel that the centre of each new one falls into, floor((i + 1/2) * n_old / n_new)."""
     return ((2 * np.arange(n_new) + 1) * n_old) // (2 * n_new)

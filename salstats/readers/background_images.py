@@ -54,9 +54,9 @@ def read_grey_for_print(
     else:
         image = _first_image_path(Path(images), case)
     if isinstance(image, np.ndarray):
-        grey = _grey_of_array(image, case)
+        grey = _grey_from_0_to_1_of_array(image, case)
     else:
-        grey = _grey_of_file(Path(image), case, printed_shape)
+        grey = _grey_from_0_to_1_of_file(Path(image), case, printed_shape)
     height_ratio = mask_shape[0] / grey.shape[0]
     width_ratio = mask_shape[1] / grey.shape[1]
     # a side that is rounded to whole pixels may be wrong by one
@@ -73,7 +73,7 @@ def read_grey_for_print(
     return resize_for_print(grey, printed_shape)
 
 
-def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
+def _grey_from_0_to_1_of_array(array: np.ndarray, case: str) -> np.ndarray:
     """Return an array of grey values or colours as grey from 0 to 1; raise where it is no image."""
     is_grey = array.ndim == 2
     is_colour = array.ndim == 3 and array.shape[2] in (3, 4)
@@ -94,11 +94,11 @@ def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
 
 def _first_image_path(folder: Path, case: str) -> Path:
     """Return the path of a case's image in a folder; raise where there is none."""
-    for path in _candidates(folder, case):
+    for path in _possible_image_paths(folder, case):
         if path.is_file():
             return path
     below = ""
-    chexpert_path = _chexpert_path_or_none(case)
+    chexpert_path = _chexpert_path_without_suffix(case)
     if chexpert_path is not None:
         below = f", and for {chexpert_path}.jpg below it"
     raise InputFileError(
@@ -112,10 +112,10 @@ def _first_image_path(folder: Path, case: str) -> Path:
     )
 
 
-def _candidates(folder: Path, case: str) -> Iterator[Path]:
+def _possible_image_paths(folder: Path, case: str) -> Iterator[Path]:
     """Give the files that may hold the image of a case, none of them outside the folder."""
     stems = []
-    for stem in (case, _chexpert_path_or_none(case)):
+    for stem in (case, _chexpert_path_without_suffix(case)):
         if not stem:
             continue
         is_inside = ".." not in Path(stem).parts and not Path(stem).is_absolute()
@@ -128,7 +128,7 @@ def _candidates(folder: Path, case: str) -> Iterator[Path]:
                 yield folder / split / f"{stem}{suffix.upper()}"
 
 
-def _chexpert_path_or_none(case: str) -> str | None:
+def _chexpert_path_without_suffix(case: str) -> str | None:
     """Return the path of a case in the folders of CheXpert, None for names of another form."""
     match = _CHEXPERT.fullmatch(case)
     if match is None:
@@ -136,12 +136,12 @@ def _chexpert_path_or_none(case: str) -> str | None:
     return "/".join(match.groups())
 
 
-def _grey_of_file(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
-    """Read a file's image as grey from 0 to 1; a large JPEG smaller, but not below `printed` (rows, cols)."""
+def _grey_from_0_to_1_of_file(path: Path, case: str, printed_shape: tuple[int, int]) -> np.ndarray:
+    """Read a file's image as grey from 0 to 1; a large JPEG smaller, but at least `printed_shape`."""
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
-            image.draft("L", (printed[1], printed[0]))
+            image.draft("L", (printed_shape[1], printed_shape[0]))
             # grey values of more than 8 bits stay as they are
             is_deep_grey = image.mode in GREY and image.mode not in ("1", "L")
             grey = np.asarray(image if is_deep_grey else image.convert("L"))
@@ -149,4 +149,4 @@ def _grey_of_file(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray
         raise InputFileError(
             f"the image of case {case} cannot be read: {error}", option="images", value=case, path=path
         ) from error
-    return _grey_of_array(grey, case)
+    return _grey_from_0_to_1_of_array(grey, case)

@@ -13,9 +13,15 @@ from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.files.paths import check_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import area, empty
-from salstats.readers.case_json import CaseFile, check_name, image_sizes, read_points, warn_of_points
+from salstats.readers.case_json import (
+    CaseFile,
+    check_name,
+    image_size_by_case,
+    read_points_as_row_col,
+    warn_of_points_outside_image,
+)
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
-from salstats.readers.case_tables import read_point_table
+from salstats.readers.case_tables import read_point_table_as_row_col
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.jet_pictures import COLORMAPS
@@ -23,11 +29,11 @@ from salstats.readers.map_files import (
     MAP_SUFFIXES,
     MASK_SUFFIXES,
     find_case_files,
-    find_task_files,
+    find_files_by_task_and_case,
     warn_of_turned_and_stretched_maps,
 )
-from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, series_sources
-from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.readers.prediction_files import Sources, check_cases_in_common, prediction, source_by_series
+from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.study import (
     HUMAN,
     Case,
@@ -42,26 +48,27 @@ from salstats.study import (
 
 #: Endings of images.
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+#: Task -> case -> file.
+FileByTaskAndCase = Mapping[str, Mapping[str, Path]]
 
 
 @dataclass(frozen=True)
-class _Files:
+class _StudyFiles:
     """Files of a study: masks and points that are read, and maps that are read when they are scored."""
 
     truth: CaseFile
-    #: Masks of people by reader; None is the reader of a path that names nobody.
-    readers: Mapping[str | None, CaseFile]
+    #: None is the reader of a path that names nobody.
+    masks_of_readers: Mapping[str | None, CaseFile]
     points: CaseFile | None
     #: Masks of tools.
     masks: Mapping[Series, CaseFile]
-    #: Maps by task and case.
-    maps: Mapping[Series, Mapping[str, Mapping[str, Path]]]
+    maps: Mapping[Series, FileByTaskAndCase]
     #: Path that the maps of a series were found in, for messages.
     map_folders: Mapping[Series, PathLike]
 
-    def case_files_without_truth(self) -> list[CaseFile]:
+    def case_files_other_than_truth(self) -> list[CaseFile]:
         """List masks and points without the truth."""
-        case_files = [*self.masks.values(), *self.readers.values()]
+        case_files = [*self.masks.values(), *self.masks_of_readers.values()]
         if self.points is not None:
             case_files.append(self.points)
         return case_files
@@ -173,7 +180,7 @@ def read_folders(
     check_name(task, Setting("task"))
     if colormap is not None:
         check_choice(colormap, COLORMAPS, "colormap")
-    pattern = check_pattern(patient_from)
+    pattern = compiled_patient_pattern(patient_from)
     paths: dict[str, Any] = {
         "maps": maps,
         "masks": masks,
@@ -184,28 +191,28 @@ def read_folders(
     }
     if folder is not None:
         named = {option: path for option, path in paths.items() if path is not None}
-        paths = {**paths, **_paths_in_folder(Path(folder), named), **named}
+        paths = {**paths, **_path_by_option(Path(folder), named), **named}
     consensus = None
     if isinstance(truth, str) and truth in CONSENSUS_RULES:
         consensus = truth
         paths["truth"] = None
     files = _read_masks_and_points_find_maps(paths, task)
     reference = str(files.truth.file)
-    _check_cases(files)
-    study_tasks = _tasks(files, tasks)
-    sizes = _image_sizes(files, paths["images"])
-    _warn_of_cases(files, sizes, study_tasks)
+    _check_cases_in_common_with_truth(files)
+    study_tasks = _tasks_to_read(files, tasks)
+    sizes = _image_shape_by_case(files, paths["images"])
+    _warn_of_unmatched_cases_and_files(files, sizes, study_tasks)
     for map_series, files_of_task in files.maps.items():
         maps_of_cases = [item for files_of_case in files_of_task.values() for item in files_of_case.items()]
         warn_of_turned_and_stretched_maps(maps_of_cases, sizes, files.map_folders[map_series])
     if files.points is not None:
-        warn_of_points(files.points, sizes)
+        warn_of_points_outside_image(files.points, sizes)
     cases = sorted(sizes)
     if consensus is None:
         cases = sorted(set(sizes) & set(files.truth.values))
     patients: dict[str, str] = {}
     if pattern is not None:
-        patients = dict(zip(cases, find_patients(cases, pattern, reference), strict=True))
+        patients = dict(zip(cases, patients_of_cases(cases, pattern, reference), strict=True))
     study_cases = []
     for case in cases:
         true_masks = files.truth.values.get(case, {})
@@ -221,7 +228,7 @@ def read_folders(
                 patient=patients.get(case),
             )
         )
-    people_series = [Series(HUMAN, reader=reader) for reader in _readers(files)]
+    people_series = [Series(HUMAN, reader=reader) for reader in _named_and_unnamed_readers(files)]
     series = dict.fromkeys([*files.maps, *files.masks, *people_series])
     study = Study(tuple(study_cases), study_tasks, tuple(series), reference)
     if consensus is not None:
@@ -235,10 +242,10 @@ def recognise(folder: Path) -> bool:
     return has_predictions and (folder / "truth").is_dir()
 
 
-def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
+def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any]:
     """Return the paths of a study that lie in one folder, by the option that names them.
 
-    Maps and masks are not looked for if they are among the options that are `named`.
+    Maps and masks are not looked for if they are among the options that are `named_options`.
     """
     check_folder(root)
     paths: dict[str, Any] = {}
@@ -246,7 +253,7 @@ def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
         if (root / option).is_dir():
             paths[option] = root / option
     for option, suffixes in (("maps", MAP_SUFFIXES), ("masks", MASK_SUFFIXES)):
-        if option in named or not (root / option).is_dir():
+        if option in named_options or not (root / option).is_dir():
             continue
         visible = sorted(path for path in (root / option).iterdir() if not path.name.startswith("."))
         methods = {path.name: path for path in visible if path.is_dir()}
@@ -265,18 +272,20 @@ def _paths_in_folder(root: Path, named: Collection[str]) -> dict[str, Any]:
     return paths
 
 
-def _read_masks_and_points_find_maps(paths: Mapping[str, Any], task_outside_folders: str) -> _Files:
+def _read_masks_and_points_find_maps(
+    path_by_option: Mapping[str, Any], task_outside_folders: str
+) -> _StudyFiles:
     """Read masks and points, and find maps; files that lie in no folder of a task are of one task."""
     truth = None
     only_task: str | None = task_outside_folders
-    if paths["truth"] is not None:
-        truth = read_case_masks(paths["truth"], task_outside_folders)
+    if path_by_option["truth"] is not None:
+        truth = read_case_masks(path_by_option["truth"], task_outside_folders)
         # where the truth has several tasks, so must all others
         true_tasks = sorted(truth.tasks())
         only_task = true_tasks[0] if len(true_tasks) == 1 else None
     readers: dict[str | None, CaseFile] = {}
-    if paths["human"] is not None:
-        readers = read_masks_of_readers(paths["human"], only_task)
+    if path_by_option["human"] is not None:
+        readers = read_masks_of_readers(path_by_option["human"], only_task)
     if truth is None:
         if len(readers) < 2:
             raise InputFileError(
@@ -286,19 +295,22 @@ def _read_masks_and_points_find_maps(paths: Mapping[str, Any], task_outside_fold
             )
         truth = CaseFile(next(iter(readers.values())).file, {}, {})
     points = None
-    if paths["points"] is not None:
-        points = _read_points(Path(paths["points"]), only_task)
-    mask_paths = _paths_by_series(paths["masks"], "masks")
-    map_folders = _paths_by_series(paths["maps"], "maps")
+    if path_by_option["points"] is not None:
+        points = _read_points(Path(path_by_option["points"]), only_task)
+    mask_paths = _paths_by_series(path_by_option["masks"], "masks")
+    map_folders = _paths_by_series(path_by_option["maps"], "maps")
     for option, path_of_series in (("masks", mask_paths), ("maps", map_folders)):
         for path in path_of_series.values():
             _check_any_folder_is_a_task(Path(path), truth, option)
-    return _Files(
+    return _StudyFiles(
         truth=truth,
-        readers=readers,
+        masks_of_readers=readers,
         points=points,
         masks={series: read_case_masks(path, only_task) for series, path in mask_paths.items()},
-        maps={series: find_task_files(path, MAP_SUFFIXES, only_task) for series, path in map_folders.items()},
+        maps={
+            series: find_files_by_task_and_case(path, MAP_SUFFIXES, only_task)
+            for series, path in map_folders.items()
+        },
         map_folders=map_folders,
     )
 
@@ -327,36 +339,38 @@ def _check_any_folder_is_a_task(path: Path, truth: CaseFile, option: str) -> Non
 def _paths_by_series(sources: Sources | None, option: str) -> dict[Series, PathLike]:
     """Return the folders of maps or masks by series; a single one is called as its folder or file."""
     if sources is None or isinstance(sources, Mapping):
-        return series_sources(sources, "", option)
+        return source_by_series(sources, "", option)
     path = Path(sources).absolute()
     name = path.name
     if path.suffix.lower() == ".json":
         name = path.stem
-    return series_sources({name: sources}, "", option)
+    return source_by_series({name: sources}, "", option)
 
 
-def _read_points(path: Path, only_task: str | None) -> CaseFile:
+def _read_points(path: Path, task_if_no_column: str | None) -> CaseFile:
     """Read the points that people marked, from a JSON file or a table."""
     if path.suffix.lower() == ".json":
-        return read_points(path, str)
-    return read_point_table(path, only_task)
+        return read_points_as_row_col(path, str)
+    return read_point_table_as_row_col(path, task_if_no_column)
 
 
-def _check_cases(files: _Files) -> None:
+def _check_cases_in_common_with_truth(files: _StudyFiles) -> None:
     """Raise where a source has no case in common with the truth."""
-    for case_file in files.case_files_without_truth():
+    for case_file in files.case_files_other_than_truth():
         check_cases_in_common(case_file.values, files.truth.values, case_file.file, files.truth.file)
     for series, folder in files.map_folders.items():
         check_cases_in_common(files.cases_of_maps(series), files.truth.values, folder, files.truth.file)
 
 
-def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]], tasks: Collection[str]) -> None:
+def _warn_of_unmatched_cases_and_files(
+    files: _StudyFiles, sizes: Mapping[str, tuple[int, int]], tasks: Collection[str]
+) -> None:
     """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth.
 
     Masks are those of some tasks.
     """
     truth = files.truth
-    for case_file in files.case_files_without_truth():
+    for case_file in files.case_files_other_than_truth():
         _warn_of_cases_left_out(case_file.values, case_file.file, truth, sizes)
     missing_by_source: dict[str, list[str]] = {}
     for masks in files.masks.values():
@@ -364,18 +378,18 @@ def _warn_of_cases(files: _Files, sizes: Mapping[str, tuple[int, int]], tasks: C
         for case, mask_of_task in masks.values.items():
             for task in mask_of_task:
                 cases_of_task.setdefault(task, set()).add(case)
-        missing_by_source[str(masks.file)] = _missing_files(cases_of_task, truth, tasks)
+        missing_by_source[str(masks.file)] = _names_of_masks_without_counterpart(cases_of_task, truth, tasks)
     for series, files_of_task in files.maps.items():
         folder = files.map_folders[series]
         _warn_of_cases_left_out(files.cases_of_maps(series), folder, truth, sizes)
-        missing_by_source[str(folder)] = _missing_files(files_of_task, truth, tasks)
+        missing_by_source[str(folder)] = _names_of_masks_without_counterpart(files_of_task, truth, tasks)
     _warn_of_missing_files(missing_by_source, truth, tasks)
     _warn_of_findings_taken_for_absent(files, tasks)
-    for masks in files.readers.values():
-        _warn_of_marks_taken_for_none(masks, files, tasks)
+    for masks in files.masks_of_readers.values():
+        _warn_of_findings_unmarked_by_reader(masks, files, tasks)
 
 
-def _warn_of_findings_taken_for_absent(files: _Files, tasks: Collection[str]) -> None:
+def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str]) -> None:
     """Warn of maps of a task that the truth lacks for a case of which it has other masks.
 
     Nothing tells a finding that is absent from a mask that was forgotten.
@@ -398,7 +412,9 @@ def _warn_of_findings_taken_for_absent(files: _Files, tasks: Collection[str]) ->
         )
 
 
-def _warn_of_marks_taken_for_none(masks: CaseFile, files: _Files, tasks: Collection[str]) -> None:
+def _warn_of_findings_unmarked_by_reader(
+    reader_masks: CaseFile, files: _StudyFiles, tasks: Collection[str]
+) -> None:
     """Warn of findings of which a reader drew no mask, and of cases without any, whose scores are undefined.
 
     Findings that are marked by a point are left out.
@@ -408,35 +424,35 @@ def _warn_of_marks_taken_for_none(masks: CaseFile, files: _Files, tasks: Collect
     for case, true_mask_of_task in sorted(files.truth.values.items()):
         is_pointed_at = set() if files.points is None else set(files.points.values.get(case, ()))
         for task, true_mask in true_mask_of_task.items():
-            is_marked = task in is_pointed_at or task in masks.values.get(case, ())
+            is_marked = task in is_pointed_at or task in reader_masks.values.get(case, ())
             if task not in tasks or is_marked or not area(true_mask):
                 continue
-            if case in masks.values:
+            if case in reader_masks.values:
                 missed.append(f"{task}/{case}")
             elif not is_pointed_at:
                 unseen.append(case)
     if missed:
         warn(
-            f"{masks.file}: {len(missed)} masks of {files.truth.file} have no counterpart "
+            f"{reader_masks.file}: {len(missed)} masks of {files.truth.file} have no counterpart "
             f"({quoted(missed)}), and as these cases have masks of other tasks, nothing counts as drawn",
             hint="add the mask if one was forgotten; an empty mask says that nothing was drawn",
             column="task",
             value=missed,
-            path=masks.file,
+            path=reader_masks.file,
         )
     if unseen:
         unseen = list(dict.fromkeys(unseen))
         warn(
-            f"{masks.file}: {len(unseen)} of {len(files.truth.values)} cases in {files.truth.file} have no "
-            f"mask ({quoted(unseen)}), so that their scores are undefined",
+            f"{reader_masks.file}: {len(unseen)} of {len(files.truth.values)} cases in {files.truth.file} "
+            f"have no mask ({quoted(unseen)}), so that their scores are undefined",
             hint="an empty mask says that nothing was drawn",
             column="case",
             value=unseen,
-            path=masks.file,
+            path=reader_masks.file,
         )
 
 
-def _missing_files(
+def _names_of_masks_without_counterpart(
     cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
 ) -> list[str]:
     """List the masks of some tasks of the truth whose case and task a method has no map or mask of."""
@@ -450,12 +466,12 @@ def _missing_files(
 
 
 def _warn_of_missing_files(
-    missing_by_source: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
+    missing_masks_by_source: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
 ) -> None:
     """Warn of masks of the truth that methods have no file for, once for all methods that lack the same."""
     n_masks = sum(task in tasks for mask_of_task in truth.values.values() for task in mask_of_task)
     sources_by_missing: dict[tuple[str, ...], list[str]] = {}
-    for source, missing in missing_by_source.items():
+    for source, missing in missing_masks_by_source.items():
         if missing:
             sources_by_missing.setdefault(tuple(missing), []).append(source)
     for missing_masks, sources in sources_by_missing.items():
@@ -491,11 +507,11 @@ def _warn_of_cases_left_out(
         )
 
 
-def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
+def _tasks_to_read(files: _StudyFiles, tasks: Sequence[str] | None) -> tuple[str, ...]:
     """Return the tasks to read; by default those of the truth and then the others, by name."""
     true_tasks = files.truth.tasks()
     tasks_of_source = {
-        str(case_file.file): case_file.tasks() for case_file in files.case_files_without_truth()
+        str(case_file.file): case_file.tasks() for case_file in files.case_files_other_than_truth()
     }
     for series, files_of_task in files.maps.items():
         tasks_of_source[str(files.map_folders[series])] = set(files_of_task)
@@ -522,17 +538,17 @@ def _tasks(files: _Files, tasks: Sequence[str] | None) -> tuple[str, ...]:
     )
 
 
-def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int, int]]:
+def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[str, tuple[int, int]]:
     """Return (height, width) of the image of each case, which its masks and its image must agree on.
 
     A case of which there are only maps has no size. Warn of images of no case.
     """
     cases = set(files.truth.values)
-    for case_file in files.case_files_without_truth():
+    for case_file in files.case_files_other_than_truth():
         cases |= set(case_file.values)
     for series in files.maps:
         cases |= files.cases_of_maps(series)
-    case_files = [files.truth, *files.case_files_without_truth()]
+    case_files = [files.truth, *files.case_files_other_than_truth()]
     if images is not None:
         image_of_case = find_case_files(images, IMAGE_SUFFIXES)
         check_cases_in_common(image_of_case, cases, images, files.truth.file)
@@ -547,19 +563,19 @@ def _image_sizes(files: _Files, images: PathLike | None) -> dict[str, tuple[int,
                 value=without_files,
                 path=str(images),
             )
-    return {case: size.shape for case, size in image_sizes(case_files).items() if case in cases}
+    return {case: size.shape for case, size in image_size_by_case(case_files).items() if case in cases}
 
 
-def _readers(files: _Files) -> list[str | None]:
+def _named_and_unnamed_readers(files: _StudyFiles) -> list[str | None]:
     """List the readers, None for people who are not named."""
-    readers = list(files.readers)
+    readers = list(files.masks_of_readers)
     if files.points is not None and None not in readers:
         readers.append(None)
     return readers
 
 
 def _predictions_of_methods(
-    files: _Files, case: str, tasks: Sequence[str], shape: tuple[int, int], colormap: str | None
+    files: _StudyFiles, case: str, tasks: Sequence[str], shape: tuple[int, int], colormap: str | None
 ) -> list[Prediction]:
     """Return the maps and the masks of methods for a case; one that a method lacks is left out."""
     predictions = []
@@ -580,15 +596,15 @@ def _predictions_of_methods(
 
 
 def _predictions_of_people(
-    files: _Files, case: str, tasks: Sequence[str], shape: tuple[int, int]
+    files: _StudyFiles, case: str, tasks: Sequence[str], shape: tuple[int, int]
 ) -> list[Prediction]:
     """Return the masks and points of people for a case, empty for tasks that they marked nothing for."""
     predictions = []
-    for reader in _readers(files):
+    for reader in _named_and_unnamed_readers(files):
         masks = None
         points = None
-        if reader in files.readers:
-            masks = files.readers[reader].values.get(case)
+        if reader in files.masks_of_readers:
+            masks = files.masks_of_readers[reader].values.get(case)
         if reader is None and files.points is not None:
             points = files.points.values.get(case)
         if masks is None and points is None:

@@ -11,8 +11,8 @@ from salstats.checks import and_n_more_text, invisibility_text
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle
-from salstats.images.polygons import vertices_of
-from salstats.images.run_lengths import check_shape, shortened
+from salstats.images.polygons import checked_vertices_xy
+from salstats.images.run_lengths import check_shape, shortened_repr
 
 #: Key of a case that is no task but the image's (height, width).
 _SIZE = "img_size"
@@ -28,7 +28,7 @@ class CaseFile:
     #: case -> (height, width), where the file has it
     shapes: dict[str, tuple[int, int]]
     #: whether values are outlines to be drawn, not masks
-    outlines: bool = False
+    holds_outlines: bool = False
 
     def location(self, case: str, task: str) -> str:
         """Write where a value stands, for messages."""
@@ -54,7 +54,7 @@ class SizeInFile(NamedTuple):
     file: Path
 
 
-def image_sizes(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
+def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
     """Return the size of each image and the file that gives it; all files that give it must agree."""
     sizes: dict[str, SizeInFile] = {}
     for case_file in files:
@@ -89,8 +89,8 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
                 ),
             )
         if not isinstance(value, Mapping) or "size" not in value or "counts" not in value:
-            raise InputFileError(f"{location}: not a mask with size and counts but {shortened(value)}")
-        shape = _shape(value["size"], location, "size")
+            raise InputFileError(f"{location}: not a mask with size and counts but {shortened_repr(value)}")
+        shape = _checked_shape(value["size"], location, "size")
         if shapes.setdefault(case, shape) != shape:
             raise InputFileError(
                 f"{location}: its mask is {shape[0]} x {shape[1]}, another of the case "
@@ -99,7 +99,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             )
         return {"size": value["size"], "counts": value["counts"]}
 
-    return CaseFile(path, _values(path, task_name, checked_rle_record), shapes)
+    return CaseFile(path, _checked_values_by_case_and_task(path, task_name, checked_rle_record), shapes)
 
 
 def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFile:
@@ -119,7 +119,7 @@ def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFi
                 f"{location}: the case has no {_SIZE!r}, (height, width), to draw it on", column=_SIZE
             )
         try:
-            outlines = vertices_of(value, location)
+            outlines = checked_vertices_xy(value, location)
         except SalstatsError as error:
             raise InputFileError(error.message, rows=error.rows) from error
         height, width = shapes[case]
@@ -128,12 +128,12 @@ def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFi
             beyond_image.append((case, task))
         return outlines
 
-    values = _values(path, task_name, checked_outlines, shapes)
-    _warn(path, beyond_image, "outlines reach beyond their image and are cut off at its edge")
-    return CaseFile(path, values, shapes, outlines=True)
+    values = _checked_values_by_case_and_task(path, task_name, checked_outlines, shapes)
+    _warn_if_any(path, beyond_image, "outlines reach beyond their image and are cut off at its edge")
+    return CaseFile(path, values, shapes, holds_outlines=True)
 
 
-def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
+def read_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseFile:
     """Read marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
 
     def checked_points(value: Any, case: str, task: str) -> np.ndarray:
@@ -146,14 +146,14 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
         numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
         if not numbers or points.ndim != 2 or points.shape[1] != 2:
             raise InputFileError(
-                f"{_location(path, case, task)}: not a list of points (x, y) but {shortened(value)}"
+                f"{_location(path, case, task)}: not a list of points (x, y) but {shortened_repr(value)}"
             )
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
-    return CaseFile(path, _values(path, task_name, checked_points), shapes={})
+    return CaseFile(path, _checked_values_by_case_and_task(path, task_name, checked_points), shapes={})
 
 
-def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
+def warn_of_points_outside_image(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
     """Warn once of points that lie outside their image; they hit nothing."""
     outside = []
     for case, points_of_task in points_file.values.items():
@@ -164,28 +164,30 @@ def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]])
             points = np.trunc(points)
             if ((points < 0) | (points >= shapes[case])).any():
                 outside.append((case, task))
-    _warn(points_file.file, outside, "points lie outside their image and hit nothing")
+    _warn_if_any(points_file.file, outside, "points lie outside their image and hit nothing")
 
 
-def _values(
+def _checked_values_by_case_and_task(
     path: Path,
     task_name: Callable[[str], str],
-    check: Callable[[Any, str, str], Any],
-    shapes: dict[str, tuple[int, int]] | None = None,
+    checked_value: Callable[[Any, str, str], Any],
+    shapes_to_fill: dict[str, tuple[int, int]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return case -> task -> checked value; sizes of images go to `shapes`."""
+    """Return case -> task -> checked value; sizes of images go to `shapes_to_fill`."""
     content = read_json(path)
     if not isinstance(content, dict):
-        raise InputFileError(f"{path}: not an object of cases but {shortened(content)}", path=path)
+        raise InputFileError(f"{path}: not an object of cases but {shortened_repr(content)}", path=path)
     values: dict[str, dict[str, Any]] = {}
     for case, tasks in content.items():
         if not isinstance(tasks, dict):
             raise InputFileError(
-                f"{path}, case {case}: not an object of tasks but {shortened(tasks)}", value=case, path=path
+                f"{path}, case {case}: not an object of tasks but {shortened_repr(tasks)}",
+                value=case,
+                path=path,
             )
         check_name(case, f"{path}: the case")
-        if _SIZE in tasks and shapes is not None:
-            shapes[case] = _shape(tasks[_SIZE], f"{path}, case {case}", _SIZE)
+        if _SIZE in tasks and shapes_to_fill is not None:
+            shapes_to_fill[case] = _checked_shape(tasks[_SIZE], f"{path}, case {case}", _SIZE)
         values[case] = {}
         for task, value in tasks.items():
             if task == _SIZE:
@@ -198,7 +200,7 @@ def _values(
                     path=path,
                 )
             try:
-                values[case][name] = check(value, case, task)
+                values[case][name] = checked_value(value, case, task)
             except InputFileError as error:
                 raise error.prefixed(value=(case, task), path=path) from error.__cause__
     return values
@@ -215,7 +217,7 @@ def check_name(name: str, owner: MessagePart) -> str:
     return name
 
 
-def _shape(size: Any, location: str, name: str) -> tuple[int, int]:
+def _checked_shape(size: Any, location: str, name: str) -> tuple[int, int]:
     """Return (height, width) as the file has it."""
     try:
         return check_shape(size, name)
@@ -228,7 +230,7 @@ def _location(path: Path, case: str, task: str) -> str:
     return f"{path}, case {case}, task {task}"
 
 
-def _warn(path: Path, cases_and_tasks: list[tuple[str, str]], problem: str) -> None:
+def _warn_if_any(path: Path, cases_and_tasks: list[tuple[str, str]], problem: str) -> None:
     """Warn once, with the first case and task and the number of the others."""
     if cases_and_tasks:
         warn(

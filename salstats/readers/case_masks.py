@@ -9,18 +9,18 @@ from salstats.files.paths import check_path_unless_missing
 from salstats.images.masks import Rle
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
-from salstats.readers.map_files import MASK_SUFFIXES, find_task_files, read_rle
+from salstats.readers.map_files import MASK_SUFFIXES, find_files_by_task_and_case, read_rle
 
 
-def read_case_masks(path: PathLike, only_task: str | None = None) -> CaseFile:
+def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> CaseFile:
     """Read the masks of a JSON file, case -> task -> run-length code, or of a folder TASK/CASE.png.
 
-    With `only_task` the folder may hold CASE.png, masks that are all of that task.
+    With `task_outside_folders` the folder may hold CASE.png, masks that are all of that task.
     """
     source = Path(path)
     check_path_unless_missing(source)
     if source.is_dir():
-        return _masks_of_files(source, only_task)
+        return _read_masks_in_folder(source, task_outside_folders)
     if source.suffix.lower() != ".json":
         reason = "no such file or folder"
         if source.exists():
@@ -34,25 +34,25 @@ def read_case_masks(path: PathLike, only_task: str | None = None) -> CaseFile:
 
 
 def read_masks_of_readers(
-    human: PathLike | Mapping[str, PathLike], only_task: str | None = None
+    human: PathLike | Mapping[str, PathLike], task_outside_folders: str | None = None
 ) -> dict[str | None, CaseFile]:
     """Read the masks that people drew, by reader; None is the reader of a path that names nobody."""
     if not isinstance(human, Mapping):
-        return {None: read_case_masks(human, only_task)}
+        return {None: read_case_masks(human, task_outside_folders)}
     if not human:
         raise SalstatsError(Setting("human"), " names no reader")
     masks_of_readers: dict[str | None, CaseFile] = {}
     for name, path in human.items():
         reader = check_name(name, Message(Setting("human"), ": a reader"))
-        masks_of_readers[reader] = read_case_masks(path, only_task)
+        masks_of_readers[reader] = read_case_masks(path, task_outside_folders)
     return masks_of_readers
 
 
-def _masks_of_files(folder: Path, only_task: str | None) -> CaseFile:
+def _read_masks_in_folder(folder: Path, task_outside_folders: str | None) -> CaseFile:
     """Read the masks of a folder; those of a case must have one size."""
     masks: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
-    for task, files in find_task_files(folder, MASK_SUFFIXES, only_task).items():
+    for task, files in find_files_by_task_and_case(folder, MASK_SUFFIXES, task_outside_folders).items():
         for case, file in files.items():
             mask = read_rle(file)
             shape = shapes.setdefault(case, mask.shape)

@@ -27,7 +27,7 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
     """
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
-    cases = table.cases()
+    cases = table.distinct_cases()
     probs = table.numbers("prob", _is_no_probability, "is not between 0 and 1")
     labels = np.full(len(table), np.nan)
     if "label" in table.columns:
@@ -36,7 +36,7 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
     return dict(zip(cases, predictions, strict=True))
 
 
-def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
+def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
     """Read the size of a pixel of each case in mm: from one row to the next, and from column to column."""
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
@@ -44,10 +44,10 @@ def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     row_mm = table.numbers("row_mm", _is_not_finite_and_positive, problem)
     col_mm = table.numbers("col_mm", _is_not_finite_and_positive, problem)
     sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
-    return dict(zip(table.cases(), sizes, strict=True))
+    return dict(zip(table.distinct_cases(), sizes, strict=True))
 
 
-def read_point_table(path: PathLike, task_if_no_column: str | None = None) -> CaseFile:
+def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = None) -> CaseFile:
     """Read marked points, each array of shape (n, 2) as (row, col); the table has a row for each point.
 
     Its columns are `case`, `x` and `y` (pixels of the image from its left and upper edge), and `task`, which
@@ -56,10 +56,10 @@ def read_point_table(path: PathLike, task_if_no_column: str | None = None) -> Ca
     """
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
-    cases = table.filled("case")
+    cases = table.nonempty_texts("case")
     if task_if_no_column is None or "task" in table.columns:
         table.check_columns(("task",), "the truth has several tasks")
-        tasks = table.filled("task")
+        tasks = table.nonempty_texts("task")
     else:
         tasks = [task_if_no_column] * len(cases)
     col_row = np.column_stack([table.numbers("x"), table.numbers("y")])

@@ -155,18 +155,18 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
         numbers = column.astype("float64")
         return ParsedNumbers(numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool))
     if isinstance(column.dtype, pd.StringDtype) and options.decimal == ".":
-        text_numbers = _numbers_or_missing(column, options.na)
+        text_numbers = _numbers_or_none_if_any_is_text(column, options.na)
         if text_numbers is not None:
             is_missing = text_numbers.isna().to_numpy()
             return ParsedNumbers(text_numbers, is_missing, np.zeros(len(column), dtype=bool))
     # a column of text repeats a few values, and each of them is parsed once
     codes, values = pd.factorize(column.astype(TEXT).fillna(""))
-    parsed = _parse_text(pd.Series(values), options)
+    parsed = _parse_numbers_of_text(pd.Series(values), options)
     numbers = pd.Series(parsed.numbers.to_numpy()[codes], index=column.index, name=column.name)
     return ParsedNumbers(numbers, parsed.is_missing[codes], parsed.is_no_number[codes])
 
 
-def _parse_text(cells: pd.Series, options: TableOptions) -> ParsedNumbers:
+def _parse_numbers_of_text(cells: pd.Series, options: TableOptions) -> ParsedNumbers:
     """Read cells of text as `parse_numbers` does."""
     text = cells.astype(TEXT).str.strip()
     missing = text.isin(list(options.na)).to_numpy()
@@ -182,7 +182,7 @@ def _parse_text(cells: pd.Series, options: TableOptions) -> ParsedNumbers:
     return ParsedNumbers(pd.Series(numbers), missing, is_no_number)
 
 
-def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
+def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
     """Read a column of text in which every cell is a number or missing; None where one is neither."""
     import pyarrow as pa
     from pyarrow import compute
@@ -244,7 +244,7 @@ def covariate_text(column: pd.Series) -> pd.Series:
     )
 
 
-def have_decimal_commas(cells: pd.Series) -> bool:
+def all_have_decimal_commas(cells: pd.Series) -> bool:
     """Return whether all cells look like numbers with a decimal comma."""
     distinct = pd.Series(cells.unique(), dtype=object).astype(TEXT)
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
@@ -254,7 +254,7 @@ def identifier_or_none_if_unusable(value: Any) -> str | None:
     """Return one cell as an identifier: "" where it is empty or blank, None where it cannot be one."""
     if pd.isna(value):
         return ""
-    if is_date(value):
+    if is_date_or_time(value):
         return None
     if isinstance(value, float | np.floating):
         if abs(float(value)) >= EXACT:
@@ -265,7 +265,7 @@ def identifier_or_none_if_unusable(value: Any) -> str | None:
     return "" if text.isspace() else text
 
 
-def is_date(value: object) -> bool:
+def is_date_or_time(value: object) -> bool:
     """Return whether a cell is a date or time."""
     return isinstance(value, datetime.date | datetime.time | datetime.timedelta)
 

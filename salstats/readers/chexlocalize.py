@@ -11,11 +11,11 @@ from salstats.files.paths import check_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize_maps import SUFFIX, task_name
-from salstats.readers.chexlocalize_study import PATIENT, read_files, study_of
+from salstats.readers.chexlocalize_maps import SUFFIX, canonical_task_name
+from salstats.readers.chexlocalize_study import PATIENT, read_study_files, study_of_files
 from salstats.readers.map_files import files_below
-from salstats.readers.prediction_files import Sources, parsed_series, series_sources
-from salstats.readers.score_layouts import check_pattern
+from salstats.readers.prediction_files import Sources, parsed_series, source_by_series
+from salstats.readers.score_layouts import compiled_patient_pattern
 from salstats.study import Series, Study
 
 #: Method of maps whose option names none.
@@ -156,17 +156,17 @@ def read_chexlocalize(  # noqa: C901, PLR0912
         "points": points,
         "labels": labels,
     }
-    pattern = check_pattern(patient_from)
+    pattern = compiled_patient_pattern(patient_from)
     task_names = None
     if tasks is not None:
         task_list = [tasks] if isinstance(tasks, str) else tasks
-        task_names = [task_name(task) for task in task_list]
+        task_names = [canonical_task_name(task) for task in task_list]
     if split is not None:
         check_choice(split, SPLITS, "split")
     files = {kind: Path(file) for kind, file in file_options.items() if file is not None}
     map_files: dict[Series, list[Path]] = {}
-    for series, map_folder in series_sources(maps, method, "maps").items():
-        map_files[series] = _maps_below(Path(map_folder))
+    for series, map_folder in source_by_series(maps, method, "maps").items():
+        map_files[series] = _map_files_below(Path(map_folder))
         if not map_files[series]:
             raise InputFileError(f"{map_folder}: no file named CASE_TASK{SUFFIX}", path=str(map_folder))
     if folder is not None:
@@ -175,7 +175,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
         if consensus:
             excluded_kinds |= {"truth", "annotations"}
         find_maps = maps is None and masks is None
-        folder_files, folder_maps = _files_of_folder(Path(folder), excluded_kinds, split, find_maps)
+        folder_files, folder_maps = _file_by_kind_and_maps(Path(folder), excluded_kinds, split, find_maps)
         for kind in ("human", "human_annotations"):
             if kind in folder_files:
                 people[kind] = {None: folder_files.pop(kind)}
@@ -197,8 +197,8 @@ def read_chexlocalize(  # noqa: C901, PLR0912
             option="truth",
             path=None if folder is None else str(folder),
         )
-    mask_files = series_sources(masks, method, "masks")
-    study_files = read_files(files, people, mask_files, map_files, task_names)
+    mask_files = source_by_series(masks, method, "masks")
+    study_files = read_study_files(files, people, mask_files, map_files, task_names)
     if folder is not None:
         source = str(folder)
     else:
@@ -206,7 +206,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
         for file_of_reader in people.values():
             all_files += file_of_reader.values()
         source = str(all_files[0])
-    study = study_of(study_files, source, task_names, pattern)
+    study = study_of_files(study_files, source, task_names, pattern)
     if consensus is not None:
         return study.with_truth(consensus)
     return study
@@ -229,7 +229,7 @@ def recognise(folder: Path) -> bool:
         # other formats have tables of labels, too
         if kind != "labels" and any(pattern.fullmatch(name) for name in file_names):
             return True
-    return any(_is_map(name) for _, _, names in os.walk(folder) for name in names)
+    return any(_is_map_file_name(name) for _, _, names in os.walk(folder) for name in names)
 
 
 def split_of(name: str) -> str | None:
@@ -240,7 +240,7 @@ def split_of(name: str) -> str | None:
     return None
 
 
-def _files_of_folder(
+def _file_by_kind_and_maps(
     folder: Path, excluded_kinds: Collection[str], split: str | None, find_maps: bool
 ) -> tuple[dict[str, Path], list[Path]]:
     """Find the files of a folder by kind and, if asked to, its maps; all must be of one split."""
@@ -263,7 +263,7 @@ def _files_of_folder(
             if file_split is not None:
                 name_of_split.setdefault(file_split, name)
     maps = []
-    all_maps = _maps_below(folder) if find_maps else []
+    all_maps = _map_files_below(folder) if find_maps else []
     for file in all_maps:
         map_split, parent = _split_and_folder_naming_it(file.relative_to(folder))
         if _may_be_of_split(map_split, split):
@@ -313,11 +313,11 @@ def _split_and_folder_naming_it(file: Path) -> tuple[str | None, str]:
     return None, ""
 
 
-def _maps_below(folder: Path) -> list[Path]:
+def _map_files_below(folder: Path) -> list[Path]:
     """List the maps in a folder and below, in the order of their paths."""
-    return [file for file in files_below(folder) if _is_map(file.name)]
+    return [file for file in files_below(folder) if _is_map_file_name(file.name)]
 
 
-def _is_map(name: str) -> bool:
+def _is_map_file_name(name: str) -> bool:
     """Return whether a file is a map by its name; hidden ones are not."""
     return name.endswith(SUFFIX) and not name.startswith(".")

@@ -8,10 +8,10 @@ import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
-from salstats.images.run_lengths import check_shape, shortened
+from salstats.images.run_lengths import check_shape, shortened_repr
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import BEYOND_FLOATS
-from salstats.readers.map_files import two_dimensional
+from salstats.readers.map_files import checked_2d_array
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
 
@@ -43,7 +43,7 @@ CLASSES = (
 SUFFIX = "_map.pkl"
 
 
-def task_name(task: str) -> str:
+def canonical_task_name(task: str) -> str:
     """Return the name that a task has in frames."""
     return ALIASES.get(task, task)
 
@@ -65,15 +65,15 @@ def case_and_task_of_map(file: Path, tasks: Iterable[str] = ()) -> tuple[str, st
         raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}", path=file)
     check_name(case, f"{file}: the case")
     check_name(task, f"{file}: the task")
-    return case, task_name(task)
+    return case, canonical_task_name(task)
 
 
-def read_answer(
+def read_prediction_content(
     task: str,
     *,
     case: str,
     map_file: Path | None = None,
-    mask: Callable[[], Rle] | None = None,
+    read_mask: Callable[[], Rle] | None = None,
     points: np.ndarray | None = None,
     shape: tuple[int, int] | None = None,
     shape_source: str = "",
@@ -82,21 +82,21 @@ def read_answer(
 
     `shape` is the (height, width) of the image where `shape_source`, a file of masks or outlines, has it.
     """
-    mask_code = mask() if mask is not None else None
+    mask_code = read_mask() if read_mask is not None else None
     if map_file is None:
         if shape is None and mask_code is not None:
             shape = mask_code.shape
         return Content(mask=mask_code, points=points, shape=shape)
-    info = _read_info(map_file)
-    content_task = info.get("task")
-    if isinstance(content_task, str) and task_name(content_task) != task:
+    map_dict = _read_map_dict(map_file)
+    content_task = map_dict.get("task")
+    if isinstance(content_task, str) and canonical_task_name(content_task) != task:
         raise InputFileError(
             f"{map_file}: its name says task {task!r}, its content {content_task!r}",
             column="task",
             value=content_task,
             path=map_file,
         )
-    map_shape = _shape(map_file, info)
+    map_shape = _image_shape(map_file, map_dict)
     if map_shape is not None and shape is not None and shape != map_shape:
         hint = "cxr_dims is (width, height)" if map_shape == shape[::-1] else ""
         raise InputFileError(
@@ -107,9 +107,9 @@ def read_answer(
             value=map_shape,
             path=map_file,
         )
-    saliency = _saliency(map_file, info)
-    prob = _probability_or_nan(map_file, info, task)
-    label = _number_or_nan(map_file, info, "gt")
+    saliency = _saliency(map_file, map_dict)
+    prob = _probability_or_nan(map_file, map_dict, task)
+    label = _number_or_nan(map_file, map_dict, "gt")
     if label not in (0, 1) and not np.isnan(label):
         raise InputFileError(
             f"{map_file}: gt is {label!r}, not 0 or 1", column="gt", value=label, path=map_file
@@ -117,19 +117,19 @@ def read_answer(
     if shape is None:
         shape = map_shape
     if shape is None:
-        raise _unknown_size(map_file, case)
+        raise _unknown_size_error(map_file, case)
     return Content(saliency=saliency, mask=mask_code, points=points, prob=prob, label=label, shape=shape)
 
 
 def empty_mask(map_file: Path, case: str) -> Rle:
     """Return an empty mask of an image whose size is in a map's file only."""
-    shape = _shape(map_file, _read_info(map_file))
+    shape = _image_shape(map_file, _read_map_dict(map_file))
     if shape is None:
-        raise _unknown_size(map_file, case)
+        raise _unknown_size_error(map_file, case)
     return empty(shape)
 
 
-def _unknown_size(file: Path, case: str) -> InputFileError:
+def _unknown_size_error(file: Path, case: str) -> InputFileError:
     """Make the error of an image whose size is in no file."""
     return InputFileError(
         f"{file}: no 'cxr_dims', (width, height), and no other file says the size of case {case} (a file of "
@@ -140,45 +140,45 @@ def _unknown_size(file: Path, case: str) -> InputFileError:
     )
 
 
-def _read_info(file: Path) -> dict[str, Any]:
+def _read_map_dict(file: Path) -> dict[str, Any]:
     """Read the dict of a map's file: "map", and where it has them "task", "prob", "gt", "cxr_dims"."""
-    info = read_pickle(file)
-    if not isinstance(info, dict):
+    map_dict = read_pickle(file)
+    if not isinstance(map_dict, dict):
         raise InputFileError(
-            f"{file}: holds a {type(info).__name__}, not a dict with a map",
-            value=type(info).__name__,
+            f"{file}: holds a {type(map_dict).__name__}, not a dict with a map",
+            value=type(map_dict).__name__,
             path=file,
         )
-    return info
+    return map_dict
 
 
-def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
+def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
     """Return the map as (M, N), without axes of length one before these."""
-    if "map" not in info:
+    if "map" not in map_dict:
         raise InputFileError(
-            f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})",
+            f"{file}: no entry 'map' (entries: {', '.join(map(str, map_dict))[:200]})",
             column="map",
-            choices=map(str, info),
+            choices=map(str, map_dict),
             path=file,
         )
     # never of lists: those of an untrusted file may hold themselves, and so have no end
-    if not isinstance(info["map"], np.ndarray):
+    if not isinstance(map_dict["map"], np.ndarray):
         raise InputFileError(
-            f"{file}: its map is {_description(info['map'])}, not a tensor or array of numbers",
+            f"{file}: its map is {_description(map_dict['map'])}, not a tensor or array of numbers",
             column="map",
             path=file,
         )
-    saliency = two_dimensional(file, info["map"], "map")
+    saliency = checked_2d_array(file, map_dict["map"], "map")
     if saliency.dtype.kind == "f":
         return saliency
     return saliency.astype(np.float64)
 
 
-def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
+def _image_shape(file: Path, map_dict: dict[str, Any]) -> tuple[int, int] | None:
     """Return (height, width) of the image; the file has (width, height)."""
-    if info.get("cxr_dims") is None:
+    if map_dict.get("cxr_dims") is None:
         return None
-    sizes = _numbers(file, info, "cxr_dims")
+    sizes = _numbers(file, map_dict, "cxr_dims")
     try:
         # a fraction stays one, which check_shape refuses
         sides = [int(side) if side % 1 == 0 else side for side in sizes[::-1]]
@@ -189,13 +189,13 @@ def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
         ) from error
 
 
-def _probability_or_nan(file: Path, info: dict[str, Any], task: str) -> float:
+def _probability_or_nan(file: Path, map_dict: dict[str, Any], task: str) -> float:
     """Return the model's probability of the task; NaN where the file has none."""
-    if info.get("prob") is not None and task in CLASSES:
-        values = _numbers(file, info, "prob")
+    if map_dict.get("prob") is not None and task in CLASSES:
+        values = _numbers(file, map_dict, "prob")
         if len(values) == len(CLASSES):
-            info = {"prob": values[CLASSES.index(task)]}
-    prob = _number_or_nan(file, info, "prob")
+            map_dict = {"prob": values[CLASSES.index(task)]}
+    prob = _number_or_nan(file, map_dict, "prob")
     if not 0 <= prob <= 1 and not np.isnan(prob):
         raise InputFileError(
             f"{file}: prob is {prob!r}, not between 0 and 1", column="prob", value=prob, path=file
@@ -203,11 +203,11 @@ def _probability_or_nan(file: Path, info: dict[str, Any], task: str) -> float:
     return prob
 
 
-def _number_or_nan(file: Path, info: dict[str, Any], name: str) -> float:
+def _number_or_nan(file: Path, map_dict: dict[str, Any], name: str) -> float:
     """Return an entry of a map's file that is one number; NaN where the file lacks it."""
-    if info.get(name) is None:
+    if map_dict.get(name) is None:
         return float("nan")
-    values = _numbers(file, info, name)
+    values = _numbers(file, map_dict, name)
     if len(values) != 1:
         raise InputFileError(
             f"{file}: {name} has {len(values)} entries, not one", column=name, value=values, path=file
@@ -215,9 +215,9 @@ def _number_or_nan(file: Path, info: dict[str, Any], name: str) -> float:
     return values[0]
 
 
-def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
+def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
     """Return an entry of a map's file, a number or an array or list of numbers, as a list of floats."""
-    entry = info[name]
+    entry = map_dict[name]
     values = entry.ravel().tolist() if isinstance(entry, np.ndarray) else entry
     if not isinstance(values, list | tuple):
         values = [values]
@@ -241,5 +241,5 @@ def _description(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     if isinstance(value, str | int | float):
-        return shortened(value)
+        return shortened_repr(value)
     return f"a value of type {type(value).__name__}"

@@ -18,23 +18,23 @@ from salstats.images.polygons import polygons_rle
 from salstats.readers.case_json import (
     CaseFile,
     SizeInFile,
-    image_sizes,
+    image_size_by_case,
     read_outline_vertices,
-    read_points,
+    read_points_as_row_col,
     read_segmentations,
-    warn_of_points,
+    warn_of_points_outside_image,
 )
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import (
     CLASSES,
     TASKS,
+    canonical_task_name,
     case_and_task_of_map,
     empty_mask,
-    read_answer,
-    task_name,
+    read_prediction_content,
 )
 from salstats.readers.prediction_files import check_cases_in_common
-from salstats.readers.score_layouts import find_patients
+from salstats.readers.score_layouts import patients_of_cases
 from salstats.readers.tables import read_known_format_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
 
@@ -48,7 +48,7 @@ _READ_FUNCTIONS = {
     "annotations": read_outline_vertices,
     "human": read_segmentations,
     "human_annotations": read_outline_vertices,
-    "points": read_points,
+    "points": read_points_as_row_col,
 }
 #: Label of a finding that may be present or not.
 _UNCERTAIN = -1
@@ -62,7 +62,7 @@ class StudyFiles(NamedTuple):
     #: Masks of the truth, segmentations before outlines.
     truth: list[CaseFile]
     #: Masks that people drew by reader, None where the reader is not named; segmentations before outlines.
-    readings: dict[str | None, list[CaseFile]]
+    masks_of_readers: dict[str | None, list[CaseFile]]
     #: Points that people marked.
     points: list[CaseFile]
     labels: LabelOfCaseAndTask
@@ -74,7 +74,7 @@ class StudyFiles(NamedTuple):
     @property
     def human_mask_files(self) -> list[CaseFile]:
         """Files of masks that people drew."""
-        return list(chain.from_iterable(self.readings.values()))
+        return list(chain.from_iterable(self.masks_of_readers.values()))
 
     @property
     def non_truth_files(self) -> list[CaseFile]:
@@ -82,9 +82,9 @@ class StudyFiles(NamedTuple):
         return [*self.human_mask_files, *self.points, *chain.from_iterable(self.masks.values())]
 
 
-def read_files(
-    files: Mapping[str, Path],
-    people: Mapping[str, Mapping[str | None, Path]],
+def read_study_files(
+    file_by_kind: Mapping[str, Path],
+    human_files_by_kind: Mapping[str, Mapping[str | None, Path]],
     mask_files: Mapping[Series, PathLike],
     map_files: Mapping[Series, Sequence[Path]],
     tasks: Sequence[str] | None,
@@ -93,9 +93,9 @@ def read_files(
 
     Parameters
     ----------
-    files : mapping of str to path
+    file_by_kind : mapping of str to path
         Files of the truth, of points and of labels, by kind.
-    people : mapping of str to mapping
+    human_files_by_kind : mapping of str to mapping
         Files of people, by kind and reader.
     mask_files : mapping of Series to path
         Files of masks, by series.
@@ -104,37 +104,45 @@ def read_files(
     tasks : sequence of str or None
         Tasks to read; None for all.
     """
-    truth = _read_kinds(files, ("truth", "annotations"))
-    points = _read_kinds(files, ("points",))
-    readings: dict[str | None, list[CaseFile]] = {}
-    for kind, file_of_reader in people.items():
+    truth = _read_files_of_kinds(file_by_kind, ("truth", "annotations"))
+    points = _read_files_of_kinds(file_by_kind, ("points",))
+    masks_of_readers: dict[str | None, list[CaseFile]] = {}
+    for kind, file_of_reader in human_files_by_kind.items():
         for reader, file in file_of_reader.items():
-            readings.setdefault(reader, []).append(_READ_FUNCTIONS[kind](file, task_name))
+            masks_of_readers.setdefault(reader, []).append(_READ_FUNCTIONS[kind](file, canonical_task_name))
     labels: LabelOfCaseAndTask = {}
-    if "labels" in files:
-        labels = read_labels(files["labels"])
-    masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
+    if "labels" in file_by_kind:
+        labels = read_labels(file_by_kind["labels"])
+    masks = {
+        series: [read_segmentations(Path(file), canonical_task_name)] for series, file in mask_files.items()
+    }
     # every case has a label of every task
     labelled_tasks = next(iter(labels.values()), {})
     study_tasks = {*CLASSES, *(tasks or ()), *labelled_tasks}
-    for case_file in (*truth, *points, *chain.from_iterable(readings.values())):
+    for case_file in (*truth, *points, *chain.from_iterable(masks_of_readers.values())):
         study_tasks |= set(case_file.tasks())
-    maps = {series: _map_paths(paths, study_tasks) for series, paths in map_files.items()}
+    maps = {series: _map_path_by_case_and_task(paths, study_tasks) for series, paths in map_files.items()}
     if tasks is None:
         for case_file in chain.from_iterable(masks.values()):
-            _check_tasks(case_file.tasks(), case_file.file, study_tasks)
+            _check_tasks_are_known(case_file.tasks(), case_file.file, study_tasks)
         for path_of_map in maps.values():
             for (_, task), path in path_of_map.items():
-                _check_tasks([task], path, study_tasks)
-    return StudyFiles(truth, readings, points, labels, masks, maps)
+                _check_tasks_are_known([task], path, study_tasks)
+    return StudyFiles(truth, masks_of_readers, points, labels, masks, maps)
 
 
-def _read_kinds(files: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
+def _read_files_of_kinds(file_by_kind: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
     """Read the files of some kinds, in the order of `kinds`; a kind without a file is passed over."""
-    return [_READ_FUNCTIONS[kind](files[kind], task_name) for kind in kinds if kind in files]
+    return [
+        _READ_FUNCTIONS[kind](file_by_kind[kind], canonical_task_name)
+        for kind in kinds
+        if kind in file_by_kind
+    ]
 
 
-def _map_paths(paths: Sequence[Path], study_tasks: Collection[str]) -> dict[tuple[str, str], Path]:
+def _map_path_by_case_and_task(
+    paths: Sequence[Path], study_tasks: Collection[str]
+) -> dict[tuple[str, str], Path]:
     """Return the path of the map of each case and task; InputFileError where one has two."""
     path_of_map: dict[tuple[str, str], Path] = {}
     for path in paths:
@@ -154,7 +162,7 @@ def _map_paths(paths: Sequence[Path], study_tasks: Collection[str]) -> dict[tupl
     return path_of_map
 
 
-def _check_tasks(tasks: Iterable[str], path: Path, study_tasks: Collection[str]) -> None:
+def _check_tasks_are_known(tasks: Iterable[str], path: Path, study_tasks: Collection[str]) -> None:
     """Raise InputFileError where a file has a task that is none of the study's."""
     for task in tasks:
         if task in study_tasks:
@@ -177,7 +185,7 @@ def _check_tasks(tasks: Iterable[str], path: Path, study_tasks: Collection[str])
         )
 
 
-def case_of(path: str) -> str:
+def case_of_image_path(path: str) -> str:
     """Return the case of an image's path: patient, study and view."""
     posix_path = PurePosixPath(path.replace("\\", "/"))
     return "_".join([*posix_path.parts[-3:-1], posix_path.stem])
@@ -199,15 +207,15 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
         )
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
-        cells = cells.assign(case=cells["case"].astype(TEXT).map(case_of))
-    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).cases()}
+        cells = cells.assign(case=cells["case"].astype(TEXT).map(case_of_image_path))
+    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).distinct_cases()}
     n_uncertain = 0
     for column in table.columns:
         if column in _OTHER_COLUMNS:
             continue
-        if task_name(column) != column and task_name(column) in table.columns:
+        if canonical_task_name(column) != column and canonical_task_name(column) in table.columns:
             raise ColumnError(
-                f"{path}: column {column!r} is another name of {task_name(column)!r}; drop one",
+                f"{path}: column {column!r} is another name of {canonical_task_name(column)!r}; drop one",
                 column=column,
                 path=path,
             )
@@ -218,7 +226,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
         n_uncertain += int(is_uncertain.sum())
         values[is_uncertain] = np.nan
         for label_of_task, value in zip(labels.values(), values.tolist(), strict=True):
-            label_of_task[task_name(column)] = value
+            label_of_task[canonical_task_name(column)] = value
     if n_uncertain:
         warn(
             f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known",
@@ -233,8 +241,8 @@ def _is_neither_label_nor_uncertain(values: np.ndarray) -> np.ndarray:
     return ~np.isin(values, (0, 1, _UNCERTAIN)) & ~np.isnan(values)
 
 
-def study_of(
-    files: StudyFiles, source: str, tasks: Sequence[str] | None, pattern: re.Pattern[str] | None
+def study_of_files(
+    files: StudyFiles, source: str, tasks: Sequence[str] | None, patient_pattern: re.Pattern[str] | None
 ) -> Study:
     """Make a study of its files, with the patients that a pattern finds in the names of cases."""
     annotated = {case for case_file in files.truth for case in case_file.values}
@@ -250,15 +258,15 @@ def study_of(
     cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.non_truth_files)))
     if not cases:
         raise InputFileError(f"{reference}: holds no case", column="case", path=reference)
-    study_tasks = _tasks(files, tasks, source)
-    sizes = image_sizes([*files.truth, *files.non_truth_files])
+    study_tasks = _tasks_to_read(files, tasks, source)
+    sizes = image_size_by_case([*files.truth, *files.non_truth_files])
     for case_file in files.points:
-        warn_of_points(case_file, {case: size.shape for case, size in sizes.items()})
+        warn_of_points_outside_image(case_file, {case: size.shape for case, size in sizes.items()})
     patients: dict[str, str] = {}
     # the default pattern may fit no case: then there are no patients
-    fits_some = pattern is not None and any(map(pattern.search, cases))
-    if pattern is not None and (pattern.pattern != PATIENT or fits_some):
-        patients = dict(zip(cases, find_patients(cases, pattern, source), strict=True))
+    fits_some = patient_pattern is not None and any(map(patient_pattern.search, cases))
+    if patient_pattern is not None and (patient_pattern.pattern != PATIENT or fits_some):
+        patients = dict(zip(cases, patients_of_cases(cases, patient_pattern, source), strict=True))
     study_cases = []
     for case in cases:
         size = sizes.get(case)
@@ -269,27 +277,27 @@ def study_of(
             Case(
                 case=case,
                 shape=size.shape if size else None,
-                truths=_truths(files, case, study_tasks),
+                truths=_truth_by_task(files, case, study_tasks),
                 predictions=(*method_predictions, *human_predictions),
                 annotated=case in annotated,
                 patient=patients.get(case),
                 labels={task: labels[task] for task in study_tasks if task in labels},
             )
         )
-    people = [Series(HUMAN, reader=reader) for reader in _readers(files)]
+    people = [Series(HUMAN, reader=reader) for reader in _named_and_unnamed_readers(files)]
     series = dict.fromkeys([*files.maps, *files.masks, *people])
     return Study(tuple(study_cases), study_tasks, tuple(series), source)
 
 
-def _readers(files: StudyFiles) -> list[str | None]:
+def _named_and_unnamed_readers(files: StudyFiles) -> list[str | None]:
     """List the readers, None for people who are not named."""
-    readers = list(files.readings)
+    readers = list(files.masks_of_readers)
     if files.points and None not in readers:
         readers.append(None)
     return readers
 
 
-def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple[str, ...]:
+def _tasks_to_read(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple[str, ...]:
     """Return the tasks to read, or all: the release's in its order, then others by name."""
     annotated: set[str] = set()
     for case_file in (*files.truth, *files.human_mask_files, *files.points):
@@ -313,16 +321,16 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     return (*release_tasks, *sorted(annotated - set(TASKS)))
 
 
-def _truths(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
+def _truth_by_task(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
     """Return the truth of each task that the files hold for a case."""
     outlines = None
     for case_file in files.truth:
-        if case_file.outlines and case in case_file.values:
+        if case_file.holds_outlines and case in case_file.values:
             outlines = case_file.values[case]
             break
     truths = {}
     for task in tasks:
-        read_mask = _mask_reader(files.truth, case, task)
+        read_mask = _function_reading_mask(files.truth, case, task)
         if read_mask is not None:
             n_instances = None if outlines is None else len(outlines.get(task, ()))
             truths[task] = Truth(read_mask, n_instances)
@@ -337,16 +345,16 @@ def _method_predictions(
         mask_files = files.masks.get(series, [])
         for task in tasks:
             map_file = files.maps.get(series, {}).get((case, task))
-            mask = _mask_reader(mask_files, case, task)
-            if map_file is None and mask is None:
+            read_mask = _function_reading_mask(mask_files, case, task)
+            if map_file is None and read_mask is None:
                 continue
             read = partial(
-                read_answer,
+                read_prediction_content,
                 task,
                 case=case,
                 # another process may work in another folder
                 map_file=None if map_file is None else map_file.absolute(),
-                mask=mask,
+                read_mask=read_mask,
                 shape=size.shape if size else None,
                 shape_source=str(size.file) if size else "",
             )
@@ -362,15 +370,15 @@ def _human_predictions(
     `map_of_case` is a map's file, which gives the size of the image where no other file does. A named reader
     whose files lack the case did not read it, and has no prediction.
     """
-    for reader, task in product(_readers(files), tasks):
-        mask_files = files.readings.get(reader, [])
+    for reader, task in product(_named_and_unnamed_readers(files), tasks):
+        mask_files = files.masks_of_readers.get(reader, [])
         if reader is not None and not any(case in file.values for file in mask_files):
             continue
-        mask = _mask_reader(mask_files, case, task)
-        if mask is None and mask_files and size is not None:
-            mask = partial(empty, size.shape)
-        elif mask is None and mask_files and map_of_case is not None:
-            mask = partial(empty_mask, map_of_case, case)
+        read_mask = _function_reading_mask(mask_files, case, task)
+        if read_mask is None and mask_files and size is not None:
+            read_mask = partial(empty, size.shape)
+        elif read_mask is None and mask_files and map_of_case is not None:
+            read_mask = partial(empty_mask, map_of_case, case)
         point_files = files.points if reader is None else []
         points = None
         # a study has one file of points at most
@@ -378,10 +386,10 @@ def _human_predictions(
             no_points = np.empty((0, 2))
             points = point_files[0].values.get(case, {}).get(task, no_points)
         read = partial(
-            read_answer,
+            read_prediction_content,
             task,
             case=case,
-            mask=mask,
+            read_mask=read_mask,
             points=points,
             shape=size.shape if size else None,
         )
@@ -389,7 +397,7 @@ def _human_predictions(
         yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)
 
 
-def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
+def _function_reading_mask(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
     """Return the function that reads the mask of a case and task, from the first file that holds the case.
 
     The mask is stored there, or is drawn from its outlines.
@@ -400,7 +408,7 @@ def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[]
         entry = file.values[case].get(task)
         if entry is None:
             return None
-        if file.outlines:
+        if file.holds_outlines:
             return partial(polygons_rle, entry, file.shapes[case])
         return partial(file.mask, case, task)
     return None

@@ -11,7 +11,7 @@ from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, empty, union_of
-from salstats.images.run_lengths import check_shape, shortened
+from salstats.images.run_lengths import check_shape, shortened_repr
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
@@ -20,7 +20,7 @@ from salstats.readers.prediction_files import (
     Sources,
     check_cases_and_warn_of_unknown,
     prediction,
-    series_sources,
+    source_by_series,
 )
 from salstats.study import Case, Series, Study, Truth, selected_names
 
@@ -151,7 +151,7 @@ def read_coco(
     annotations = _marks_by_image_and_category(
         _entries(content, "annotations", file, _MARK), file, images, name_of_category
     )
-    result_files = _result_files(root, method) if masks is None else series_sources(masks, method, "masks")
+    result_files = _result_files(root, method) if masks is None else source_by_series(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
         entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
@@ -160,7 +160,7 @@ def read_coco(
         )
     case_names = [image.case for image in images.values()]
     map_files: dict[Series, dict[tuple[str, str], Path]] = {}
-    for series, path in series_sources(maps, method, "maps").items():
+    for series, path in source_by_series(maps, method, "maps").items():
         map_files[series] = _map_by_task_and_case(Path(path), task_names)
         check_cases_and_warn_of_unknown({case for _, case in map_files[series]}, case_names, path, file)
     all_series = tuple(dict.fromkeys([*results, *map_files]))
@@ -256,31 +256,31 @@ def _result_files(folder: Path, method: str) -> dict[Series, PathLike]:
     if not files:
         return {}
     if len(files) == 1:
-        return series_sources(files[0], method, "masks")
-    return series_sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
+        return source_by_series(files[0], method, "masks")
+    return source_by_series({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
 def _entries(
-    content: Any, name: str, file: Path, fields: Mapping[str, tuple[type, ...]]
+    content: Any, list_name: str, file: Path, types_by_field: Mapping[str, tuple[type, ...]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the entries of a list in a file, each with its location; `fields` are the types of its fields."""
-    if name != "results":
-        if not isinstance(content, dict) or name not in content:
+    """Yield the entries of a list in a file, each with its location; their fields are of `types_by_field`."""
+    if list_name != "results":
+        if not isinstance(content, dict) or list_name not in content:
             raise InputFileError(
-                f"{file}: not an object with images, categories and annotations", column=name, path=file
+                f"{file}: not an object with images, categories and annotations", column=list_name, path=file
             )
-        content = content[name]
+        content = content[list_name]
     if not isinstance(content, list):
         raise InputFileError(
-            f"{file}: its {name} are no list but {shortened(content)}", column=name, path=file
+            f"{file}: its {list_name} are no list but {shortened_repr(content)}", column=list_name, path=file
         )
     for row, entry in enumerate(content):
-        location = f"{file}, entry {row + 1} of {name}"
-        for field, types in fields.items():
+        location = f"{file}, entry {row + 1} of {list_name}"
+        for field, types in types_by_field.items():
             if not isinstance(entry, dict) or field not in entry:
                 raise InputFileError(
-                    f"{location}: no {field!r}; COCO has {', '.join(fields)}",
-                    choices=fields,
+                    f"{location}: no {field!r}; COCO has {', '.join(types_by_field)}",
+                    choices=types_by_field,
                     column=field,
                     rows=[row],
                     path=file,
@@ -288,7 +288,7 @@ def _entries(
             # to Python True and False are numbers
             if not isinstance(entry[field], types) or isinstance(entry[field], bool):
                 raise InputFileError(
-                    f"{location}: {field} cannot be {shortened(entry[field])}",
+                    f"{location}: {field} cannot be {shortened_repr(entry[field])}",
                     value=entry[field],
                     column=field,
                     rows=[row],
@@ -333,7 +333,7 @@ def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
         name = check_name(category["name"], f"{location}: the task")
         if category["id"] in name_of_category or name in names:
             raise InputFileError(
-                f"{location}: id {shortened(category['id'])} or name {name!r} stands twice",
+                f"{location}: id {shortened_repr(category['id'])} or name {name!r} stands twice",
                 value=category["id"] if category["id"] in name_of_category else name,
                 column="id" if category["id"] in name_of_category else "name",
                 rows=[row],
@@ -376,7 +376,7 @@ def _marks_by_image_and_category(
         if min_score is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
                 raise InputFileError(
-                    f"{location}: score {shortened(score)} is not between 0 and 1",
+                    f"{location}: score {shortened_repr(score)} is not between 0 and 1",
                     value=score,
                     column="score",
                     rows=[row],

@@ -68,8 +68,8 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     n_leading_lines = len(text) - len(text.lstrip("\n"))
     header, *rows = _header_and_rows(file, text.strip("\n"), n_leading_lines, options, sep)
     check_header(file, header)
-    first_row = 2 + n_leading_lines
-    for number, row in enumerate(rows, start=first_row):
+    first_row_number = 2 + n_leading_lines
+    for number, row in enumerate(rows, start=first_row_number):
         if len(row) != len(header):
             hint = Message("a cell that holds the separator must be quoted")
             option = None
@@ -88,14 +88,14 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
                 hint=hint,
                 option=option,
                 value=row,
-                rows=[number - first_row],
+                rows=[number - first_row_number],
                 path=file,
             )
     columns = list(zip(*rows, strict=True))
     if not rows:
         columns = [()] * len(header)
     cells = [pa.array(column, pa.large_string()) for column in columns]
-    return TextTable(pa.table(cells, names=header), first_row)
+    return TextTable(pa.table(cells, names=header), first_row_number)
 
 
 def _header_and_rows(
@@ -116,7 +116,7 @@ def _header_and_rows(
                     raise InputFileError(
                         f"{file}, line {reader.line_num + n_leading_lines}: a blank line with data below it",
                         hint="remove it, or split the file where a second table begins",
-                        rows=_rows_of_line(reader.line_num + n_leading_lines),
+                        rows=_data_row_of_line_if_any(reader.line_num + n_leading_lines),
                         path=file,
                     )
                 rows.append(row)
@@ -132,13 +132,13 @@ def _header_and_rows(
             f"{file}, line {line + n_leading_lines}: a quotation mark is left open or stands inside a quoted "
             f"cell ({error})",
             hint='close it, or write it doubled ("")',
-            rows=_rows_of_line(line + n_leading_lines),
+            rows=_data_row_of_line_if_any(line + n_leading_lines),
             path=file,
         ) from error
     return rows
 
 
-def _rows_of_line(line: int) -> list[int]:
+def _data_row_of_line_if_any(line: int) -> list[int]:
     """Return the row from 0 that a line of a file is where every row is a line; none for the header."""
     if line < 2:
         return []
@@ -194,7 +194,7 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
-            rows=_rows_of_line(line),
+            rows=_data_row_of_line_if_any(line),
             path=file,
         ) from error
     except (LookupError, UnicodeError) as error:
@@ -216,7 +216,7 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
             hint=hint,
             option="encoding",
             value=encoding,
-            rows=_rows_of_line(line),
+            rows=_data_row_of_line_if_any(line),
             path=file,
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -112,7 +112,7 @@ def read_study(
     else:
         study_format = FORMATS["folders"]
     if path is None and not options:
-        raise SalstatsError("no study is named", hint=_smallest_study(), option="path")
+        raise SalstatsError("no study is named", hint=_smallest_study_hint(), option="path")
     folder_parameter, *parameters = inspect.signature(study_format.read).parameters.values()
     if path is None and folder_parameter.default is folder_parameter.empty:
         raise SalstatsError(
@@ -159,7 +159,7 @@ def _first_recognised_format(folder: Path) -> Format:
     raise InputFileError(
         f"{folder_name} is a study in no known format",
         hint=Message(
-            _smallest_study(maps_folder), "; ", Setting("format"), " names another (page 'Formats')"
+            _smallest_study_hint(maps_folder), "; ", Setting("format"), " names another (page 'Formats')"
         ),
         option="format",
         choices=FORMATS,
@@ -167,7 +167,7 @@ def _first_recognised_format(folder: Path) -> Format:
     )
 
 
-def _smallest_study(maps_folder: str = "MAPS") -> Message:
+def _smallest_study_hint(maps_folder: str = "MAPS") -> Message:
     """Write the layout of the smallest study, the options that name it, and the page that shows it."""
     return Message(
         "the smallest study is MAPS/img1.npy and MASKS/img1.png: ",

@@ -19,13 +19,13 @@ from salstats.readers.gaze_files import (
     FIXATIONS,
     metadata_file_of_phase,
     n_outside,
-    read_box,
+    read_box_or_exclusion_reason,
     read_fixations,
     read_fixations_and_n_overlapping,
     read_metadata,
     reason_excluded,
 )
-from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
+from salstats.readers.gaze_maps import MIXINGS, find_predictions, map_sources
 from salstats.readers.prediction_files import Sources
 from salstats.study import Case, Recording, Study, returned_unchanged
 
@@ -175,12 +175,12 @@ def read_gaze(
         )
     rows = pd.concat(metadata, ignore_index=True)
     _check_ids_and_shapes_are_consistent(rows)
-    rows = _with_case_names(rows)
-    cases = _cases(root, rows)
+    rows = _with_case_column(rows)
+    cases = _cases_without_maps(root, rows)
     if phases is None:
         _warn_of_unlisted(root, set(rows["id"]))
     image_of_case = dict(zip(rows["case"], rows["dicom_id"], strict=True))
-    predictions = find_maps(sources, cases, image_of_case, padded)
+    predictions = find_predictions(sources, cases, image_of_case, padded)
     cases_with_maps = []
     for case in cases:
         case_predictions = [by_case[case.case] for by_case in predictions.values() if case.case in by_case]
@@ -268,14 +268,14 @@ def _check_ids_and_shapes_are_consistent(rows: pd.DataFrame) -> None:
             )
 
 
-def _with_case_names(rows: pd.DataFrame) -> pd.DataFrame:
+def _with_case_column(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the column `case`: the image, with its phase where it stands in several."""
     n_phases = rows.groupby("dicom_id")["phase"].transform("nunique")
     name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype(TEXT)
     return rows.assign(case=rows["dicom_id"].mask(n_phases > 1, name_with_phase))
 
 
-def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
+def _cases_without_maps(folder: Path, rows: pd.DataFrame) -> list[Case]:
     """Make the cases without maps, in the order of phases and image paths."""
     cases = []
     for phase, phase_rows in rows.groupby("phase"):
@@ -321,7 +321,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     if row.discarded:
         return replace(recording, excluded=DISCARDED)
     fixations, n_overlapping = read_fixations_and_n_overlapping(file)
-    box, no_box = read_box(recording_folder / CHEST_BOX, row.shape)
+    box, no_box = read_box_or_exclusion_reason(recording_folder / CHEST_BOX, row.shape)
     return replace(
         recording,
         # fixations are small, so they are kept and no file is read twice

@@ -95,7 +95,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     """
     table = read_known_format_table(file, may_be_empty=True)
     table.check_columns([*_NAMES, *_SIZES, _FLAG])
-    rows = pd.DataFrame({column: table.filled(column) for column in _NAMES})
+    rows = pd.DataFrame({column: table.nonempty_texts(column) for column in _NAMES})
     for position, name in enumerate(rows["id"]):
         # a name is joined to the folder's path, so it must not lead out of it
         is_plain = PurePosixPath(name).name == name and PureWindowsPath(name).name == name
@@ -107,7 +107,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
                 rows=[position],
                 path=file,
             )
-    flags = pd.Series(table.filled(_FLAG), dtype=TEXT).str.lower().map(_FLAGS)
+    flags = pd.Series(table.nonempty_texts(_FLAG), dtype=TEXT).str.lower().map(_FLAGS)
     no_flags = np.flatnonzero(flags.isna())
     if no_flags.size:
         position = int(no_flags[0])
@@ -133,10 +133,10 @@ def read_metadata(file: Path) -> pd.DataFrame:
     return rows
 
 
-def _image_shape(size: list[float], table: FileTable, position: int) -> tuple[int, int]:
+def _image_shape(height_and_width: list[float], table: FileTable, position: int) -> tuple[int, int]:
     """Return (height, width) of the image of a row in whole pixels."""
     # a fraction stays one, which check_shape refuses
-    sides = [int(side) if side % 1 == 0 else side for side in size]
+    sides = [int(side) if side % 1 == 0 else side for side in height_and_width]
     try:
         return check_shape(sides, ", ".join(_SIZES))
     except SalstatsError as error:
@@ -267,7 +267,7 @@ def n_outside(points: np.ndarray, shape: tuple[int, int]) -> int:
     return int(((pixels < 0) | (pixels >= shape)).any(axis=1).sum())
 
 
-def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
+def read_box_or_exclusion_reason(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None]:
     """Read a chest box; return None and the reason where there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX

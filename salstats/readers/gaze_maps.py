@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
-from salstats.images.hulls import convex_hull, from_padded_square, large_regions_off_border_mask
+from salstats.images.hulls import convex_hull, large_regions_off_border_mask, mask_from_padded_square
 from salstats.images.map_steps import may_cover_whole_image, resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.images.mixing import MIXING_RULES, mixed_map_of_classes
@@ -26,7 +26,7 @@ from salstats.readers.map_files import (
     read_mask,
     read_npz,
 )
-from salstats.readers.prediction_files import Sources, series_sources
+from salstats.readers.prediction_files import Sources, source_by_series
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: Method of the reader who is left out.
@@ -70,16 +70,16 @@ def map_sources(
         check_choice(rule, MIXINGS, "mixing")
     hull_folders = None if lungs is None else {CONVEX: lungs}
     sources: list[tuple[Series, MapSource]] = []
-    for series, folder in _folders(maps, "maps").items():
+    for series, folder in _folder_by_series(maps, "maps").items():
         read = partial(_read_map_without_padding, padded=padded)
         sources.append((series, MapSource(folder, MAP_SUFFIXES, read)))
-    for series, folder in _folders(class_maps, "class_maps").items():
+    for series, folder in _folder_by_series(class_maps, "class_maps").items():
         for rule in rules:
-            read = partial(_read_mixed, rule=rule, padded=padded)
+            read = partial(_read_mixed_map, rule=rule, padded=padded)
             sources.append((replace(series, mixing=rule), MapSource(folder, (".npz",), read)))
-    for series, folder in _folders(masks, "masks").items():
+    for series, folder in _folder_by_series(masks, "masks").items():
         sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_mask_as_map)))
-    for series, folder in _folders(hull_folders, "lungs").items():
+    for series, folder in _folder_by_series(hull_folders, "lungs").items():
         read = partial(_read_hull_as_map, clean=clean_lungs)
         sources.append((series, MapSource(folder, MASK_SUFFIXES, read)))
     names = Counter((series.name, series.model, series.seed) for series, _ in sources)
@@ -91,9 +91,9 @@ def map_sources(
     return dict(sources)
 
 
-def _folders(sources: Sources | None, option: str) -> dict[Series, PathLike]:
+def _folder_by_series(sources: Sources | None, option: str) -> dict[Series, PathLike]:
     """Return the folders of the series that an option names."""
-    folders = series_sources(sources, METHOD, option)
+    folders = source_by_series(sources, METHOD, option)
     if any(series.method == INTEROBSERVER for series in folders):
         raise SalstatsError(
             Setting(option),
@@ -104,7 +104,7 @@ def _folders(sources: Sources | None, option: str) -> dict[Series, PathLike]:
     return folders
 
 
-def find_maps(
+def find_predictions(
     sources: Mapping[Series, MapSource],
     cases: Sequence[Case],
     image_of_case: Mapping[str, str],
@@ -114,13 +114,13 @@ def find_maps(
     predictions: dict[Series, dict[str, Prediction]] = {}
     shapes = {case.case: shape_of(case) for case in cases}
     for series, source in sources.items():
-        files = _files_by_case(Path(source.folder), source.suffixes, series.method, cases, image_of_case)
+        files = _file_by_case(Path(source.folder), source.suffixes, series.method, cases, image_of_case)
         predictions[series] = {}
         for case, file in files.items():
             # absolute: a process that works on it later may be in another folder
             read = partial(_read_content, source.read, file.absolute(), shapes[case])
             predictions[series][case] = Prediction("", series, read, str(file))
-    _warn_of_stretched(predictions, shapes, padded)
+    _warn_of_stretched_maps(predictions, shapes, padded)
     return predictions
 
 
@@ -131,7 +131,7 @@ def _read_content(
     return Content(saliency=read(file, shape))
 
 
-def _warn_of_stretched(
+def _warn_of_stretched_maps(
     predictions: Mapping[Series, Mapping[str, Prediction]],
     shapes: Mapping[str, tuple[int, int]],
     padded: bool | None,
@@ -179,7 +179,7 @@ def _warn_of_stretched(
         )
 
 
-def _map_name_or_none_beside_npy(file: Path, cases: Container[str]) -> str | None:
+def _map_name_or_none_for_picture(file: Path, cases: Container[str]) -> str | None:
     """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
     name_match = _NAME_IN_PHASE.fullmatch(file.stem)
@@ -191,7 +191,7 @@ def _map_name_or_none_beside_npy(file: Path, cases: Container[str]) -> str | Non
     return f"p{folder_match['phase']}_t{trial}{name_match['suffix'] or ''}"
 
 
-def _files_by_case(
+def _file_by_case(
     folder: Path,
     suffixes: Sequence[str],
     method: str,
@@ -204,7 +204,7 @@ def _files_by_case(
     other method the files without the name of a method.
     """
     study_names = {*image_of_case, *image_of_case.values()}
-    files = find_case_files(folder, suffixes, partial(_map_name_or_none_beside_npy, cases=study_names))
+    files = find_case_files(folder, suffixes, partial(_map_name_or_none_for_picture, cases=study_names))
     trials: dict[str, re.Match[str]] = {}
     for name in files:
         trial = _TRIAL.fullmatch(name)
@@ -262,7 +262,7 @@ def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: boo
     """Read a map as its file has it, or, of a padded square, the part that is the image."""
     saliency = read_map(file)
     if padded:
-        return _unpadded(saliency, shape)
+        return _unpadded_if_square(saliency, shape)
     return saliency
 
 
@@ -294,11 +294,11 @@ def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.
         mask = large_regions_off_border_mask(mask)
     hull = convex_hull(mask)
     if hull.shape != shape:
-        hull = from_padded_square(hull, shape)
+        hull = mask_from_padded_square(hull, shape)
     return hull.astype(np.float64)
 
 
-def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _unpadded_if_square(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Cut the image out of a square map of the image padded to a square (bilinear); leave any other map."""
     if saliency.shape == shape or saliency.shape[0] != saliency.shape[1] or not is_finite(saliency):
         return saliency
@@ -310,7 +310,7 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return square[first_row : first_row + height, first_col : first_col + width]
 
 
-def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
+def _read_mixed_map(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
     """Read one map that is mixed of those of several classes in an .npz.
 
     The class without a finding is the one called "no finding", in any spelling. There is none if no class has
@@ -343,7 +343,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
             f"{file}: ", error.message, column=error.option, value=error.value, path=file
         ) from error
     if padded:
-        return _unpadded(mixed, shape)
+        return _unpadded_if_square(mixed, shape)
     return mixed
 
 

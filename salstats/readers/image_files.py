@@ -28,7 +28,7 @@ class ImageFormat(NamedTuple):
     """
 
     first_bytes: tuple[bytes, ...]
-    reader: Any
+    pillow_class: Any
 
 
 _FORMATS = {
@@ -75,7 +75,7 @@ def opened_image(
                 f"{path}: neither {' nor '.join(formats)}, whatever its name says", path=path, choices=formats
             )
         try:
-            image = _FORMATS[name].reader(stream)
+            image = _FORMATS[name].pillow_class(stream)
             # a small file can claim to hold any number of pixels
             n_pixels = image.height * image.width
             check_size(n_pixels * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
@@ -150,20 +150,20 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
             return _grey_pixels(file, image)
         if image.mode == "RGB" and "transparency" not in image.info:
             return np.array(image)
-        pixels = _opaque_rgb(file, image)
+        pixels = _checked_opaque_rgb(file, image)
         if image.mode == "LA":
             # grey, whose three channels are equal
             pixels = pixels[..., 0]
         return np.ascontiguousarray(pixels)
 
 
-def holds_objects(file: Path) -> bool:
+def npy_holds_objects(file: Path) -> bool:
     """Return whether the header of a .npy file says that its array is of Python objects."""
     with opened(file) as stream:
-        return header_has_objects(stream)
+        return npy_header_has_objects(stream)
 
 
-def header_has_objects(stream: BinaryIO) -> bool:
+def npy_header_has_objects(stream: BinaryIO) -> bool:
     """Return whether a header in the .npy format, at the stream's position, is of an array of objects."""
     try:
         version = np.lib.format.read_magic(stream)
@@ -177,8 +177,8 @@ def header_has_objects(stream: BinaryIO) -> bool:
     return bool(dtype.hasobject)
 
 
-def read_npy(file: Path, bytes_per_number: float = PIXEL) -> np.ndarray:
-    """Read the array of a .npy file, if it fits into memory at `bytes_per_number`; nothing is unpickled."""
+def read_npy(file: Path, memory_bytes_per_number: float = PIXEL) -> np.ndarray:
+    """Read the array of a .npy file, unpickling nothing, if it fits into memory at this size of a number."""
     with opened(file):
         try:
             # mapped, so that the header's size is held against the file's before memory is taken
@@ -187,7 +187,7 @@ def read_npy(file: Path, bytes_per_number: float = PIXEL) -> np.ndarray:
         except Exception as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})", path=file) from error
-        check_size(mapped.size * bytes_per_number, f"{file}: its array of shape {mapped.shape}")
+        check_size(mapped.size * memory_bytes_per_number, f"{file}: its array of shape {mapped.shape}")
         return np.array(mapped)
 
 
@@ -196,13 +196,13 @@ def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
     _refuse_16_bits_that_pillow_changes(path, image)
     if image.mode in GREY and "transparency" not in image.info:
         return _grey_pixels(path, image)
-    pixels = _opaque_rgb(path, image)
+    pixels = _checked_opaque_rgb(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
         return pixels
     return np.ascontiguousarray(pixels[..., 0])
 
 
-def _opaque_rgb(path: Path, image: Any) -> np.ndarray:
+def _checked_opaque_rgb(path: Path, image: Any) -> np.ndarray:
     """Return red, green and blue of an image; raise where a pixel is transparent."""
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():

@@ -13,7 +13,7 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, earlier_row_and_first_repeat
 from salstats.readers.cells import EXACT, PathLike, TableOptions
-from salstats.readers.score_layouts import ScoreLayout, combine_case, missing_case_error
+from salstats.readers.score_layouts import ScoreLayout, missing_case_error, with_combined_case
 from salstats.readers.tables import FileTable, read_table
 
 #: A file or frame of covariates, or covariates by name, each in a file with a task per column.
@@ -158,10 +158,10 @@ def _join(scores: pd.DataFrame, features: pd.DataFrame, name: str, path: Path | 
     return pd.concat([scores, added], axis=1)
 
 
-def _identifier_text(column: pd.Series, frame: str) -> pd.Series:
+def _identifier_text(column: pd.Series, frame_name: str) -> pd.Series:
     """Return identifiers as text without an index; a whole number loses a trailing '.0'.
 
-    ColumnError where floats are too large to tell whole numbers apart; `frame` is what their frame is called.
+    ColumnError where floats are too large to tell whole numbers apart.
     """
     if pd.api.types.is_float_dtype(column):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -169,10 +169,11 @@ def _identifier_text(column: pd.Series, frame: str) -> pd.Series:
         if inexact.size:
             first = int(inexact[0])
             raise ColumnError(
-                f"column {column.name!r} of {frame} holds floats from 2^53 on, such as {numbers[first]:.0f} "
-                f"in row {column.index[first]}, each of which may stand for several names",
+                f"column {column.name!r} of {frame_name} holds floats from 2^53 on, "
+                f"such as {numbers[first]:.0f} in row {column.index[first]}, each of which may stand for "
+                "several names",
                 hint="make the names text or whole numbers where the frame is made",
-                option=frame,
+                option=frame_name,
                 column=str(column.name),
                 rows=inexact.tolist(),
             )
@@ -197,7 +198,7 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
             tables.append(entry)
         elif isinstance(entry, Mapping):
             for covariate, path in entry.items():
-                _check_covariate(covariate, path)
+                _check_covariate_name_and_path(covariate, path)
                 tables.append(JoinedFile(read_table(path, options), covariate))
         elif isinstance(entry, str | os.PathLike):
             tables.append(JoinedFile(read_table(entry, options), None))
@@ -210,7 +211,7 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
     return tables
 
 
-def _check_covariate(name: object, path: object) -> None:
+def _check_covariate_name_and_path(name: object, path: object) -> None:
     """Raise where an entry of a mapping is no name and path."""
     if not isinstance(name, str) or not name.strip() or name in (*IDENTIFIER_COLUMNS, "score"):
         raise SalstatsError(Setting("join"), f" gives {name!r}, which is no name of a covariate", value=name)
@@ -242,26 +243,30 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
         table, covariate = entry
         rename = {name: new_name for name, new_name in layout.rename.items() if name in table.columns}
         table = table.renamed(rename)
-        if layout.case and "case" not in table.columns and set(layout.case) <= set(table.columns):
-            table = combine_case(table, layout.case)
+        if (
+            layout.case_columns
+            and "case" not in table.columns
+            and set(layout.case_columns) <= set(table.columns)
+        ):
+            table = with_combined_case(table, layout.case_columns)
         # the scores have the columns that make a case's name already
-        case_columns = [c for c in layout.case if c in table.columns and c not in KEY_COLUMNS]
+        case_columns = [c for c in layout.case_columns if c in table.columns and c not in KEY_COLUMNS]
         table = table.with_cells(table.cells.drop(columns=case_columns))
         if "case" not in table.columns:
             raise missing_case_error(table, joined=True)
         if covariate is not None:
             table = _stack_task_columns(table, covariate, data)
         # rows are called by their number in the file
-        data = _join(data, table.typed().set_axis(table.row_numbers), str(table.file), table.file)
+        data = _join(data, table.typed_frame().set_axis(table.row_numbers), str(table.file), table.file)
     return data
 
 
-def _stack_task_columns(table: FileTable, name: str, data: pd.DataFrame) -> FileTable:
+def _stack_task_columns(table: FileTable, covariate: str, data: pd.DataFrame) -> FileTable:
     """Return a table with a task per column as one covariate of cases and tasks."""
     file = table.file
     if "task" not in data.columns:
         raise ColumnError(
-            Setting("join", {name: str(file)}),
+            Setting("join", {covariate: str(file)}),
             " needs a column 'task' in the scores",
             hint=f"{file} is joined on it",
             column="task",
@@ -270,7 +275,7 @@ def _stack_task_columns(table: FileTable, name: str, data: pd.DataFrame) -> File
     if "task" in table.columns:
         raise ColumnError(
             f"{file} has a column 'task', so it is not wide by task",
-            hint=f"join it without {name!r}",
+            hint=f"join it without {covariate!r}",
             option="join",
             column="task",
             path=file,
@@ -285,5 +290,5 @@ def _stack_task_columns(table: FileTable, name: str, data: pd.DataFrame) -> File
             path=file,
         )
     keys = [c for c in ("dataset", "case") if c in table.columns]
-    cells = table.cells.melt(keys, tasks, var_name="task", value_name=name, ignore_index=False)
+    cells = table.cells.melt(keys, tasks, var_name="task", value_name=covariate, ignore_index=False)
     return table.with_cells(cells)

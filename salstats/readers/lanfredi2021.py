@@ -141,7 +141,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     """
     check_choice(sheet, SHEETS, "sheet")
     layout = _SCORE_SHEETS[sheet]
-    return _read_sheet(workbook(folder, layout.workbook), layout)
+    return _read_sheet(workbook_path(folder, layout.workbook), layout)
 
 
 def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
@@ -169,7 +169,9 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     if layout.has_readings:
         whole_numbers.append("index_image")
     score_columns = [f"score_{source}" for source in METHODS]
-    values, metrics = _columns(file, layout.name, [*whole_numbers, *score_columns], "metric")
+    values, metrics = _number_columns_and_text_column(
+        file, layout.name, [*whole_numbers, *score_columns], "metric"
+    )
     values = values.astype(dict.fromkeys(whole_numbers, "int64"))
     phase = values["phase"].astype(TEXT)
     trial = values["trial"].astype(TEXT).str.zfill(3)
@@ -218,8 +220,8 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     Traceback (most recent call last):
     salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
-    file = workbook(folder, CLASSIFICATION)
-    values, names = _columns(file, "results_all_models", ["modeln", "auc"], "model")
+    file = workbook_path(folder, CLASSIFICATION)
+    values, names = _number_columns_and_text_column(file, "results_all_models", ["modeln", "auc"], "model")
     model = names.map({"sononet": "woag", "ag_sononet": "wag"})
     if model.isna().any():
         unknown_model = names[model.isna()].iloc[0]
@@ -234,7 +236,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     return pd.DataFrame({"model": model.astype(TEXT), "seed": seed, "auroc": values["auc"]})
 
 
-def workbook(folder: str | os.PathLike[str], name: str) -> Path:
+def workbook_path(folder: str | os.PathLike[str], name: str) -> Path:
     """Return the path of a workbook; where it is missing, the error tells where to get it."""
     file = Path(folder) / name
     if not file.is_file():
@@ -246,12 +248,14 @@ def workbook(folder: str | os.PathLike[str], name: str) -> Path:
     return file
 
 
-def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.DataFrame, pd.Series]:
+def _number_columns_and_text_column(
+    file: Path, sheet: str, number_columns: list[str], text_column: str
+) -> tuple[pd.DataFrame, pd.Series]:
     """Return columns of finite numbers of a sheet as a frame, and one column of text."""
-    table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
-    table.check_columns([*numbers, text], "it is not the published workbook")
-    number_columns = pd.DataFrame(table.finite_numbers(numbers), columns=numbers)
-    return number_columns, table.text_or_empty(text).astype(TEXT)
+    table = replace(read_table(file, TableOptions(sheet=sheet)), error_class=InputFileError)
+    table.check_columns([*number_columns, text_column], "it is not the published workbook")
+    numbers = pd.DataFrame(table.finite_numbers(number_columns), columns=number_columns)
+    return numbers, table.text_or_empty(text_column).astype(TEXT)
 
 
 def _reading_number_of_each_row(file: Path, keys: pd.DataFrame) -> pd.Series:

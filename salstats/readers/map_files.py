@@ -39,21 +39,21 @@ _MARKS = (1, 255, 65535)
 def find_case_files(
     folder: str | os.PathLike[str],
     suffixes: Sequence[str] = MASK_SUFFIXES,
-    named: Callable[[Path], str | None] | None = None,
+    case_of_file: Callable[[Path], str | None] | None = None,
 ) -> dict[str, Path]:
     """Find the file of each case in a folder and below, in the order of the cases.
 
-    The case is the file's name without its ending, or what `named` gives (None passes a file over). Links to
-    files are followed, links to folders are not, with a warning, so that the search stays within the folder
-    and ends. Names that begin with a dot are left out; two files of one case are an error.
+    The case is the file's name without its ending, or what `case_of_file` gives (None passes a file over).
+    Links to files are followed, links to folders are not, with a warning, so that the search stays within
+    the folder and ends. Names that begin with a dot are left out; two files of one case are an error.
     """
     files: dict[str, Path] = {}
     for path in files_below(Path(folder)):
         if path.suffix.lower() not in suffixes:
             continue
         name: str | None = path.stem
-        if named is not None:
-            name = named(path)
+        if case_of_file is not None:
+            name = case_of_file(path)
         if name is None:
             continue
         case = check_name(name, f"{path.parent}: a file's case")
@@ -72,13 +72,13 @@ def find_case_files(
     return dict(sorted(files.items()))
 
 
-def find_task_files(
-    folder: str | os.PathLike[str], suffixes: Sequence[str], only_task: str | None = None
+def find_files_by_task_and_case(
+    folder: str | os.PathLike[str], suffixes: Sequence[str], task_outside_folders: str | None = None
 ) -> dict[str, dict[str, Path]]:
-    """Find the files TASK/CASE of a folder, or CASE where all are of `only_task`: task -> case -> file.
+    """Find the files TASK/CASE of a folder: task -> case -> file.
 
-    InputFileError where files lie both in the folder and in folders of tasks, and where files that lie in no
-    folder of a task have none.
+    Files CASE in the folder itself are of `task_outside_folders`; without one they are an error, and so
+    are files both in the folder and in folders of tasks.
     """
     root = Path(folder)
     check_folder(root)
@@ -92,7 +92,7 @@ def find_task_files(
             check_name(path.name, f"{root}: the task"): find_case_files(path, suffixes)
             for path in task_folders
         }
-    if only_task is None:
+    if task_outside_folders is None:
         raise InputFileError(
             f"{outside[0]}: lies in no folder of its task, {root.name}/TASK/{outside[0].name}",
             column="task",
@@ -105,7 +105,7 @@ def find_task_files(
                 hint="put all files of a task in a folder of its name, or all files in one folder",
                 path=task_folder,
             )
-    return {only_task: find_case_files(root, suffixes)}
+    return {task_outside_folders: find_case_files(root, suffixes)}
 
 
 def _no_file_error(folder: Path, suffixes: Sequence[str]) -> InputFileError:
@@ -160,7 +160,7 @@ def read_map(path: str | os.PathLike[str], *, colormap: str | None = None) -> np
     file = Path(path)
     if file.suffix.lower() in image_files.SUFFIXES:
         return read_map_picture(file, colormap).astype(np.float64)
-    saliency = two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map")
+    saliency = checked_2d_array(file, _read_array(file, MAP_SUFFIXES, "map"), "map")
     # a NaN that signals is a NaN; NumPy warns of it where it changes the type
     with np.errstate(invalid="ignore"):
         return saliency.astype(np.float64)
@@ -172,7 +172,7 @@ def warn_if_turned(file: Path, image_shape: tuple[int, int], location: str, rows
     `location` says in the message where the map stands, and `rows` are its rows of a table.
     """
     shape = _npy_shape_or_empty(file)
-    if not _does_not_cover(shape, image_shape) or not may_cover_whole_image(shape[::-1], image_shape):
+    if not _is_2d_and_cannot_cover(shape, image_shape) or not may_cover_whole_image(shape[::-1], image_shape):
         return
     warn(
         f"{location}: the map is {shape[0]} x {shape[1]} and its image {image_shape[0]} x {image_shape[1]} "
@@ -192,7 +192,9 @@ def warn_of_stretched_maps(
     `files` are the maps by case, and `shapes` the sizes of the images. Turned maps, of which `warn_if_turned`
     warns, are not counted.
     """
-    _warn_of_stretched([sizes for sizes in _sizes_of_misfits(files, shapes) if not sizes.is_turned], source)
+    _warn_of_stretched_maps(
+        [sizes for sizes in _sizes_of_misfits(files, shapes) if not sizes.is_turned], source
+    )
 
 
 def warn_of_turned_and_stretched_maps(
@@ -209,10 +211,10 @@ def warn_of_turned_and_stretched_maps(
         "cover their image only with rows and columns exchanged (height x width: {example})",
         "turn these maps, or the masks of these cases; the first axis of an array runs downwards",
     )
-    _warn_of_stretched([sizes for sizes in misfits if not sizes.is_turned], source)
+    _warn_of_stretched_maps([sizes for sizes in misfits if not sizes.is_turned], source)
 
 
-class _Sizes(NamedTuple):
+class _MisfitShapes(NamedTuple):
     """Height and width of a case's map and of its image."""
 
     case: str
@@ -227,7 +229,7 @@ class _Sizes(NamedTuple):
 
 def _sizes_of_misfits(
     files: Iterable[tuple[str, Path]], shapes: Mapping[str, tuple[int, int] | None]
-) -> list[_Sizes]:
+) -> list[_MisfitShapes]:
     """Return the sizes of the maps that do not cover their image; each header is read once."""
     misfits = []
     for case, file in files:
@@ -235,17 +237,17 @@ def _sizes_of_misfits(
         if image_shape is None:
             continue
         map_shape = _header_shape_or_empty(file)
-        if _does_not_cover(map_shape, image_shape):
-            misfits.append(_Sizes(case, map_shape, image_shape))
+        if _is_2d_and_cannot_cover(map_shape, image_shape):
+            misfits.append(_MisfitShapes(case, map_shape, image_shape))
     return misfits
 
 
-def _does_not_cover(shape: tuple[int, ...], image_shape: tuple[int, int]) -> bool:
+def _is_2d_and_cannot_cover(shape: tuple[int, ...], image_shape: tuple[int, int]) -> bool:
     """Return whether a map of two axes cannot be of the whole image; others are not judged."""
     return len(shape) == 2 and not may_cover_whole_image(shape, image_shape)
 
 
-def _warn_of_stretched(misfits: Sequence[_Sizes], source: object) -> None:
+def _warn_of_stretched_maps(misfits: Sequence[_MisfitShapes], source: object) -> None:
     """Warn of maps that scoring stretches to their image."""
     _warn_of_misfits(
         misfits,
@@ -256,15 +258,18 @@ def _warn_of_stretched(misfits: Sequence[_Sizes], source: object) -> None:
     )
 
 
-def _warn_of_misfits(misfits: Sequence[_Sizes], source: object, problem: str, hint: str) -> None:
-    """Warn of the cases of some maps, if there are any; the problem shows the sizes of the first."""
+def _warn_of_misfits(
+    misfits: Sequence[_MisfitShapes], source: object, problem_template: str, hint: str
+) -> None:
+    """Warn of the cases of some maps, if there are any; the template shows the sizes of the first."""
     if not misfits:
         return
     cases = list(dict.fromkeys(sizes.case for sizes in misfits))
     _, map_shape, image_shape = misfits[0]
     example = f"{map_shape[0]} x {map_shape[1]} on {image_shape[0]} x {image_shape[1]}"
     warn(
-        f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) {problem.format(example=example)}",
+        f"{source}: the maps of {len(cases)} cases ({quoted(cases)}) "
+        f"{problem_template.format(example=example)}",
         hint=hint,
         column="case",
         value=cases,
@@ -303,7 +308,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     file = Path(path)
     if file.suffix.lower() == ".json":
         return masks.decode(read_rle(file))
-    numbers = two_dimensional(file, _array(file, MASK_SUFFIXES, "mask"), "mask")
+    numbers = checked_2d_array(file, _read_array(file, MASK_SUFFIXES, "mask"), "mask")
     if numbers.dtype == bool:
         return numbers
     if threshold is not None:
@@ -349,11 +354,12 @@ def _mask_of_numbers(file: Path, numbers: np.ndarray) -> np.ndarray:
     )
 
 
-def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
-    """Return the array of a map or mask (`content`), bool or real numbers, in two dimensions, or raise."""
+def checked_2d_array(file: Path, array: np.ndarray, content_name: str) -> np.ndarray:
+    """Return the array of a map or mask, bool or real numbers, in two dimensions, or raise."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
-            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content}; it has numbers",
+            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content_name}; "
+            "it has numbers",
             path=file,
             value=array.dtype,
         )
@@ -364,7 +370,7 @@ def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
         elif array.ndim > 2:
             hint = SLICES
         raise InputFileError(
-            f"{file}: its array has shape {array.shape}; a {content} is (height, width)",
+            f"{file}: its array has shape {array.shape}; a {content_name} is (height, width)",
             hint=hint,
             path=file,
             value=array.shape,
@@ -372,7 +378,7 @@ def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
     return array.reshape(array.shape[-2:])
 
 
-def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
+def _read_array(file: Path, suffixes: Sequence[str], content_name: str) -> np.ndarray:
     """Read the array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
     if suffix in image_files.SUFFIXES:
@@ -381,9 +387,9 @@ def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
         return _only_array_of_npz(file)
     if suffix != ".npy":
         raise InputFileError(
-            f"{file}: a {content} is read from {', '.join(suffixes)}", path=file, choices=suffixes
+            f"{file}: a {content_name} is read from {', '.join(suffixes)}", path=file, choices=suffixes
         )
-    if image_files.holds_objects(file):
+    if image_files.npy_holds_objects(file):
         return _array_of_pickled_dict(file)
     return image_files.read_npy(file)
 
@@ -456,7 +462,7 @@ def _check_no_objects(file: Path, archive: zipfile.ZipFile, name: str) -> None:
     if member not in archive.namelist():
         return
     with archive.open(member) as stream:
-        has_objects = image_files.header_has_objects(cast(BinaryIO, stream))
+        has_objects = image_files.npy_header_has_objects(cast(BinaryIO, stream))
     if has_objects:
         raise InputFileError(
             f"{file}: its array {name!r} holds Python objects, which are not unpickled",

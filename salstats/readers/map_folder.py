@@ -17,9 +17,9 @@ from salstats.readers.case_json import CaseFile
 from salstats.readers.case_masks import read_case_masks, read_masks_of_readers
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import warn_of_stretched_maps
-from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
+from salstats.readers.map_rows import MapRow, read_map_rows, warn_of_turned_maps
 from salstats.readers.prediction_files import check_cases_in_common, prediction
-from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
 #: The folder of several readers' masks.
@@ -118,16 +118,16 @@ def read_map_folder(
             folder, human=human, tasks=tasks, patient_from=patient_from, without_truth=True
         )
         return readings.with_truth(truth)
-    pattern = check_pattern(patient_from)
+    pattern = compiled_patient_pattern(patient_from)
     has_table = (root / TABLE).exists()
     rows = read_map_rows(root) if has_table else []
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
-    only_task = tasks_of_maps[0] if len(tasks_of_maps) == 1 else None
-    masks_of_readers = _human_masks(root, human, only_task)
+    task_outside_folders = tasks_of_maps[0] if len(tasks_of_maps) == 1 else None
+    masks_of_readers = _human_masks_by_reader(root, human, task_outside_folders)
     # only several readers can be compared without maps
     if not has_table and len(masks_of_readers) < 2:
         rows = read_map_rows(root)
-    true_masks = _masks(root, "truth", truth, only_task)
+    true_masks = _read_masks_or_none(root, "truth", truth, task_outside_folders)
     if true_masks is None:
         if not without_truth and len(masks_of_readers) < 2:
             raise InputFileError(
@@ -141,7 +141,7 @@ def read_map_folder(
     _check_cases_in_common(rows, true_masks, human_masks, root)
     if tasks is None:
         _check_any_task_in_truth(rows, true_masks, root)
-    study_tasks = _tasks(tasks, rows, [true_masks, *human_masks], root)
+    study_tasks = _tasks_to_read(tasks, rows, [true_masks, *human_masks], root)
     rows_of_case = _rows_by_case(rows, true_masks, human_masks, root)
     cases = [
         _case(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
@@ -154,7 +154,7 @@ def read_map_folder(
     series += [Series(HUMAN, reader=reader) for reader in masks_of_readers]
     study = Study(tuple(cases), study_tasks, tuple(dict.fromkeys(series)), str(root))
     shapes = {case.case: case.shape for case in study}
-    warn_turned(rows, shapes, root)
+    warn_of_turned_maps(rows, shapes, root)
     # maps with settings were laid on their images by `MapFolder`'s writer
     if not (root / SETTINGS).exists():
         warn_of_stretched_maps([(row.key.case, row.file) for row in rows], shapes, root)
@@ -178,7 +178,7 @@ def _case(
 
     `rows` are those of the case in the table of `folder`.
     """
-    shape = _shape(name, rows, [truth, *masks_of_readers.values()], folder)
+    shape = _image_shape(name, rows, [truth, *masks_of_readers.values()], folder)
     true_masks = truth.values.get(name, {})
     predictions = [
         prediction(
@@ -205,11 +205,11 @@ def _case(
         predictions=tuple(predictions),
         annotated=name in truth.values,
         patient=_agreed_value(patients, folder, f"the patient of case {name!r}", column="patient"),
-        labels=_labels(name, rows, tasks, folder),
+        labels=_label_by_task(name, rows, tasks, folder),
     )
 
 
-def _shape(
+def _image_shape(
     case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[int, int]:
     """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
@@ -230,7 +230,7 @@ def _shape(
     return shape
 
 
-def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Path) -> dict[str, float]:
+def _label_by_task(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Path) -> dict[str, float]:
     """Return the label of each task that rows give one for."""
     labels: dict[str, list[tuple[float, MapRow]]] = {}
     for row in rows:
@@ -270,27 +270,30 @@ def _cases_with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder
             column="patient",
             path=folder / TABLE,
         )
-    patients = find_patients([case.case for case in cases], pattern, folder)
+    patients = patients_of_cases([case.case for case in cases], pattern, folder)
     return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
 
 
 def _row_location(folder: Path, row: MapRow) -> str:
     """Write where a row of the table of maps stands."""
-    return f"{folder / TABLE}, row {row.number}"
+    return f"{folder / TABLE}, row {row.row_number}"
 
 
 def _agreed_value(
-    values: Sequence[tuple[Any, Path | MapRow]], folder: Path, description: str, column: str | None = None
+    values_with_sources: Sequence[tuple[Any, Path | MapRow]],
+    folder: Path,
+    description: str,
+    column: str | None = None,
 ) -> Any:
     """Return the value that all sources give, None where there is none; InputFileError where two differ.
 
-    `values` are pairs of a value and its source: a file, or a row of the folder's table, with the value in
-    its `column`; `description` says what the value is.
+    A source is a file, or a row of the folder's table with the value in its `column`; `description` says what
+    the value is.
     """
-    if not values:
+    if not values_with_sources:
         return None
-    first_value, first_source = values[0]
-    for value, source in values:
+    first_value, first_source = values_with_sources[0]
+    for value, source in values_with_sources:
         if value != first_value:
             raise InputFileError(
                 f"{_source_location(source, folder, column)}: {description} is {value}, in "
@@ -359,10 +362,12 @@ def _warn_and_list_cases_left_out(
     return left_out
 
 
-def _masks(folder: Path, name: str, path: PathLike | None, only_task: str | None = None) -> CaseFile | None:
+def _read_masks_or_none(
+    folder: Path, name: str, path: PathLike | None, task_outside_folders: str | None = None
+) -> CaseFile | None:
     """Read the masks of a path, or else of NAME.json or NAME in the folder; None where there are none.
 
-    With `only_task` the masks may lie in no folder of a task, see `read_case_masks`.
+    With `task_outside_folders` the masks may lie in no folder of a task, see `read_case_masks`.
     """
     if path is not None:
         paths = [Path(path)]
@@ -376,27 +381,27 @@ def _masks(folder: Path, name: str, path: PathLike | None, only_task: str | None
         )
     if not paths:
         return None
-    return read_case_masks(paths[0], only_task)
+    return read_case_masks(paths[0], task_outside_folders)
 
 
-def _human_masks(
-    folder: Path, human: PathLike | Mapping[str, PathLike] | None, only_task: str | None
+def _human_masks_by_reader(
+    folder: Path, human: PathLike | Mapping[str, PathLike] | None, task_outside_folders: str | None
 ) -> dict[str | None, CaseFile]:
     """Read the masks that people drew, by reader; None is the reader of a file that names nobody.
 
-    With `only_task` the masks may lie in no folder of a task, see `read_case_masks`.
+    With `task_outside_folders` the masks may lie in no folder of a task, see `read_case_masks`.
     """
     if human is None and (folder / READERS).is_dir():
-        human = _reader_paths(folder)
+        human = _mask_path_by_reader(folder)
     if human is not None:
-        return read_masks_of_readers(human, only_task)
-    masks = _masks(folder, HUMAN, None, only_task)
+        return read_masks_of_readers(human, task_outside_folders)
+    masks = _read_masks_or_none(folder, HUMAN, None, task_outside_folders)
     if masks is None:
         return {}
     return {None: masks}
 
 
-def _reader_paths(folder: Path) -> dict[str, Path]:
+def _mask_path_by_reader(folder: Path) -> dict[str, Path]:
     """Return the files or folders of masks in the folder of readers, by reader."""
     readers = folder / READERS
     if (folder / f"{HUMAN}.json").exists() or (folder / HUMAN).exists():
@@ -419,7 +424,7 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
     return path_of_reader
 
 
-def _tasks(
+def _tasks_to_read(
     tasks: Sequence[str] | None, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[str, ...]:
     """Return the tasks to read; by default those of the table in its order, then others by name."""

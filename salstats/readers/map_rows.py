@@ -43,7 +43,7 @@ class MapRow:
 
     key: MapKey
     #: the row of the file, for messages
-    number: int
+    row_number: int
     file: Path
     prob: float = _NAN
     label: float = _NAN
@@ -54,7 +54,7 @@ class MapRow:
     @property
     def position(self) -> int:
         """The place of the row among those below the header, from 0."""
-        return self.number - 2
+        return self.row_number - 2
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class RowLocation:
 
     table: Path
     #: Number of the row in the file; the header is row 1.
-    number: int
+    row_number: int
 
     def __str__(self) -> str:
         """Write the table's name and the row."""
-        return f"{self.table}, row {self.number}"
+        return f"{self.table}, row {self.row_number}"
 
     def error(
         self,
@@ -85,7 +85,7 @@ class RowLocation:
             column=column,
             value=value,
             choices=choices,
-            rows=[self.number - 2],
+            rows=[self.row_number - 2],
             path=self.table,
         )
 
@@ -106,8 +106,8 @@ def read_map_rows(folder: Path) -> list[MapRow]:
         patient: str | None = row.get("patient", "")
         if patient in UNKNOWN:
             patient = None
-        file = _map_file(folder, row["path"], location)
-        shape = _shape(height, width, location)
+        file = _checked_map_file(folder, row["path"], location)
+        shape = _image_shape_or_none(height, width, location)
         rows.append(MapRow(key, number, file, prob, label, shape, patient))
     return rows
 
@@ -134,7 +134,9 @@ def _number_or_nan(row: TableRow, column: str, location: RowLocation) -> float:
     return number
 
 
-def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | None], folder: Path) -> None:
+def warn_of_turned_maps(
+    rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | None], folder: Path
+) -> None:
     """Warn where the first map of a series that can show it lies across its image: columns before rows."""
     checked_series: set[Series] = set()
     for row in rows:
@@ -142,15 +144,15 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.number}", rows=[row.position])
+        warn_if_turned(row.file, shape, f"{folder / TABLE}, row {row.row_number}", rows=[row.position])
 
 
-def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
+def _checked_map_file(folder: Path, path: str, location: RowLocation) -> Path:
     """Return the file of a map, which must exist and be of a kind that is read."""
     try:
         file = file_inside(folder, path, str(location))
     except InputFileError as error:
-        raise error.prefixed(rows=[location.number - 2], path=location.table) from None
+        raise error.prefixed(rows=[location.row_number - 2], path=location.table) from None
     if file.suffix.lower() not in MAP_SUFFIXES:
         raise location.error(
             f": path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",
@@ -167,7 +169,7 @@ def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
     raise location.error(f": path {path[:60]!r}: {problem}", column="path", value=path)
 
 
-def _shape(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
+def _image_shape_or_none(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
     """Return (height, width) of an image, None where both are NaN; it is an error if only one is."""
     if np.isnan(height) and np.isnan(width):
         return None

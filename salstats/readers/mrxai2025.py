@@ -19,9 +19,9 @@ from salstats.readers.prediction_files import (
     Sources,
     check_cases_and_warn_of_unknown,
     files_in_folders,
-    find_maps,
+    find_maps_by_series_and_case,
     prediction,
-    series_sources,
+    source_by_series,
 )
 from salstats.study import Case, Study, Truth
 
@@ -117,8 +117,8 @@ def read_mrxai2025(
     root = Path(folder)
     check_name(task, Setting("task"))
     pairs = _image_and_mask_by_case(root)
-    map_files = find_maps(series_sources(maps, method, "maps"), pairs, root)
-    mask_sources = series_sources(masks, method, "masks")
+    map_files = find_maps_by_series_and_case(source_by_series(maps, method, "maps"), pairs, root)
+    mask_sources = source_by_series(masks, method, "masks")
     tool_masks = {series: _masks_by_case(Path(path), task) for series, path in mask_sources.items()}
     for series, path in mask_sources.items():
         check_cases_and_warn_of_unknown(tool_masks[series], pairs, path, root)
@@ -171,10 +171,10 @@ def read_mrxai2025(
 
 
 def _warn_of_missing_probabilities(
-    table: Mapping[str, CasePrediction], cases: Collection[str], file: PathLike
+    prediction_by_case: Mapping[str, CasePrediction], cases: Collection[str], file: PathLike
 ) -> None:
     """Warn of cases without a probability in a table of predictions."""
-    with_probability = {case for case, (prob, _) in table.items() if not np.isnan(prob)}
+    with_probability = {case for case, (prob, _) in prediction_by_case.items() if not np.isnan(prob)}
     without = [case for case in cases if case not in with_probability]
     if without:
         warn(

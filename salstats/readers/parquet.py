@@ -12,7 +12,7 @@ from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import CELL, check_size, limit
 from salstats.readers.cells import check_header
-from salstats.readers.parquet_pages import PageSizes, page_sizes
+from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
             names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
         check_header(file, names)
         _refuse_nested_and_binary_columns(file, schema)
-        table = _decoded(file, data, schema, parquet_file.metadata)
+        table = _decoded_table(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
         table = _with_coded_text_and_float_decimals(file, data, table)
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=pandas_type)
@@ -113,30 +113,30 @@ def _refuse_nested_and_binary_columns(file: Path, schema: Any) -> None:
             )
 
 
-def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> "pa.Table":
+def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> "pa.Table":
     """Decode a file into a pyarrow.Table within the memory limit, its text as dictionaries where possible."""
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        pages = page_sizes(data, metadata.num_columns)
+        pages = page_sizes_by_column(data, metadata.num_columns)
     except InputFileError as error:
         raise _damaged_file_error(file, str(error)) from error
     # a file of a few bytes can have any number of rows, and its pages can unpack to any number of bytes
-    size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total for column in pages)
+    size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total_bytes for column in pages)
     content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
     check_size(size, content, len(data))
     # one text can stand in any number of cells, so texts are read as dictionaries, whose size is known
     dictionary_columns = [
         field.name
         for field, column in zip(schema, pages, strict=True)
-        if _is_text(field.type) and not column.has_delta
+        if _is_text(field.type) and not column.has_delta_text
     ]
     parquet_file = parquet.ParquetFile(
         pa.BufferReader(data), page_checksum_verification=True, read_dictionary=dictionary_columns
     )
     if any(column.has_shared_beginnings for column in pages):
-        batches = _batches(parquet_file, pages, size, content, len(data))
+        batches = _batches_within_memory_limit(parquet_file, pages, size, content, len(data))
         table = pa.Table.from_batches(batches, parquet_file.schema_arrow)
     else:
         table = parquet_file.read()
@@ -144,21 +144,21 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
     return table
 
 
-def _batches(
-    parquet_file: Any, pages: list[PageSizes], size: float, content: str, file_bytes: int
+def _batches_within_memory_limit(
+    parquet_file: Any, pages: list[PageSizes], cell_bytes: float, content: str, file_bytes: int
 ) -> Iterator["pa.RecordBatch"]:
     """Yield batches of decoded rows; InputFileError where all together exceed the limit of memory.
 
-    Where texts share their beginnings, each text may be as long as its page. `size` is the memory in bytes
-    that the cells take at least; `content` names them in the message.
+    Where texts share their beginnings, each text may be as long as its page. `cell_bytes` is the memory that
+    the cells take at least; `content` names them in the message.
     """
-    largest_row = sum(column.largest for column in pages if column.has_shared_beginnings)
+    largest_row = sum(column.largest_bytes for column in pages if column.has_shared_beginnings)
     batch_bytes = _BATCH_SHARE * limit(file_bytes)
     n_fitting_rows = int(batch_bytes / max(largest_row, 1))
     n_rows = min(max(n_fitting_rows, 1), _BATCH_ROWS)
     for batch in parquet_file.iter_batches(batch_size=n_rows):
-        size += batch.nbytes
-        check_size(size, content, file_bytes)
+        cell_bytes += batch.nbytes
+        check_size(cell_bytes, content, file_bytes)
         yield batch
 
 
@@ -186,7 +186,7 @@ def _with_coded_text_and_float_decimals(
             table = table.set_column(position, field.name, column.cast(field.type.value_type))
     text_columns = [table.column(position) for position in text_positions]
     sorted_columns = list(in_threads(sorted_dictionary, text_columns))
-    text_sizes = in_threads(_text_size, sorted_columns)
+    text_sizes = in_threads(_text_bytes, sorted_columns)
     # memory in bytes of the columns so far, if each text is written out in each of its cells
     size = len(table) * table.num_columns * CELL
     for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
@@ -197,7 +197,7 @@ def _with_coded_text_and_float_decimals(
     return table
 
 
-def _text_size(column: Any) -> int:
+def _text_bytes(column: Any) -> int:
     """Return how many bytes the cells of a dictionary of text take together, written out."""
     from pyarrow import compute
 

@@ -56,15 +56,15 @@ _DEEPEST = 12
 class PageSizes:
     """Sizes of a column's pages in bytes, when they are unpacked."""
 
-    total: int = 0
-    largest: int = 0
+    total_bytes: int = 0
+    largest_bytes: int = 0
     #: A page has one of the delta encodings of text.
-    has_delta: bool = False
+    has_delta_text: bool = False
     #: A page has the delta encoding in which texts share their beginnings.
     has_shared_beginnings: bool = False
 
 
-def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
+def page_sizes_by_column(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
     """Return the sizes of each column's pages; InputFileError where their headers are damaged.
 
     The footer is read here, as pyarrow ends the process where it is damaged in some places.
@@ -72,9 +72,9 @@ def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
     sizes = [PageSizes() for _ in range(n_columns)]
     footer_end = len(data) - _END_MARK_BYTES - _FOOTER_LENGTH_BYTES
     footer_length = int.from_bytes(data[footer_end : footer_end + _FOOTER_LENGTH_BYTES], "little")
-    file_metadata = _CompactReader(data, footer_end - footer_length).struct()
-    for row_group in _structs(file_metadata, _ROW_GROUPS):
-        for column_sizes, chunk in zip(sizes, _structs(row_group, _COLUMNS), strict=True):
+    file_metadata = _CompactReader(data, footer_end - footer_length).read_struct()
+    for row_group in _list_of_structs(file_metadata, _ROW_GROUPS):
+        for column_sizes, chunk in zip(sizes, _list_of_structs(row_group, _COLUMNS), strict=True):
             column = chunk.get(_META_DATA)
             if not isinstance(column, dict):
                 raise InputFileError("its footer lacks the positions of columns")
@@ -86,11 +86,11 @@ def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
             if isinstance(dictionary_start, int) and 0 < dictionary_start < start:
                 start = dictionary_start
             end = start + _whole_number(column, _TOTAL_COMPRESSED_SIZE)
-            _add_pages(column_sizes, data, start, end)
+            _add_page_sizes(column_sizes, data, start, end)
     return sizes
 
 
-def _structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]:
+def _list_of_structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]:
     """Return the structs of a field that is a list of them."""
     values = struct.get(field, [])
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
@@ -106,24 +106,24 @@ def _whole_number(struct: dict[int, Any], field: int) -> int:
     return value
 
 
-def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
+def _add_page_sizes(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
     """Add the sizes and encodings of the pages from byte `start` of a file to byte `end`."""
     if end > len(data):
         raise InputFileError("a column lies outside the file", value=end)
     position = start
     while position < end:
         reader = _CompactReader(data, position)
-        page_header = reader.struct()
+        page_header = reader.read_struct()
         unpacked_bytes = _whole_number(page_header, _UNCOMPRESSED_PAGE_SIZE)
-        sizes.total += unpacked_bytes
-        sizes.largest = max(sizes.largest, unpacked_bytes)
+        sizes.total_bytes += unpacked_bytes
+        sizes.largest_bytes = max(sizes.largest_bytes, unpacked_bytes)
         for header_field, encoding_field in _ENCODING_FIELDS.items():
             data_page_header = page_header.get(header_field)
             if not isinstance(data_page_header, dict):
                 continue
             encoding = data_page_header.get(encoding_field)
             if encoding in _DELTA_ENCODINGS:
-                sizes.has_delta = True
+                sizes.has_delta_text = True
             if encoding == DELTA_BYTE_ARRAY:
                 sizes.has_shared_beginnings = True
         # the content of a page follows its header, and the next page follows the content
@@ -137,13 +137,13 @@ class _CompactReader:
         self.data = data
         self.position = position
 
-    def struct(self, depth: int = 0) -> dict[int, Any]:
+    def read_struct(self, depth: int = 0) -> dict[int, Any]:
         """Read a struct: the value of each field by the field's number."""
         self._check_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while True:
-            field_header = self._byte()
+            field_header = self._read_byte()
             # four bits: the step from the number of the field before; four bits: the type
             number_step = field_header >> 4
             value_type = field_header & 0x0F
@@ -153,45 +153,45 @@ class _CompactReader:
                 number += number_step
             else:
                 # a step beyond 15 does not fit: the number itself follows
-                number = self._integer()
-            fields[number] = self._value(value_type, depth)
+                number = self._read_signed_integer()
+            fields[number] = self._read_value(value_type, depth)
 
-    def _value(self, value_type: int, depth: int) -> Any:
+    def _read_value(self, value_type: int, depth: int) -> Any:
         """Read a value of a type; binary values and floats are skipped and returned as None."""
         if value_type in (_TRUE, _FALSE):
             # in a struct the type of the field is its value
             return value_type == _TRUE
         if value_type == _BYTE:
-            return self._byte()
+            return self._read_byte()
         if value_type in _INTEGERS:
-            return self._integer()
+            return self._read_signed_integer()
         if value_type == _DOUBLE:
             self._skip(_DOUBLE_BYTES)
             return None
         if value_type == _BINARY:
-            self._skip(self._varint())
+            self._skip(self._read_varint())
             return None
         if value_type in (_LIST, _SET):
-            return self._list(depth + 1)
+            return self._read_list(depth + 1)
         if value_type == _STRUCT:
-            return self.struct(depth + 1)
+            return self.read_struct(depth + 1)
         raise InputFileError(f"a header has a field of type {value_type}", value=value_type)
 
-    def _list(self, depth: int) -> list[Any]:
-        """Read the values of a list as `_value` does, but truth values as their bytes, of which 1 is true."""
+    def _read_list(self, depth: int) -> list[Any]:
+        """Read the values of a list as `_read_value` does, but truth values as bytes, of which 1 is true."""
         self._check_depth(depth)
-        list_header = self._byte()
+        list_header = self._read_byte()
         # four bits: the length; four bits: the type of the values
         length = list_header >> 4
         value_type = list_header & 0x0F
         if length == _LONG_LIST:
-            length = self._varint()
+            length = self._read_varint()
         # every value takes a byte at least
         self._check_remaining(length)
         if value_type in (_TRUE, _FALSE):
             # in a list a truth value takes a byte of its own; in a struct the type of the field is the value
             value_type = _BYTE
-        return [self._value(value_type, depth) for _ in range(length)]
+        return [self._read_value(value_type, depth) for _ in range(length)]
 
     def _check_depth(self, depth: int) -> None:
         """Raise where structs and lists lie in one another too deeply."""
@@ -208,19 +208,19 @@ class _CompactReader:
         self._check_remaining(n_bytes)
         self.position += n_bytes
 
-    def _byte(self) -> int:
+    def _read_byte(self) -> int:
         """Read one byte."""
         self._check_remaining(1)
         value = self.data[self.position]
         self.position += 1
         return value
 
-    def _varint(self) -> int:
+    def _read_varint(self) -> int:
         """Read a whole number, seven bits a byte, the lowest first; the eighth bit says that more follow."""
         value = 0
         shift = 0
         while True:
-            byte = self._byte()
+            byte = self._read_byte()
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
@@ -228,9 +228,9 @@ class _CompactReader:
             if shift > 63:
                 raise InputFileError("a number of a header has too many bytes", value=shift // 7)
 
-    def _integer(self) -> int:
+    def _read_signed_integer(self) -> int:
         """Read a signed whole number in the "zigzag" code: 0, -1, 1, -2, 2 are stored as 0, 1, 2, 3, 4."""
-        code = self._varint()
+        code = self._read_varint()
         magnitude = code >> 1
         if code & 1:
             return -magnitude - 1

@@ -55,15 +55,17 @@ _MAX_AXES = 32
 _SIZE_LIMIT = 1 << 48
 
 
-def run(stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None = None) -> Any:
+def read_allowed_pickle(
+    stream: io.BytesIO, allowed: AllowList, object_of_persistent_id: Callable[[Any], Any] | None = None
+) -> Any:
     """Read one pickle; the stream is left at its end.
 
-    `allowed` gives the replacement of each (module, name); `persistent` gives the object of a persistent id,
-    which is an error without it. The message of an UnsafePickleError begins with "refused to"; the caller
-    puts the file before it.
+    `allowed` gives the replacement of each (module, name); without
+    `object_of_persistent_id` such an id is an error. The message of an UnsafePickleError begins with "refused
+    to"; the caller puts the file before it.
     """
     try:
-        return _Unpickler(stream, allowed, persistent).load()
+        return _Unpickler(stream, allowed, object_of_persistent_id).load()
     except (UnsafePickleError, DamagedPickleError):
         raise
     # bytes that are no pickle raise anything
@@ -200,10 +202,10 @@ class _Unpickler(_PythonUnpickler):
         self.append({})
         self.fill(items)
 
-    def fill(self, items: list[Any]) -> None:
+    def fill(self, keys_and_values: list[Any]) -> None:
         """Put items, key and value in turn, into the dict on top."""
-        keys = check_keys(items[::2])
-        values = items[1::2]
+        keys = check_keys(keys_and_values[::2])
+        values = keys_and_values[1::2]
         self.top(dict).update(zip(keys, values, strict=True))
 
     def add_items(self) -> None:
@@ -289,14 +291,14 @@ def _empty_bytes_refusing_arguments(*arguments: object) -> bytes:
     return b""
 
 
-def _dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
+def _checked_dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
     """Make a dict of pairs."""
     pairs = [(key, value) for key, value in items]
     check_keys([key for key, _ in pairs])
     return dict(pairs)
 
 
-def _dtype(name: object, *_: object) -> Pending:
+def _pending_dtype(name: object, *_: object) -> Pending:
     """Make an element type, to which the pickle adds its state (NumPy's `dtype.__setstate__`)."""
     if not isinstance(name, str) or not _DTYPE.fullmatch(name):
         raise UnsafePickleError(
@@ -314,7 +316,7 @@ def _dtype(name: object, *_: object) -> Pending:
     return Pending(build)
 
 
-def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
+def array_of_bytes(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
     """Make an array on the pickle's bytes, of which there must be exactly enough."""
     if isinstance(data, str):
         # a pickle written by Python 2
@@ -323,7 +325,7 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
         raise UnsafePickleError(
             "refused to load an array that is not made of bytes; numbers would do", value=type(data).__name__
         )
-    sizes = whole_numbers(shape, "the shape of an array")
+    sizes = checked_whole_numbers(shape, "the shape of an array")
     if math.prod(sizes) * dtype.itemsize != len(data):
         raise DamagedPickleError(f"an array of shape {sizes} in it has {len(data)} bytes", value=sizes)
     if not data:
@@ -331,7 +333,7 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
     return np.frombuffer(data, dtype).reshape(sizes, order=order)  # type: ignore[call-overload]
 
 
-def _reconstruct(array_class: object, *_: object) -> Pending:
+def _pending_array(array_class: object, *_: object) -> Pending:
     """Make an array without content, completed by the state that follows (`numpy.ndarray.__setstate__`)."""
     if array_class is not _NDARRAY:
         raise UnsafePickleError(
@@ -343,17 +345,17 @@ def _reconstruct(array_class: object, *_: object) -> Pending:
         if isinstance(data, list) and len(data) == 1 and shape == ():
             # an array of one object is how NumPy saves a dict
             return data[0]
-        return array_of(data, dtype, shape, "F" if is_fortran_order else "C")
+        return array_of_bytes(data, dtype, shape, "F" if is_fortran_order else "C")
 
     return Pending(build)
 
 
 def _python_number(dtype: object, data: object = b"") -> Any:
     """Return a number of NumPy as one of Python."""
-    return array_of(data, dtype, (), "C").item()
+    return array_of_bytes(data, dtype, (), "C").item()
 
 
-def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
+def checked_whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
     """Return a tuple of at most 32 whole numbers from 0; anything else is an error that names it `name`."""
     if not isinstance(numbers, tuple | list) or len(numbers) > _MAX_AXES:
         raise DamagedPickleError(f"{name} is not a tuple of whole numbers", option=name)
@@ -366,12 +368,12 @@ def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _set(items: Iterable[Any] = ()) -> set[Any]:
+def _checked_set(items: Iterable[Any] = ()) -> set[Any]:
     """Make a set."""
     return set(check_keys(list(items)))
 
 
-def _frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
+def _checked_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
     """Make a frozen set."""
     return frozenset(check_keys(list(items)))
 
@@ -384,18 +386,18 @@ def _complex(real: Any, imaginary: Any) -> complex:
 #: Names that pickles of arrays and containers use, and the functions called in their place.
 ARRAYS: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _NDARRAY,
-    ("numpy", "dtype"): _dtype,
+    ("numpy", "dtype"): _pending_dtype,
     ("_codecs", "encode"): _latin1_bytes,
-    ("collections", "OrderedDict"): _dict,
+    ("collections", "OrderedDict"): _checked_dict,
 }
 # NumPy 1 and NumPy 2
 for _package in ("numpy.core", "numpy._core"):
-    ARRAYS[f"{_package}.multiarray", "_reconstruct"] = _reconstruct
+    ARRAYS[f"{_package}.multiarray", "_reconstruct"] = _pending_array
     ARRAYS[f"{_package}.multiarray", "scalar"] = _python_number
-    ARRAYS[f"{_package}.numeric", "_frombuffer"] = array_of
+    ARRAYS[f"{_package}.numeric", "_frombuffer"] = array_of_bytes
 # Python 3 and Python 2
 for _module in ("builtins", "__builtin__"):
-    ARRAYS[_module, "set"] = _set
-    ARRAYS[_module, "frozenset"] = _frozenset
+    ARRAYS[_module, "set"] = _checked_set
+    ARRAYS[_module, "frozenset"] = _checked_frozenset
     ARRAYS[_module, "complex"] = _complex
     ARRAYS[_module, "bytes"] = _empty_bytes_refusing_arguments

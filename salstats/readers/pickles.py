@@ -17,8 +17,8 @@ from salstats.readers.pickle_machine import (
     ARRAYS,
     DamagedPickleError,
     UnsafePickleError,
-    run,
-    whole_numbers,
+    checked_whole_numbers,
+    read_allowed_pickle,
 )
 
 __all__ = ["UnsafePickleError", "read_pickle"]
@@ -71,10 +71,10 @@ def read_pickle(path: PathLike, *, skip_bytes: int = 0) -> Any:
     data = read_bytes(file)[skip_bytes:]
     try:
         if data.startswith(_ARCHIVE_BEGINNING):
-            return _read_archive(data)
+            return _read_torch_archive(data)
         if data.startswith(_STREAM_BEGINNING):
             return _read_old_torch_stream(data, storage_depth=0)
-        return run(io.BytesIO(data), _replacements_of_allowed_names(0))
+        return read_allowed_pickle(io.BytesIO(data), _replacements_of_allowed_names(0))
     except UnsafePickleError as error:
         raise UnsafePickleError(
             f"{file}: {error}",
@@ -156,9 +156,9 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     of the storages in their order. Each storage is its number of elements and their bytes.
     """
     stream = io.BytesIO(data)
-    magic_number = run(stream, {})
-    version = run(stream, {})
-    system = run(stream, {})
+    magic_number = read_allowed_pickle(stream, {})
+    version = read_allowed_pickle(stream, {})
+    system = read_allowed_pickle(stream, {})
     if magic_number != _MAGIC_NUMBER or version != _PROTOCOL_VERSION or not isinstance(system, dict):
         raise DamagedPickleError("a storage in it does not begin as torch writes one")
     if system.get("little_endian", True) is not True:
@@ -185,8 +185,8 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
             arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
         return arrays[key]
 
-    content = run(stream, _replacements_of_allowed_names(storage_depth), array_of_storage)
-    keys = run(stream, {})
+    content = read_allowed_pickle(stream, _replacements_of_allowed_names(storage_depth), array_of_storage)
+    keys = read_allowed_pickle(stream, {})
     are_keys = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
     if not are_keys or set(keys) != set(arrays):
         raise DamagedPickleError("the storages in it are not those that it points to", value=keys)
@@ -202,7 +202,7 @@ def _read_old_torch_stream(data: bytes, storage_depth: int) -> Any:
     return content
 
 
-def _read_archive(data: bytes) -> Any:
+def _read_torch_archive(data: bytes) -> Any:
     """Read torch.save's zip archive: a pickle NAME/data.pkl, and a file NAME/data/KEY for each storage.
 
     Nothing is unpacked to the disk.
@@ -234,7 +234,7 @@ def _read_archive(data: bytes) -> Any:
                 return reference.storage_type.elements(content, reference.n_elements)
 
             pickled = io.BytesIO(archive.read(pickle_names[0]))
-            return run(
+            return read_allowed_pickle(
                 pickled,
                 _replacements_of_allowed_names(0),
                 lambda storage_id: elements(_storage_reference(storage_id)),
@@ -263,7 +263,7 @@ def _storage_reference(storage_id: Any) -> _StorageReference:
         raise UnsafePickleError(
             f"refused to follow the key {str(key)[:40]!r} of a storage", value=str(key)[:40]
         )
-    (size,) = whole_numbers((n_elements,), "the size of a storage")
+    (size,) = checked_whole_numbers((n_elements,), "the size of a storage")
     return _StorageReference(key, storage_type, size)
 
 
@@ -276,9 +276,9 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
         raise UnsafePickleError(
             "refused to make a tensor of something that is no storage", value=type(storage).__name__
         )
-    sizes = whole_numbers(size, "the size of a tensor")
-    steps = whole_numbers(stride, "the stride of a tensor")
-    (start,) = whole_numbers((offset,), "the offset of a tensor")
+    sizes = checked_whole_numbers(size, "the size of a tensor")
+    steps = checked_whole_numbers(stride, "the stride of a tensor")
+    (start,) = checked_whole_numbers((offset,), "the offset of a tensor")
     if len(sizes) != len(steps):
         raise DamagedPickleError(f"a tensor of size {sizes} in it has strides {steps}", value=steps)
     if math.prod(sizes) == 0:
@@ -312,7 +312,7 @@ _TORCH: dict[tuple[str, str], Any] = {
     **ARRAYS,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
-    ("torch", "Size"): lambda sizes=(): whole_numbers(sizes, "a size"),
+    ("torch", "Size"): lambda sizes=(): checked_whole_numbers(sizes, "a size"),
     ("torch.storage", "UntypedStorage"): _STORAGE_TYPES["Untyped"],
     **{("torch", f"{name}Storage"): storage_type for name, storage_type in _STORAGE_TYPES.items()},
 }

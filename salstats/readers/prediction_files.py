@@ -46,15 +46,15 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
     return images
 
 
-def find_maps(
-    map_folders: Mapping[Series, PathLike], cases: Collection[str], folder: Path
+def find_maps_by_series_and_case(
+    map_folders: Mapping[Series, PathLike], cases: Collection[str], case_folder: Path
 ) -> dict[Series, dict[str, Path]]:
-    """Find the map of each case in the folder of every series; `folder` is that of the cases."""
+    """Find the map of each case in the folder of every series; `case_folder` is that of the cases."""
     files_of_series = {
         series: find_case_files(map_folder, MAP_SUFFIXES) for series, map_folder in map_folders.items()
     }
     for series, files in files_of_series.items():
-        check_cases_and_warn_of_unknown(files, cases, map_folders[series], folder)
+        check_cases_and_warn_of_unknown(files, cases, map_folders[series], case_folder)
     return files_of_series
 
 
@@ -115,12 +115,19 @@ def prediction(
     elif isinstance(mask, Path):
         name = str(mask)
     read = partial(
-        _read_content, _absolute(map_file), _absolute(mask), prob, label, shape, str(source), colormap
+        _read_content,
+        _absolute_if_path(map_file),
+        _absolute_if_path(mask),
+        prob,
+        label,
+        shape,
+        str(source),
+        colormap,
     )
     return Prediction(task, series, read, name, has_saliency=map_file is not None)
 
 
-def _absolute(file_or_content: Any) -> Any:
+def _absolute_if_path(file_or_content: Any) -> Any:
     """Return a path that another process, working in another folder, finds too; anything else as it is."""
     if isinstance(file_or_content, Path):
         return file_or_content.absolute()
@@ -153,7 +160,7 @@ def _read_content(
     return Content(saliency=saliency, mask=mask, prob=prob, label=label, shape=shape)
 
 
-def series_sources(sources: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
+def source_by_series(sources: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
     """Return the folders or files of maps or masks by series; the series of a single one is `method`."""
     if sources is None:
         return {}

@@ -127,12 +127,14 @@ def majority_labels(
     )
     for group, labels in labels_of_group.items():
         frame[group] = integer_column(
-            _majority(case_readings, labels, at_least) for case_readings in readings
+            _majority_label(case_readings, labels, at_least) for case_readings in readings
         )
     return frame
 
 
-def _majority(readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int) -> int | None:
+def _majority_label(
+    readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int
+) -> int | None:
     """Return whether a majority marked a finding of a group: 1, 0, or None without a majority."""
     votes = []
     for reading in readings:

@@ -40,7 +40,7 @@ class TextTable(NamedTuple):
     #: Columns of text.
     cells: "pa.Table"
     #: The file's number of the first row of data.
-    first_row: int
+    first_row_number: int
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def cells_of_any_length() -> Iterator[None]:
 
 
 def read_regular_text(
-    data: bytes | memoryview, encoding: str, sep: str, coded: Collection[str] = ()
+    data: bytes | memoryview, encoding: str, sep: str, coded_columns: Collection[str] = ()
 ) -> TextTable | None:
     """Read a regular file's cells as text.
 
@@ -66,7 +66,7 @@ def read_regular_text(
         Its encoding; a file that is not in UTF-8 is not regular.
     sep : str
         Separator of its cells.
-    coded : collection of str
+    coded_columns : collection of str
         Columns whose text is likely to repeat, which are read as dictionaries.
 
     Returns
@@ -80,7 +80,7 @@ def read_regular_text(
     start = 0
     if bytes(data[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
         start = len(codecs.BOM_UTF8)
-    if not _have_regular_characters_and_quotes(_whole_lines(data, start), sep):
+    if not _have_regular_characters_and_quotes(_chunks_of_whole_lines(data, start), sep):
         return None
     first_line = start
     while first_line < len(data) and data[first_line] in (_LINE_FEED, _RETURN):
@@ -90,7 +90,7 @@ def read_regular_text(
     while end > first_line and data[end - 1] in (_LINE_FEED, _RETURN):
         end -= 1
     content = memoryview(data)[first_line:end]
-    header_line, line_feed, _ = bytes(next(_whole_lines(content), b"")).partition(b"\n")
+    header_line, line_feed, _ = bytes(next(_chunks_of_whole_lines(content), b"")).partition(b"\n")
     if not line_feed:
         return None
     try:
@@ -100,7 +100,7 @@ def read_regular_text(
         return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
-    table = _parsed_or_none(content, header, sep, coded)
+    table = _parsed_table_or_none(content, header, sep, coded_columns)
     if table is None or _has_blank_line(table, content):
         return None
     return TextTable(table, 2 + n_leading)
@@ -114,7 +114,7 @@ def _is_utf8(encoding: str) -> bool:
         return False
 
 
-def _whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarray]:
+def _chunks_of_whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarray]:
     """Give the bytes from `start` on in chunks of whole lines: as many as a chunk holds, at least one."""
     content = np.frombuffer(data, dtype=np.uint8)
     while start < len(content):
@@ -196,7 +196,7 @@ def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
         has_empty = compute.any(compute.equal(first, "")).as_py()
     if not has_empty:
         return False
-    for lines in _whole_lines(content):
+    for lines in _chunks_of_whole_lines(content):
         # a chunk begins after the end of a line, which is put before it
         text = b"\n" + bytes(lines)
         if b"\n\n" in text or b"\n\r" in text:
@@ -204,15 +204,15 @@ def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
     return False
 
 
-def _parsed_or_none(
-    content: memoryview, header: list[str], sep: str, coded: Collection[str]
+def _parsed_table_or_none(
+    content: memoryview, header: list[str], sep: str, coded_columns: Collection[str]
 ) -> "pa.Table | None":
     """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     types = dict.fromkeys(header, pa.large_string())
-    for name in coded:
+    for name in coded_columns:
         types[name] = pa.dictionary(pa.int32(), pa.string())
     try:
         return arrow_csv.read_csv(

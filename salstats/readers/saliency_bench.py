@@ -26,9 +26,9 @@ from salstats.readers.prediction_files import (
     Sources,
     check_cases_and_warn_of_unknown,
     files_in_folders,
-    find_maps,
+    find_maps_by_series_and_case,
     prediction,
-    series_sources,
+    source_by_series,
 )
 from salstats.study import Case, Study, Truth, selected_names
 
@@ -169,7 +169,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
         check_choice(split, SPLITS, "split")
     if task is not None:
         check_name(task, Setting("task"))
-    map_folders = series_sources(maps, method, "maps")
+    map_folders = source_by_series(maps, method, "maps")
     if predictions is not None and not map_folders:
         raise SalstatsError(
             Setting("predictions"),
@@ -177,18 +177,18 @@ def read_saliency_bench(  # noqa: C901, PLR0912
             hint=Message("name the folder of maps with ", Setting("maps")),
             value=predictions,
         )
-    images = _images(root)
+    images = _image_by_case(root)
     class_of_case = {case: file.parent.name for case, file in images.items()}
     all_classes = sorted(set(class_of_case.values()))
     labels = selected_names(classes, all_classes, "class", root / IMAGES, required=True)
-    split_of_case = split_images(class_of_case, shares=shares, rng=rng)
+    split_of_case = split_by_image(class_of_case, shares=shares, rng=rng)
     case_names = []
     for case in images:
         is_in_split = split is None or split == split_of_case[case]
         if class_of_case[case] in labels and is_in_split:
             case_names.append(case)
-    annotation_of_case = _annotations(root, annotations, images, threshold)
-    map_files = find_maps(map_folders, images, root)
+    annotation_of_case = _annotation_by_case(root, annotations, images, threshold)
+    map_files = find_maps_by_series_and_case(map_folders, images, root)
     probabilities: dict[str, float] = {}
     if predictions is not None:
         table = read_prob_and_label_by_case(predictions)
@@ -214,8 +214,8 @@ def read_saliency_bench(  # noqa: C901, PLR0912
             truths[case_task] = Truth.of(annotation.mask)
         else:
             shape = image_shape(images[case])
-            truths[case_task] = _on_image(annotation, shape)
-            if _any_box_reaches_beyond(annotation.boxes, shape):
+            truths[case_task] = _truth_on_image(annotation, shape)
+            if _any_box_reaches_beyond_image(annotation.boxes, shape):
                 cases_cut_off.append(case)
         prob = probabilities.get(case, NAN)
         case_predictions = []
@@ -237,12 +237,12 @@ def read_saliency_bench(  # noqa: C901, PLR0912
                 labels=case_labels,
             )
         )
-    _warn_of_annotations(root, case_names, annotation_of_case, cases_cut_off)
+    _warn_of_incomplete_annotations(root, case_names, annotation_of_case, cases_cut_off)
     tasks = labels if task is None else (task,)
     return Study(tuple(cases), tasks, tuple(map_folders), str(root))
 
 
-def split_images(
+def split_by_image(
     labels: Mapping[str, str],
     *,
     shares: Sequence[float] = (0.7, 0.15, 0.15),
@@ -289,10 +289,10 @@ def split_images(
 
 def recognise(folder: Path) -> bool:
     """Return whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
-    return (folder / IMAGES).is_dir() and bool(_annotation_tables(folder))
+    return (folder / IMAGES).is_dir() and bool(_annotation_table_paths(folder))
 
 
-def _images(folder: Path) -> dict[str, Path]:
+def _image_by_case(folder: Path) -> dict[str, Path]:
     """Return every image by case, in the order of the cases; its folder is its class."""
     root = folder / IMAGES
     if not root.is_dir():
@@ -317,13 +317,13 @@ def _images(folder: Path) -> dict[str, Path]:
     return dict(sorted(images.items()))
 
 
-def _annotation_tables(folder: Path) -> list[Path]:
+def _annotation_table_paths(folder: Path) -> list[Path]:
     """List the tables of annotations in a data set's folder."""
     files = (folder / LABELS).glob("*.[cC][sS][vV]")
     return sorted(file for file in files if not file.name.startswith("."))
 
 
-def _annotations(
+def _annotation_by_case(
     folder: Path,
     tables: PathLike | Sequence[PathLike] | None,
     images: Mapping[str, Path],
@@ -331,7 +331,7 @@ def _annotations(
 ) -> dict[str, Annotation]:
     """Read the annotation of each case that has one."""
     if tables is None:
-        files = _annotation_tables(folder)
+        files = _annotation_table_paths(folder)
     elif isinstance(tables, Sequence) and not isinstance(tables, str):
         files = [Path(str(file)) for file in tables]
     else:
@@ -351,11 +351,11 @@ def _annotations(
         # some tables leave the ending out
         case = case_of_image.get(name, name)
         if case not in images:
-            unknown[name] = annotation.location
+            unknown[name] = annotation.row_location
         elif case in annotation_of_case:
-            first = annotation_of_case[case].location
+            first = annotation_of_case[case].row_location
             raise InputFileError(
-                f"{annotation.location}: case {case} is in {first} too", hint="keep one", value=case
+                f"{annotation.row_location}: case {case} is in {first} too", hint="keep one", value=case
             )
         else:
             annotation_of_case[case] = annotation
@@ -378,14 +378,14 @@ def _annotations(
     return annotation_of_case
 
 
-def _on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
+def _truth_on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
     """Return the truth on the pixels of an image: a mask resized when it is read, or boxes drawn."""
     if annotation.mask is not None:
         return Truth(partial(resize_truth, annotation.mask, shape))
     return Truth.of(masks.encode(draw_boxes(annotation.boxes, shape)), len(annotation.boxes))
 
 
-def _any_box_reaches_beyond(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
+def _any_box_reaches_beyond_image(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
     """Return whether a box lies partly outside an image of (height, width)."""
     height, width = shape
     for x, y, box_width, box_height in boxes:
@@ -401,7 +401,7 @@ def _marks_nothing(annotation: Annotation) -> bool:
     return not annotation.boxes
 
 
-def _warn_of_annotations(
+def _warn_of_incomplete_annotations(
     folder: Path,
     cases: Sequence[str],
     annotation_of_case: Mapping[str, Annotation],

@@ -36,15 +36,15 @@ class ScoreLayout:
     """Meaning of a file's columns; `read_scores` documents each option."""
 
     rename: Mapping[str, str]
-    columns: Mapping[str, ScoreNames]
+    names_by_column: Mapping[str, ScoreNames]
     #: A column of scores for each task.
-    wide: bool
+    is_wide_by_task: bool
     tasks: Sequence[str] | None
-    case: Sequence[str]
-    patient_from: re.Pattern[str] | None
+    case_columns: Sequence[str]
+    patient_pattern: re.Pattern[str] | None
 
 
-def check_layout(
+def checked_layout(
     rename: Mapping[str, str] | None,
     case: str | Sequence[str] | None,
     patient_from: str | None,
@@ -78,11 +78,11 @@ def check_layout(
         )
     return ScoreLayout(
         rename=dict(rename or {}),
-        columns=_method_metric_reader_by_column(columns or {}),
-        wide=wide is not None,
+        names_by_column=_method_metric_reader_by_column(columns or {}),
+        is_wide_by_task=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
-        case=case_columns,
-        patient_from=check_pattern(patient_from),
+        case_columns=case_columns,
+        patient_pattern=compiled_patient_pattern(patient_from),
     )
 
 
@@ -94,7 +94,7 @@ def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNa
     """
     names_by_column: dict[str, ScoreNames] = {}
     for column, option in columns.items():
-        if not _is_name_of_scores(option):
+        if not _are_score_names(option):
             raise SalstatsError(
                 Setting("columns"),
                 f" gives column {column!r} {option!r}, not (method, metric), (method, metric, reader), or a "
@@ -128,7 +128,7 @@ def _method_metric_reader_by_column(columns: ColumnsOption) -> dict[str, ScoreNa
     return names_by_column
 
 
-def _is_name_of_scores(option: Any) -> bool:
+def _are_score_names(option: Any) -> bool:
     """Return whether an option is a method, (method, metric) or (method, metric, reader)."""
     if isinstance(option, str):
         return bool(option.strip())
@@ -138,7 +138,7 @@ def _is_name_of_scores(option: Any) -> bool:
     return bool(names) and all(isinstance(name, str) and name.strip() for name in names)
 
 
-def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
+def compiled_patient_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """Compile the regular expression of `patient_from`, which must have one group; None for None."""
     if pattern is None:
         return None
@@ -165,17 +165,17 @@ def apply_names(table: FileTable, layout: ScoreLayout, joined_columns: Collectio
 
     `joined_columns` are columns of joined files, which `rename` may name although this file lacks them.
     """
-    table = combine_case(table.renamed(layout.rename, joined_columns), layout.case)
-    if "case" not in table.columns and (layout.wide or layout.patient_from):
+    table = with_combined_case(table.renamed(layout.rename, joined_columns), layout.case_columns)
+    if "case" not in table.columns and (layout.is_wide_by_task or layout.patient_pattern):
         raise missing_case_error(table, layout.tasks or ())
-    return _with_patient(table, layout.patient_from)
+    return _with_patient(table, layout.patient_pattern)
 
 
-def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
+def with_combined_case(table: FileTable, columns: Sequence[str]) -> FileTable:
     """Return a table with a column `case`, such as "1_2", before the columns that make it."""
     if not columns:
         return table
-    table.check_named(columns, "case")
+    table.check_columns_named_by_option(columns, "case")
     if "case" in table.columns and "case" not in columns:
         raise ColumnError(
             f"{table.file} has a column 'case' already",
@@ -184,7 +184,7 @@ def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
             column="case",
             path=table.file,
         )
-    texts = pd.DataFrame({column: table.filled(column) for column in columns}, dtype=TEXT)
+    texts = pd.DataFrame({column: table.nonempty_texts(column) for column in columns}, dtype=TEXT)
     case = texts[columns[0]]
     for column in columns[1:]:
         case = case + "_" + texts[column]
@@ -220,13 +220,13 @@ def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTabl
             column="patient",
             path=table.file,
         )
-    patients = find_patients(table.filled("case"), pattern, table.file)
+    patients = patients_of_cases(table.nonempty_texts("case"), pattern, table.file)
     cells = table.cells.copy(deep=False)
     cells.insert(table.columns.index("case") + 1, "patient", pd.Series(patients, cells.index, dtype=TEXT))
     return table.with_cells(cells)
 
 
-def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object) -> list[str]:
+def patients_of_cases(cases: Sequence[str], pattern: re.Pattern[str], source: object) -> list[str]:
     """Return the patient in the name of each case."""
     patients = []
     for case in cases:
@@ -245,7 +245,7 @@ def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object
 
 def missing_case_error(table: FileTable, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
     """Make the error of a table without `case`, which proposes the first column of text."""
-    guess = table.first_text_column(leave={*IDENTIFIER_COLUMNS, *tasks}) or "..."
+    guess = table.first_text_column(excluded={*IDENTIFIER_COLUMNS, *tasks}) or "..."
     reaches = " (it reaches joined files too)" if joined else ""
     return ColumnError(
         f"{table.file} has no column 'case' (columns: {quoted(table.columns)})",
@@ -276,11 +276,11 @@ def arrange_scores(
     score_columns = _names_by_score_column(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
     _warn_of_columns_that_name_a_method(table, score_columns, remaining_cells)
-    identifiers = table.with_cells(remaining_cells).typed(layout.case, coded=True)
+    identifiers = table.with_cells(remaining_cells).typed_frame(layout.case_columns, coded=True)
     frames = [identifiers]
     if score_columns:
         hint = Message()
-        if layout.wide:
+        if layout.is_wide_by_task:
             hint = Message("if this column is no task, name the tasks with ", Setting("tasks"))
         frames = [
             identifiers.assign(**_constant_columns(identifiers, names), score=table.scores(column, hint))
@@ -356,11 +356,11 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
     # one branch for each form of a file: a column per task, per method and metric, or one of scores
     file = table.file
     score_columns: dict[str, dict[str, str | None]] = {}
-    if layout.wide:
+    if layout.is_wide_by_task:
         names = layout.tasks
         if names is None:
-            names = [c for c in table.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case)]
-        table.check_named(names, "tasks")
+            names = [c for c in table.columns if c not in (*IDENTIFIER_COLUMNS, *layout.case_columns)]
+        table.check_columns_named_by_option(names, "tasks")
         if not names or len(set(names)) < len(names):
             raise ColumnError(
                 f"{file}: ",
@@ -374,10 +374,10 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
         score_columns = {task: {"task": task} for task in names}
         setting = Setting("wide", "task")
         remedies = {"task": Message("leave ", Setting("wide"), " out")}
-    elif layout.columns:
-        table.check_named(layout.columns, "columns")
-        score_columns = _given_method_metric_reader_by_column(layout.columns)
-        first_column, first_names = next(iter(layout.columns.items()))
+    elif layout.names_by_column:
+        table.check_columns_named_by_option(layout.names_by_column, "columns")
+        score_columns = _identifiers_by_score_column(layout.names_by_column)
+        first_column, first_names = next(iter(layout.names_by_column.items()))
         setting = Setting("columns")
         metric_only = Setting("columns", {first_column: (None, first_names.metric or first_column)})
         method_only = Setting("columns", {first_column: first_names.method or "gradcam"})
@@ -420,16 +420,19 @@ def _names_by_score_column(table: FileTable, layout: ScoreLayout) -> dict[str, d
     return score_columns
 
 
-def _given_method_metric_reader_by_column(
-    columns: Mapping[str, ScoreNames],
+def _identifiers_by_score_column(
+    names_by_column: Mapping[str, ScoreNames],
 ) -> dict[str, dict[str, str | None]]:
     """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
-    given = [
+    fields = [
         field
         for field in ScoreNames._fields
-        if any(getattr(names, field) is not None for names in columns.values())
+        if any(getattr(names, field) is not None for names in names_by_column.values())
     ]
-    return {column: {field: getattr(names, field) for field in given} for column, names in columns.items()}
+    return {
+        column: {field: getattr(names, field) for field in fields}
+        for column, names in names_by_column.items()
+    }
 
 
 def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:

@@ -35,10 +35,10 @@ from salstats.readers.score_layouts import (
     apply_names,
     arrange_scores,
     check_identifiers_are_filled,
-    check_layout,
+    checked_layout,
     stack_scores,
 )
-from salstats.readers.tables import read_coded, read_table
+from salstats.readers.tables import read_table, read_table_with_coded_text
 from salstats.score_checks import warn_of_two_scales
 
 
@@ -148,22 +148,22 @@ def read_scores(
     >>> folder.cleanup()
     """
     options = TableOptions(sep, decimal, encoding, na, sheet)
-    files = _files(path)
-    layout = check_layout(rename, case, patient_from, columns, wide, tasks)
-    methods = _per_file(method, files, "method")
-    metrics = _per_file(metric, files, "metric")
+    files = _paths(path)
+    layout = checked_layout(rename, case, patient_from, columns, wide, tasks)
+    methods = _value_of_each_file(method, files, "method")
+    metrics = _value_of_each_file(metric, files, "metric")
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
     columns_elsewhere = all_columns_of_joined_files(joined_tables)
     frames = []
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
-        table = read_coded(file, options)
+        table = read_table_with_coded_text(file, options)
         frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, columns_elsewhere)
         if len(files) > 1:
             make_text_plain(frame)
         frames.append(frame)
-        origins.append(_origin(file, row_numbers))
+        origins.append(_file_and_row_of_each_score(file, row_numbers))
     if len(files) > 1:
         scores = stack_scores(frames, files)
         origin = pd.concat(origins, ignore_index=True)
@@ -173,7 +173,7 @@ def read_scores(
     # of a large study the cells and codes are freed as soon as they are not needed
     del frames, frame, table
     codes = ColumnCodes(scores)
-    _check_repeats(codes, origin)
+    _check_no_repeats(codes, origin)
     check_cases_have_one_patient(scores, ", ".join(f.name for f in files), codes)
 
     def location(row: int) -> str:
@@ -237,20 +237,20 @@ def read_data(
     0  007   0.5
     """
     options = TableOptions(sep, decimal, encoding, na, sheet)
-    (file,) = _files(path)
-    layout = check_layout(rename, case, patient_from)
+    (file,) = _paths(path)
+    layout = checked_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_joined(join, options)
     options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
     table = apply_names(read_table(file, options), layout, all_columns_of_joined_files(joined_tables))
     table = table.renamed(undotted_names_by_column(table.columns))
-    data = table.typed(layout.case)
+    data = table.typed_frame(layout.case_columns)
     if "case" in data.columns:
         # other tables, such as those of `case_flow`, have rows of no method or metric
         check_identifiers_are_filled(data, table, table.row_numbers)
     return join_tables(data, joined_tables, layout) if joined_tables else data
 
 
-def _origin(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
+def _file_and_row_of_each_score(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
     """Return the file and the row number of each row of its scores."""
     # the name of a file may hold bytes that no text has, which only a column of objects keeps
     names = pd.Index([str(file)], dtype=object)
@@ -258,7 +258,7 @@ def _origin(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"file": pd.Categorical.from_codes(codes, names), "row": row_numbers})
 
 
-def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
+def _paths(path: PathLike | Sequence[PathLike]) -> list[Path]:
     """Return one path or several as a list."""
     if isinstance(path, pd.DataFrame):
         raise SalstatsError("path must name a file", hint="a DataFrame needs no reading", option="path")
@@ -270,7 +270,9 @@ def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
     return files
 
 
-def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str) -> list[str | None]:
+def _value_of_each_file(
+    value: str | Sequence[str] | None, files: list[Path], option: str
+) -> list[str | None]:
     """Return one value per file."""
     if value is None or isinstance(value, str):
         return [value] * len(files)
@@ -286,7 +288,7 @@ def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str)
     return list(value)
 
 
-def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
+def _check_no_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     """Raise ColumnError where an observation stands twice; the message names both rows."""
     scores = coded.frame
     keys = [c for c in KEY_COLUMNS if c in scores.columns]
@@ -330,7 +332,7 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
     values = scores["score"].to_numpy(dtype=np.float64, copy=True)
     factor_of_row = scores["metric"].map(factors)
     for factor in factor_of_row.dropna().unique():
-        numerator, denominator = _ratio(float(factor))
+        numerator, denominator = _numerator_and_denominator(float(factor))
         rows = factor_of_row.eq(factor).to_numpy()
         values[rows] = [
             float(Decimal(repr(score)) * numerator / denominator) for score in values[rows].tolist()
@@ -338,7 +340,7 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
     return scores.assign(score=values)
 
 
-def _ratio(factor: float) -> tuple[Decimal, Decimal]:
+def _numerator_and_denominator(factor: float) -> tuple[Decimal, Decimal]:
     """Return a factor as numerator and denominator: as written, or the simple fraction that it stands for.
 
     In floating point neither 57 * 0.01 nor 22.4 / 100 is the number that a person expects, nor is 3 times the

@@ -28,8 +28,8 @@ from salstats.readers.cells import (
     EXACT,
     PathLike,
     TableOptions,
+    all_have_decimal_commas,
     covariate_text,
-    have_decimal_commas,
     identifier_or_none_if_unusable,
     is_numeric_or_bool,
     parse_numbers,
@@ -98,14 +98,14 @@ class FileTable:
     """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
-    #: Text, coded where `read_coded` reads it; numbers, too, in Parquet and XLSX. An empty cell is "" (text)
-    #: or NaN. The index counts rows.
+    #: Text, coded where `read_table_with_coded_text` reads it; numbers, too, in Parquet and XLSX. An empty
+    #: cell is "" (text) or NaN. The index counts rows.
     cells: pd.DataFrame
     #: the file's number of the first data row: 2 below a header, 1 in Parquet
-    first_row: int = 2
+    first_row_number: int = 2
     options: TableOptions = field(default_factory=TableOptions)
     #: what is raised where a column or a cell is not what it should be
-    error: type[SalstatsError] = ColumnError
+    error_class: type[SalstatsError] = ColumnError
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -119,7 +119,7 @@ class FileTable:
     @property
     def row_numbers(self) -> np.ndarray:
         """The file's number of each row."""
-        return self.cells.index.to_numpy() + self.first_row
+        return self.cells.index.to_numpy() + self.first_row_number
 
     def location(self, position: int, column: str | None = None) -> str:
         """Write the file and row, and the column if there is one, for a message."""
@@ -132,7 +132,7 @@ class FileTable:
 
     def renamed(self, rename: Mapping[str, str], joined_columns: Collection[str] = ()) -> "FileTable":
         """Return the table with columns renamed; it may lack those that joined files have."""
-        self.check_named(rename, "rename", joined_columns)
+        self.check_columns_named_by_option(rename, "rename", joined_columns)
         cells = self.cells.rename(columns=dict(rename))
         repeated = cells.columns[cells.columns.duplicated()]
         if len(repeated):
@@ -145,7 +145,9 @@ class FileTable:
             )
         return self.with_cells(cells)
 
-    def check_named(self, names: Iterable[str], option: str, joined_columns: Collection[str] = ()) -> None:
+    def check_columns_named_by_option(
+        self, names: Iterable[str], option: str, joined_columns: Collection[str] = ()
+    ) -> None:
         """Raise where an option names a column that the file lacks, unless it is one of `joined_columns`."""
         for name in names:
             if name not in self.cells.columns and name not in joined_columns:
@@ -166,7 +168,7 @@ class FileTable:
             further_missing = ""
             if len(missing) > 1:
                 further_missing = f", nor {quoted(missing[1:])}"
-            raise self.error(
+            raise self.error_class(
                 f"{self.file} has no column {missing[0]!r}{further_missing} "
                 f"(columns: {quoted(self.columns)})",
                 hint=hint,
@@ -189,10 +191,10 @@ class FileTable:
             return _integers_as_text_or_empty(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
-            doubtful = _names_to_check(names)
+            doubtful = _doubtful_names(names)
             if any(name.isspace() for name in doubtful):
                 names = names.mask(names.str.strip() == "", "")
-                doubtful = _names_to_check(names)
+                doubtful = _doubtful_names(names)
         else:
             names = pd.Series(
                 [identifier_or_none_if_unusable(value) for value in cells], cells.index, object, column
@@ -204,15 +206,15 @@ class FileTable:
             names = names.replace({name: seed_without_decimal_zero(name) for name in names.unique()})
         return names
 
-    def coded(self, column: str) -> pd.Series:
-        """Return a column of names as `text` does, but coded, and missing where one is empty."""
+    def coded_text(self, column: str) -> pd.Series:
+        """Return a column of names as `text_or_empty` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return as_arrow_dictionary(_integers_as_text_or_empty(cells))
         if column == "seed" or not (isinstance(cells.dtype, pd.StringDtype) or is_arrow_dictionary(cells)):
             cells = self.text_or_empty(column)
         names = as_arrow_dictionary(cells)
-        if _names_to_check(sorted_distinct_values(names)):
+        if _doubtful_names(sorted_distinct_values(names)):
             # cells of blanks only are missing
             names = as_arrow_dictionary(self.text_or_empty(column))
         return names
@@ -220,7 +222,7 @@ class FileTable:
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
         """Raise ColumnError for the first cell that is no name, of the distinct names in doubt."""
         for name in doubtful:
-            reason = _name_problem(name)
+            reason = _name_problem_or_none(name)
             if reason:
                 is_bad = np.array([cell == name for cell in names])
                 raise self._cell_error(is_bad, column, reason, ColumnError)
@@ -230,15 +232,15 @@ class FileTable:
         is_bad: np.ndarray,
         column: str,
         reason: MessagePart,
-        error: type[SalstatsError] | None = None,
+        error_class: type[SalstatsError] | None = None,
         hint: MessagePart = "",
         option: str | None = None,
     ) -> SalstatsError:
         """Make the error of the first bad cell of a column."""
         position = int(np.argmax(is_bad))
         cell = str(self.cells[column].iloc[position])
-        error_class = error or self.error
-        return error_class(
+        chosen_class = error_class or self.error_class
+        return chosen_class(
             f"{self.location(position, column)}: {cell!r} ",
             reason,
             hint=hint,
@@ -249,12 +251,12 @@ class FileTable:
             path=self.file,
         )
 
-    def filled(self, column: str) -> list[str]:
+    def nonempty_texts(self, column: str) -> list[str]:
         """Return a column of names as a list; an empty one is an error."""
         names = self.text_or_empty(column).to_list()
         if "" in names:
             position = names.index("")
-            raise self.error(
+            raise self.error_class(
                 f"{self.location(position, column)}: empty",
                 hint="every row needs one",
                 column=column,
@@ -263,13 +265,13 @@ class FileTable:
             )
         return names
 
-    def cases(self) -> list[str]:
+    def distinct_cases(self) -> list[str]:
         """Return the column `case` as a list; a case that is empty or stands twice is an error."""
         names = self.text_or_empty("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
             if is_bad.any():
                 position = int(np.flatnonzero(is_bad.to_numpy())[0])
-                raise self.error(
+                raise self.error_class(
                     f"{self.location(position)}: case {names.iloc[position]!r} {reason}",
                     column="case",
                     rows=[position],
@@ -309,7 +311,7 @@ class FileTable:
             column_index, row = divmod(int(invalid[0]), n_rows)
             column = columns[column_index]
             cell = str(cells.iloc[invalid[0]])
-            raise self.error(
+            raise self.error_class(
                 f"{self.location(row, column)}: {cell!r} is no number",
                 column=column,
                 value=cell,
@@ -336,7 +338,7 @@ class FileTable:
             first = cells[is_no_number].iloc[[0]]
             option = None
             hint = Message(remedy)
-            if options.decimal == "." and have_decimal_commas(first):
+            if options.decimal == "." and all_have_decimal_commas(first):
                 hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
             elif options.decimal == "," and "." in str(first.iloc[0]):
                 hint = Message(
@@ -396,7 +398,7 @@ class FileTable:
         self._refuse_control_characters(column, text)
         if not is_no_number.any():
             return text
-        if self.options.decimal == "." and have_decimal_commas(cells[is_no_number]):
+        if self.options.decimal == "." and all_have_decimal_commas(cells[is_no_number]):
             hint, option = _decimal_comma_hint_and_option(cells[~is_no_number])
             raise self._cell_error(
                 is_no_number, column, "has a decimal comma", ColumnError, hint=hint, option=option
@@ -451,16 +453,16 @@ class FileTable:
                 is_bad = text.eq(cell).to_numpy()
                 raise self._cell_error(is_bad, column, reason, ColumnError, hint="remove it in the file")
 
-    def typed(self, names: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
-        """Return identifiers and `names` as text, scores as finite numbers, other columns as covariates.
+    def typed_frame(self, text_columns: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
+        """Return identifiers and text columns as text, scores as finite numbers, others as covariates.
 
-        With `coded` the text of identifiers and `names` is coded.
+        With `coded` the text of identifiers and text columns is coded.
         """
         typed_columns = {}
         for column in self.cells.columns:
-            is_name = column in IDENTIFIER_COLUMNS or column in names
+            is_name = column in IDENTIFIER_COLUMNS or column in text_columns
             if is_name and coded:
-                typed_columns[column] = self.coded(column)
+                typed_columns[column] = self.coded_text(column)
             elif is_name:
                 text = self.text_or_empty(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
@@ -471,13 +473,13 @@ class FileTable:
                 typed_columns[column] = self.covariate(column)
         return pd.DataFrame(typed_columns, index=self.cells.index)
 
-    def first_text_column(self, leave: Collection[str] = ()) -> str | None:
+    def first_text_column(self, excluded: Collection[str] = ()) -> str | None:
         """Return the first column that holds text, not numbers (also with decimal commas)."""
         for name in self.columns:
-            if name in leave:
+            if name in excluded:
                 continue
             _, _, is_no_number = parse_numbers(self.cells[name], self.options)
-            if is_no_number.any() and not have_decimal_commas(self.cells[name][is_no_number]):
+            if is_no_number.any() and not all_have_decimal_commas(self.cells[name][is_no_number]):
                 return name
         return None
 
@@ -532,7 +534,7 @@ def _is_beyond_largest_float(cells: pd.Series, numbers: pd.Series) -> np.ndarray
     return too_large
 
 
-def _names_to_check(names: pd.Index | pd.Series) -> list[str]:
+def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
     """Return the distinct names in doubt: with more than plain characters, or that look rounded."""
     import pyarrow as pa
     from pyarrow import compute
@@ -545,7 +547,7 @@ def _names_to_check(names: pd.Index | pd.Series) -> list[str]:
     return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
 
 
-def _name_problem(name: str | None) -> str | None:
+def _name_problem_or_none(name: str | None) -> str | None:
     """Write why a cell is no name; None where it is one."""
     if name is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
@@ -565,12 +567,12 @@ def read_table(
     A file that is no such table is an InputFileError that names file and row; so is a header without a data
     row unless it `may_be_empty`.
     """
-    table = read_coded(path, options, may_be_empty=may_be_empty)
+    table = read_table_with_coded_text(path, options, may_be_empty=may_be_empty)
     make_text_plain(table.cells)
     return table
 
 
-def read_coded(
+def read_table_with_coded_text(
     path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
 ) -> FileTable:
     """Read a file as `read_table` does, and leave text coded where its reader has codes."""
@@ -607,21 +609,22 @@ def read_coded(
         table = FileTable(file, read_xlsx(file, bytes(data), options), 2, options)
     else:
         default_separator = "\t" if suffix == ".tsv" else ","
-        cells, first_row = read_text(file, data, options, options.sep or default_separator)
+        cells, first_row_number = read_text(file, data, options, options.sep or default_separator)
         frame = frame_with_sorted_dictionaries(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
         pa.default_memory_pool().release_unused()
-        table = FileTable(file, frame, first_row, options)
+        table = FileTable(file, frame, first_row_number, options)
     if table.cells.empty and not may_be_empty:
         raise InputFileError(f"{file} has a header but no data rows", path=file)
     return table.with_cells(without_row_numbers(file, table.cells))
 
 
 def read_known_format_table(
-    file: Path, error: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
+    file: Path, error_class: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
 ) -> FileTable:
-    """Read a table of a known format; `error` is what a wrong column or cell of it raises."""
+    """Read a table of a known format; `error_class` is what a wrong column or cell of it raises."""
     return replace(
-        read_table(file, TableOptions(is_fixed_format=True), may_be_empty=may_be_empty), error=error
+        read_table(file, TableOptions(is_fixed_format=True), may_be_empty=may_be_empty),
+        error_class=error_class,
     )

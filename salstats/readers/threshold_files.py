@@ -9,7 +9,7 @@ from salstats.checks import check_choice
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize_maps import task_name
+from salstats.readers.chexlocalize_maps import canonical_task_name
 from salstats.readers.tables import FileTable, read_known_format_table
 
 #: Kind of number -> the columns that may hold it; `prob_threshold` is that of the CheXlocalize release.
@@ -36,11 +36,11 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndS
     table = read_known_format_table(Path(path), ColumnError)
     kind, column = _kind_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
-    tasks = [task_name(task) for task in table.filled("task")]
-    keys = pd.Series([*zip(tasks, _series_of_rows(table), strict=True)], dtype=object)
+    tasks = [canonical_task_name(task) for task in table.nonempty_texts("task")]
+    keys = pd.Series([*zip(tasks, _series_text_of_each_row(table), strict=True)], dtype=object)
     values = table.numbers(column)
     numbers: dict[TaskAndSeries, float] = {}
-    for row in np.flatnonzero(_rows_that_count_mask(table, keys)).tolist():
+    for row in np.flatnonzero(_is_row_to_use(table, keys)).tolist():
         key = keys[row]
         if key in numbers:
             raise ColumnError(
@@ -96,18 +96,18 @@ def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
     return kind, column
 
 
-def _series_of_rows(table: FileTable) -> list[str] | list[None]:
+def _series_text_of_each_row(table: FileTable) -> list[str] | list[None]:
     """Return the series of each row, None where the table does not tell methods apart."""
     columns = [column for column in _SERIES if column in table.columns]
     if not columns:
         return [None] * len(table)
     table.check_columns(["method"], f"it has {columns[0]!r}")
-    texts = [table.filled("method"), *(table.text_or_empty(column) for column in columns[1:])]
+    texts = [table.nonempty_texts("method"), *(table.text_or_empty(column) for column in columns[1:])]
     # a model or seed that is empty does not apply
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
-def _rows_that_count_mask(table: FileTable, keys: pd.Series) -> np.ndarray:
+def _is_row_to_use(table: FileTable, keys: pd.Series) -> np.ndarray:
     """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"

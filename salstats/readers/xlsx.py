@@ -22,7 +22,7 @@ from salstats.readers.cells import (
     TableOptions,
     check_header,
     identifier_or_none_if_unusable,
-    is_date,
+    is_date_or_time,
 )
 
 #: Bytes of memory for each byte of XML.
@@ -43,7 +43,7 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
         with warnings.catch_warnings():
             # openpyxl warns of styles and validations it leaves out; cell values are all that is read
             warnings.simplefilter("ignore", UserWarning)
-            header, rows = _read_sheet(file, data, options)
+            header, rows = _read_header_and_rows(file, data, options)
     except InputFileError as error:
         raise error.prefixed(path=file) from error.__cause__
     except SalstatsError:
@@ -55,9 +55,11 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
             path=file,
         ) from error
     if not rows:
-        return pd.DataFrame({name: _column([], options) for name in header})
+        return pd.DataFrame({name: _typed_column([], options) for name in header})
     columns = zip(*rows, strict=True)
-    return pd.DataFrame({name: _column(cells, options) for name, cells in zip(header, columns, strict=True)})
+    return pd.DataFrame(
+        {name: _typed_column(cells, options) for name, cells in zip(header, columns, strict=True)}
+    )
 
 
 def sheet_names(file: Path) -> list[str]:
@@ -67,7 +69,7 @@ def sheet_names(file: Path) -> list[str]:
 
     try:
         with ZipFile(file) as archive:
-            _check_unpacked(file, archive, file.stat().st_size)
+            _check_unpacked_size(file, archive, file.stat().st_size)
         book = load_workbook(file, read_only=True)
     except SalstatsError:
         raise
@@ -80,7 +82,7 @@ def sheet_names(file: Path) -> list[str]:
     return names
 
 
-def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
+def _check_unpacked_size(file: Path, archive: ZipFile, file_bytes: int) -> None:
     """Raise where the files in a workbook's archive unpack to more than the limit of memory."""
     # bytes of the unpacked files, and of the memory that they take
     unpacked = 0
@@ -95,20 +97,22 @@ def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
     check_size(size, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML", file_bytes)
 
 
-def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[str], list[list[Any]]]:
+def _read_header_and_rows(
+    file: Path, data: bytes, options: TableOptions
+) -> tuple[list[str], list[list[Any]]]:
     """Read the header and the rows below it."""
     with needed_for("an XLSX workbook"):
         from openpyxl import load_workbook
 
     with ZipFile(BytesIO(data)) as archive:
-        _check_unpacked(file, archive, len(data))
+        _check_unpacked_size(file, archive, len(data))
         sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
         may_hide_cells = any(_HIDING.search(sheet) for sheet in sheets)
         # openpyxl makes every cell of a merged range, which a few bytes can name
         n_merged = sum(_n_merged_cells(sheet) for sheet in sheets)
         check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
-    sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
+    sheet = _chosen_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
     sheet.reset_dimensions()
     location = f"{file}, sheet {sheet.title!r}"
@@ -161,12 +165,12 @@ def _header_name(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _n_merged_cells(sheet: bytes) -> int:
+def _n_merged_cells(sheet_xml: bytes) -> int:
     """Count the cells of the merged ranges of a sheet's XML."""
     from openpyxl.utils import range_boundaries
 
     n_cells = 0
-    for reference in _MERGED.findall(sheet):
+    for reference in _MERGED.findall(sheet_xml):
         try:
             first_col, first_row, last_col, last_row = range_boundaries(reference.decode())
             n_cells += (last_col - first_col + 1) * (last_row - first_row + 1)
@@ -176,7 +180,7 @@ def _n_merged_cells(sheet: bytes) -> int:
     return n_cells
 
 
-def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
+def _chosen_sheet(file: Path, book: Any, options: TableOptions) -> Any:
     """Return the sheet to read."""
     names = [sheet.title for sheet in book.worksheets]
     if options.sheet is None and len(names) > 1:
@@ -213,10 +217,10 @@ def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> ob
     return None if cell.data_type == "e" else cell.value
 
 
-def _column(values: Sequence[Any], options: TableOptions) -> pd.Series:
+def _typed_column(values: Sequence[Any], options: TableOptions) -> pd.Series:
     """Return cells as numbers where all are, else as text; as they stand where one is a date."""
     present = [value for value in values if value is not None]
-    if any(map(is_date, present)):
+    if any(map(is_date_or_time, present)):
         return pd.Series(values, dtype=object)
     if present and all(isinstance(value, bool) for value in present):
         return pd.Series(values, dtype="boolean")

@@ -21,7 +21,7 @@ from salstats.metrics.records import OF_MASK, Metric
 from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, MaskSetting
-from salstats.scoring.rows import row_names
+from salstats.scoring.rows import row_identifiers
 from salstats.study import Case, Content, Prediction, Series
 
 # Reasons why a score is undefined, as the column `reason` has them.
@@ -50,7 +50,7 @@ AMBIGUOUS_PEAK = "ambiguous_peak"
 _NAN = float("nan")
 
 #: A score, or NaN and the reason.
-Score = tuple[float, str | None]
+ScoreAndReason = tuple[float, str | None]
 
 
 @dataclass(frozen=True)
@@ -180,16 +180,16 @@ class PredictionComparison:
         elif self.rule.needs_mask_pixels:
             counts = overlap.counts(self.mask, self.truth)
         else:
-            counts = Counts(*self.on_image.counts(self.runs, self.setting.threshold))
-        if self.setting.keeps(self.content.prob):
+            counts = Counts(*self.on_image.tp_fp_fn_tn(self.runs, self.setting.threshold))
+        if self.setting.prob_reaches_cutoff(self.content.prob):
             return counts
-        return counts.of_empty_mask()
+        return counts.with_empty_mask()
 
     @cached_property
     def distances(self) -> SurfaceDistances:
         """The distances between mask and truth."""
         rule = self.rule.distance
-        spacing = rule.pixel_size(self.finding.case)
+        spacing = rule.pixel_size_mm(self.finding.case)
         return surface_distances(self.mask, self.truth, spacing=spacing, points=rule.points)
 
     @cached_property
@@ -215,13 +215,13 @@ class PredictionComparison:
         """True if the mask marks every pixel."""
         return bool(self.counts.fn + self.counts.tn == 0 and self.counts.fp > 0)
 
-    def score(self, metric: Metric) -> Score:
+    def score(self, metric: Metric) -> ScoreAndReason:
         """Return a score, or NaN and the reason."""
-        if metric.of_mask:
+        if metric.compares_mask:
             return self._mask_score(metric)
         return self._localisation_score(metric)
 
-    def _mask_score(self, metric: Metric) -> Score:
+    def _mask_score(self, metric: Metric) -> ScoreAndReason:
         """Return the score of a mask."""
         on_true_positives = self.rule.slice == TRUE_POSITIVE
         worst_for_empty = self.rule.distance.undefined == WORST
@@ -247,7 +247,7 @@ class PredictionComparison:
             return _NAN, EMPTY
         return _NAN, NO_BACKGROUND
 
-    def _localisation_score(self, metric: Metric) -> Score:
+    def _localisation_score(self, metric: Metric) -> ScoreAndReason:
         """Return the score of a map or of points."""
         if self.is_absent:
             return _NAN, ABSENT
@@ -333,11 +333,11 @@ class _TaskOfCase:
 
 
 def case_rows(
-    case: Case, rule: ScoreRule, metric_columns: Mapping[str, Mapping[str, Any]]
+    case: Case, rule: ScoreRule, columns_by_metric: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the rows of one case, in the order of tasks, series and metrics.
 
-    `metric_columns` are the columns of each metric that are the same for all cases.
+    `columns_by_metric` are the columns of each metric that are the same for all cases.
     """
     predictions = case.answers
     shape = case.shape
@@ -356,7 +356,7 @@ def case_rows(
             finding = Finding(case.case, truth)
         task_of_case = _TaskOfCase(case, task, finding, contents)
         for series in rule.series:
-            rows += _series_rows(task_of_case, series, rule, metric_columns)
+            rows += _series_rows(task_of_case, series, rule, columns_by_metric)
     return rows
 
 
@@ -364,7 +364,7 @@ def _series_rows(
     task_of_case: _TaskOfCase,
     series: Series,
     rule: ScoreRule,
-    metric_columns: Mapping[str, Mapping[str, Any]],
+    columns_by_metric: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the rows of one case, task and series, in the order of metrics."""
     content = task_of_case.contents.get(series)
@@ -373,7 +373,7 @@ def _series_rows(
     outside_reason = task_of_case.outside_slice_reason(series, rule)
     metrics = [METRICS[name] for name in rule.metrics]
     row_columns = {
-        **row_names(task_of_case.case, task_of_case.task, series),
+        **row_identifiers(task_of_case.case, task_of_case.task, series),
         "prob": task_of_case.prob(series),
         "label": task_of_case.label,
     }
@@ -382,15 +382,15 @@ def _series_rows(
     if content is not None and content.saliency is not None and content.mask is None:
         mask_columns = dict(setting.columns)
     shows_empty = rule.needs_mask_pixels or rule.distance.undefined == WORST
-    if shows_empty and any(metric.of_mask for metric in metrics):
+    if shows_empty and any(metric.compares_mask for metric in metrics):
         mask_columns["empty_mask"] = comparison.mask_is_empty
     rows = []
     for metric in metrics:
         score, reason = _NAN, outside_reason
         if outside_reason is None:
             score, reason = comparison.score(metric)
-        row = {**row_columns, **metric_columns[metric.name], "score": score, "reason": reason}
-        if metric.of_mask:
+        row = {**row_columns, **columns_by_metric[metric.name], "score": score, "reason": reason}
+        if metric.compares_mask:
             row |= mask_columns
             if "counts" in metric.needs and comparison.no_mask_reason is None:
                 row |= comparison.counts._asdict()

@@ -38,20 +38,20 @@ class DistanceRule:
     """Options of metrics, checked, beyond those that make a mask."""
 
     #: Size of a pixel by case, that of all other cases under None. Empty: distances are in pixels.
-    spacing: Mapping[str | None, PixelSize]
+    pixel_sizes_mm: Mapping[str | None, PixelSize]
     #: Score of an empty mask against a finding, "nan" or "worst".
     undefined: str
     points: str
     #: Options of single metrics, by metric.
     options: Options
 
-    def pixel_size(self, case: str) -> PixelSize | None:
+    def pixel_size_mm(self, case: str) -> PixelSize | None:
         """Return the size of a case's pixel, or else that of all cases, under None; None for pixels."""
-        return self.spacing.get(case, self.spacing.get(None))
+        return self.pixel_sizes_mm.get(case, self.pixel_sizes_mm.get(None))
 
     def diagonal(self, shape: tuple[int, int], case: str) -> float:
         """Return the diagonal of a case's image."""
-        row_size, col_size = self.pixel_size(case) or (1.0, 1.0)
+        row_size, col_size = self.pixel_size_mm(case) or (1.0, 1.0)
         return float(np.hypot(shape[0] * row_size, shape[1] * col_size))
 
     def columns(self, metric: Metric) -> dict[str, str | None]:
@@ -62,8 +62,8 @@ class DistanceRule:
             description = between if description is None else f"{between}, {description}"
         unit = None
         if metric.is_length:
-            unit = "mm" if self.spacing else "px"
-        has_worst = metric.of_mask or "saliency" in metric.needs
+            unit = "mm" if self.pixel_sizes_mm else "px"
+        has_worst = metric.compares_mask or "saliency" in metric.needs
         return {
             metric.column: description,
             "distance_unit": unit,
@@ -95,7 +95,7 @@ def distance_rule(
         )
     checked = {}
     for name, metric_options in (options or {}).items():
-        checked[name] = _check_options(name, metric_options)
+        checked[name] = _checked_options(name, metric_options)
     for name, metric_options in checked.items():
         if name not in metrics:
             raise SalstatsError(
@@ -113,8 +113,8 @@ def pixel_widths_mm(spacing: Spacing) -> float | dict[str, float] | None:
         return None
     by_case = _spacing_by_case(spacing)
     if by_case is None:
-        return _check_pixel_size(spacing)[1]
-    return {case: _check_pixel_size(size, case)[1] for case, size in by_case.items()}
+        return _checked_pixel_size_mm(spacing)[1]
+    return {case: _checked_pixel_size_mm(size, case)[1] for case, size in by_case.items()}
 
 
 def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
@@ -126,7 +126,7 @@ def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | N
         return {}
     by_case = _spacing_by_case(spacing)
     if by_case is None:
-        return {None: _check_pixel_size(spacing)}
+        return {None: _checked_pixel_size_mm(spacing)}
     missing = sorted(set(cases) - set(by_case))
     if missing:
         option = Setting("spacing")
@@ -138,21 +138,21 @@ def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | N
             column="case",
             value=missing,
         )
-    return {case: _check_pixel_size(by_case[case], case) for case in cases}
+    return {case: _checked_pixel_size_mm(by_case[case], case) for case in cases}
 
 
 def _spacing_by_case(spacing: Spacing) -> Mapping[str, Any] | None:
     """Return the sizes of a mapping or a file; None if there is one size for all cases."""
     if isinstance(spacing, str | os.PathLike):
-        from salstats.readers.case_tables import read_spacing
+        from salstats.readers.case_tables import read_spacing_mm_by_case
 
-        return read_spacing(spacing)
+        return read_spacing_mm_by_case(spacing)
     if isinstance(spacing, Mapping):
         return spacing
     return None
 
 
-def _check_pixel_size(size: Any, case: str | None = None) -> PixelSize:
+def _checked_pixel_size_mm(size: Any, case: str | None = None) -> PixelSize:
     """Return the size of a pixel along rows and columns, from one number or two."""
     of_case = "" if case is None else f" of case {case!r}"
     try:
@@ -174,27 +174,27 @@ def _check_pixel_size(size: Any, case: str | None = None) -> PixelSize:
     return float(numbers[0]), float(numbers[-1])
 
 
-def _check_options(name: str, options: Any) -> dict[str, Any]:
+def _checked_options(metric_name: str, options: Any) -> dict[str, Any]:
     """Return the options of a metric if its kernel takes them."""
-    metric = METRICS.get(name)
-    if metric is None or not metric.of_mask or not metric.options:
-        with_options = [record.name for record in METRICS.values() if record.of_mask and record.options]
+    metric = METRICS.get(metric_name)
+    if metric is None or not metric.compares_mask or not metric.options:
+        with_options = [record.name for record in METRICS.values() if record.compares_mask and record.options]
         raise ValueRangeError(
             Setting("options"),
-            f" is for metrics that have some ({quoted(with_options)}), not {name!r}",
-            value=name,
+            f" is for metrics that have some ({quoted(with_options)}), not {metric_name!r}",
+            value=metric_name,
             choices=with_options,
         )
     if not isinstance(options, Mapping):
         raise ValueRangeError(
-            f"{name} must be a mapping of options, such as {{'alpha': 0}}, not {options!r}",
+            f"{metric_name} must be a mapping of options, such as {{'alpha': 0}}, not {options!r}",
             option="options",
             value=options,
         )
     for option in options:
         if option not in metric.options:
             raise ValueRangeError(
-                f"{name} has no option {option!r}; it has {quoted(metric.options)}",
+                f"{metric_name} has no option {option!r}; it has {quoted(metric.options)}",
                 option="options",
                 value=option,
                 choices=metric.options,
@@ -215,6 +215,6 @@ def _check_options(name: str, options: Any) -> dict[str, Any]:
             metric.kernel(*inputs, **{option: value})
         except SalstatsError as error:
             raise ValueRangeError(
-                f"{name}: ", error.message, option="options", value=value, choices=error.choices
+                f"{metric_name}: ", error.message, option="options", value=value, choices=error.choices
             ) from error
     return dict(options)

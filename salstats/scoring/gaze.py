@@ -21,9 +21,9 @@ from salstats.scoring.gaze_cases import (
     GazeRule,
     density_of,
     gaze_rows,
-    is_shuffled,
+    is_shuffled_metric,
 )
-from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, drop_empty, frame_of
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, drop_empty_columns, frame_of
 from salstats.study import Case, Study, check_gaze, shape_of
 
 DEFAULT = ("ncc", "sncc", "auc", "sauc")
@@ -241,7 +241,7 @@ def score_gaze(
                 Setting("truth", OTHERS),
             ),
         )
-    if bias is None and any(is_shuffled(name) for name in rule.metrics):
+    if bias is None and any(is_shuffled_metric(name) for name in rule.metrics):
         bias = center_bias_of(study, jobs=jobs, progress=progress)
     generators: list[np.random.Generator | None] = [None] * len(study)
     if n_samples is not None:
@@ -249,7 +249,7 @@ def score_gaze(
     cases = list(zip(study.cases, generators, strict=True))
     work = partial(_score_cases, rule=rule, bias=bias)
     frames = batch_results(work, cases, jobs=jobs, progress=progress, label="Scoring images")
-    return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
+    return drop_empty_columns(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
 def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:

@@ -18,8 +18,8 @@ from salstats.metrics.densities import Densities
 from salstats.metrics.ranks import RankedMap
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import METRICS, metrics_computed_from
-from salstats.scoring.cases import Score
-from salstats.scoring.rows import row_names
+from salstats.scoring.cases import ScoreAndReason
+from salstats.scoring.rows import row_identifiers
 from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
 #: Metrics that need no more than a map, where people look, and the centre bias.
@@ -42,7 +42,7 @@ UNDEFINED = "undefined"
 Draw = tuple[np.ndarray, np.ndarray]
 
 
-def is_shuffled(name: str) -> bool:
+def is_shuffled_metric(name: str) -> bool:
     """Return True for a metric that is corrected by the centre bias."""
     return "center_bias" in METRICS[name].needs
 
@@ -170,7 +170,7 @@ def gaze_rows(
         else:
             scores = _scores_against_each_truth(case, series, comparison)
         series_columns = {
-            **row_names(case, "", series),
+            **row_identifiers(case, "", series),
             "phase": case.phase,
             "method": series.name,
             "n_readers": len(case.used),
@@ -193,7 +193,7 @@ def gaze_rows(
 
 def _scores_against_each_truth(
     case: Case, series: Series, comparison: "GazeComparison"
-) -> list[dict[str, Score]]:
+) -> list[dict[str, ScoreAndReason]]:
     """Return the scores of a series for each truth; the density of the reader left out is `interobserver`."""
     if series == INTEROBSERVER:
         scores = []
@@ -211,7 +211,7 @@ def _scores_against_each_truth(
 def _metric_columns(name: str, rule: GazeRule, comparison: "GazeComparison | None") -> dict[str, Any]:
     """Return the columns of a metric's scores on one image: the centre bias and the options."""
     columns: dict[str, Any] = {}
-    if is_shuffled(name):
+    if is_shuffled_metric(name):
         columns["center_bias"] = rule.center_bias
         columns["n_unseen"] = None
         if comparison is not None:
@@ -232,7 +232,7 @@ class GazeComparison:
         self.rule = rule
         self.truths = GazeTruths(case, rule)
         self.bias = ImageBias()
-        if any(is_shuffled(name) for name in rule.metrics):
+        if any(is_shuffled_metric(name) for name in rule.metrics):
             self.bias = center_bias_on_image(case, self.truths, bias, rule)
         self._pixel_draws_by_is_shuffled = _pixel_draws_by_is_shuffled(
             self.truths, self.bias.density, rule, rng
@@ -245,52 +245,58 @@ class GazeComparison:
         if self.bias.density is not None:
             self._bias_density = Densities(self.bias.density, shape)
 
-    def scores(self, saliency: np.ndarray | None, truths: Sequence[int]) -> list[dict[str, Score]]:
+    def scores(
+        self, saliency: np.ndarray | None, truth_indices: Sequence[int]
+    ) -> list[dict[str, ScoreAndReason]]:
         """Return score and reason by metric: a dict for each of some truths, given by their index."""
         if saliency is None:
-            return self._undefined_scores(NO_MAP, truths)
+            return self._undefined_scores(NO_MAP, truth_indices)
         resized = resized_if_finite(saliency, self.truths.shape)
         if resized is None:
-            return self._undefined_scores(NOT_FINITE, truths)
+            return self._undefined_scores(NOT_FINITE, truth_indices)
         ranked = RankedMap(resized)
         if ranked.is_constant:
-            return self._undefined_scores(CONSTANT, truths)
+            return self._undefined_scores(CONSTANT, truth_indices)
         densities = self._all_densities
-        if len(truths) == 1:
-            densities = self._single_densities[truths[0]]
+        if len(truth_indices) == 1:
+            densities = self._single_densities[truth_indices[0]]
         inputs = {
             "laid": ranked.values,
             "ranked": ranked,
             "center_bias": self._bias_density,
             "densities": densities,
         }
-        scores: list[dict[str, Score]] = [{} for _ in truths]
+        scores: list[dict[str, ScoreAndReason]] = [{} for _ in truth_indices]
         for name in self.rule.metrics:
-            metric_scores = self._metric_scores(METRICS[name], inputs, truths)
+            metric_scores = self._metric_scores(METRICS[name], inputs, truth_indices)
             for truth_scores, score in zip(scores, metric_scores, strict=True):
                 truth_scores[name] = score
         return scores
 
-    def _undefined_scores(self, reason: str, truths: Sequence[int]) -> list[dict[str, Score]]:
+    def _undefined_scores(self, reason: str, truth_indices: Sequence[int]) -> list[dict[str, ScoreAndReason]]:
         """Return undefined scores of each metric, for each of some truths."""
-        return [dict.fromkeys(self.rule.metrics, (np.nan, reason)) for _ in truths]
+        return [dict.fromkeys(self.rule.metrics, (np.nan, reason)) for _ in truth_indices]
 
-    def _metric_scores(self, metric: Metric, inputs: dict[str, Any], truths: Sequence[int]) -> list[Score]:
+    def _metric_scores(
+        self, metric: Metric, inputs: dict[str, Any], truth_indices: Sequence[int]
+    ) -> list[ScoreAndReason]:
         """Return the scores of one metric for some truths."""
-        if is_shuffled(metric.name) and self._bias_density is None:
-            return [(np.nan, self.bias.reason)] * len(truths)
+        if is_shuffled_metric(metric.name) and self._bias_density is None:
+            return [(np.nan, self.bias.reason)] * len(truth_indices)
         if "densities" in metric.needs:
             # one call of the kernel scores all truths
-            return [_score_or_undefined(value) for value in self._kernel_result(metric, inputs, truths)]
-        return [self._score(metric, inputs, truth) for truth in truths]
+            return [
+                _score_or_undefined(value) for value in self._kernel_result(metric, inputs, truth_indices)
+            ]
+        return [self._score(metric, inputs, truth) for truth in truth_indices]
 
-    def _score(self, metric: Metric, inputs: dict[str, Any], truth: int) -> Score:
+    def _score(self, metric: Metric, inputs: dict[str, Any], truth_index: int) -> ScoreAndReason:
         """Return the score of one metric for one truth."""
-        points = self.truths.points[truth]
+        points = self.truths.points[truth_index]
         if "points" in metric.needs and not len(points):
             return np.nan, NO_POINT
-        truth_inputs = {**inputs, "points": points, "density": self.truths.densities[truth]}
-        value = float(self._kernel_result(metric, truth_inputs, [truth]))
+        truth_inputs = {**inputs, "points": points, "density": self.truths.densities[truth_index]}
+        value = float(self._kernel_result(metric, truth_inputs, [truth_index]))
         # a frame of scores holds no infinite score
         if value == -np.inf:
             return np.nan, RULED_OUT
@@ -298,20 +304,20 @@ class GazeComparison:
             return np.nan, NOT_EXPECTED
         return _score_or_undefined(value)
 
-    def _kernel_result(self, metric: Metric, inputs: dict[str, Any], truths: Sequence[int]) -> Any:
+    def _kernel_result(self, metric: Metric, inputs: dict[str, Any], truth_indices: Sequence[int]) -> Any:
         """Return the kernel's value; an array of one for each of some truths if it takes all densities."""
         options: dict[str, Any] = {}
         if "floor" in metric.options:
             options["floor"] = self.rule.floor
-        draws_by_truth = self._pixel_draws_by_is_shuffled.get(is_shuffled(metric.name))
+        draws_by_truth = self._pixel_draws_by_is_shuffled.get(is_shuffled_metric(metric.name))
         if "draws" in metric.options and draws_by_truth is not None:
-            options["draws"] = [draws_by_truth[truth] for truth in truths]
+            options["draws"] = [draws_by_truth[truth] for truth in truth_indices]
         assert metric.kernel is not None
         arguments = [inputs[need] for need in metric.needs]
         return metric.kernel(*arguments, **options)
 
 
-def _score_or_undefined(value: float) -> Score:
+def _score_or_undefined(value: float) -> ScoreAndReason:
     """Return a value as a score without a reason, or NaN and the reason."""
     if np.isnan(value):
         return np.nan, UNDEFINED
@@ -332,22 +338,22 @@ def _pixel_draws_by_is_shuffled(
     drawn_areas = [name for name in rule.metrics if name in AREAS]
     # a generator for each kind of negatives, so that draws do not depend on the other metrics
     unshuffled_rng, shuffled_rng = rng.spawn(2)
-    if any(not is_shuffled(name) for name in drawn_areas):
+    if any(not is_shuffled_metric(name) for name in drawn_areas):
         draws[False] = []
         for density in truths.densities:
-            positives = drawn_pixel_indices(density, rule.n_samples, unshuffled_rng)
+            positives = drawn_flat_pixel_indices(density, rule.n_samples, unshuffled_rng)
             negatives = unshuffled_rng.integers(density.size, size=rule.n_samples)
             draws[False].append((positives, negatives))
-    if any(is_shuffled(name) for name in drawn_areas) and bias is not None:
+    if any(is_shuffled_metric(name) for name in drawn_areas) and bias is not None:
         draws[True] = []
         for density in truths.densities:
-            positives = drawn_pixel_indices(density, rule.n_samples, shuffled_rng)
-            negatives = drawn_pixel_indices(bias, rule.n_samples, shuffled_rng)
+            positives = drawn_flat_pixel_indices(density, rule.n_samples, shuffled_rng)
+            negatives = drawn_flat_pixel_indices(bias, rule.n_samples, shuffled_rng)
             draws[True].append((positives, negatives))
     return draws
 
 
-def drawn_pixel_indices(
+def drawn_flat_pixel_indices(
     density: np.ndarray, shape: int | tuple[int, int], rng: np.random.Generator
 ) -> np.ndarray:
     """Draw flat indices of pixels from a density with replacement, as an array of some shape."""

@@ -23,7 +23,7 @@ from salstats.scoring.gaze_cases import (
     GazeTruths,
     resized_if_finite,
 )
-from salstats.scoring.overlay_pictures import methods_shown
+from salstats.scoring.overlay_pictures import series_by_panel_name
 from salstats.study import Study
 
 #: Titles of the panels that are no saliency maps.
@@ -98,7 +98,7 @@ def plot_gaze(
     maps: dict[str, np.ndarray | None] = {_FIXATIONS: None, _MEAN_MAP: truths.densities[0]}
     predictions = {prediction.series: prediction for prediction in selected.predictions}
     missing = []
-    series_by_method = methods_shown(study, methods) if study.series else {}
+    series_by_method = series_by_panel_name(study, methods) if study.series else {}
     for name, (series, *_) in series_by_method.items():
         title = names.value("method", name)
         saliency = predictions[series].read().saliency if series in predictions else None

@@ -20,10 +20,10 @@ from salstats.scoring.gaze_cases import (
     GazeRule,
     GazeTruths,
     center_bias_on_image,
-    drawn_pixel_indices,
+    drawn_flat_pixel_indices,
     resized_if_finite,
 )
-from salstats.scoring.rows import drop_empty
+from salstats.scoring.rows import drop_empty_columns
 from salstats.study import Case, Series, Study, check_gaze
 
 #: Pixels drawn on either side; the study drew 1000.
@@ -121,7 +121,7 @@ def sampling_spread(
     True
     """
     frames = []
-    for samples in _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
+    for samples in _sample_frames(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
         frames.append(spread_of_samples(samples))
     return _typed_without_empty_columns(pd.concat(frames, ignore_index=True))
 
@@ -172,11 +172,11 @@ def sampled_scores(
     --------
     The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
-    samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
+    samples = _sample_frames(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
     return _typed_without_empty_columns(pd.concat(samples, ignore_index=True))
 
 
-def _samples(
+def _sample_frames(
     study: Study,
     sizes: Sequence[int],
     n_replicates: int,
@@ -209,7 +209,7 @@ def _samples(
         bias = center_bias_of(study, jobs=1)
     for case in selected:
         sampler = _CaseSampler(case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case])
-        yield sampler.samples()
+        yield sampler.sampled_values()
 
 
 @dataclass(frozen=True)
@@ -257,14 +257,14 @@ class _CaseSampler:
     ) -> _DrawnPixels:
         """Draw the pixels of one size."""
         shape = (self.n_replicates, size)
-        positives = [drawn_pixel_indices(truth, shape, positives_rng) for truth in self.truths.densities]
+        positives = [drawn_flat_pixel_indices(truth, shape, positives_rng) for truth in self.truths.densities]
         negatives = {}
         for name, metric_rng in zip(AREAS, negatives_rng.spawn(len(AREAS)), strict=True):
             if name in self.rule.metrics and name in self.negatives:
-                negatives[name] = drawn_pixel_indices(self.negatives[name], shape, metric_rng)
+                negatives[name] = drawn_flat_pixel_indices(self.negatives[name], shape, metric_rng)
         return _DrawnPixels(size, positives, negatives)
 
-    def samples(self) -> pd.DataFrame:
+    def sampled_values(self) -> pd.DataFrame:
         """Return the sampled values, in the order of series, readers, metrics and sizes."""
         rows = []
         estimates = []
@@ -308,23 +308,23 @@ class _CaseSampler:
             return None
         return RankedMap(resized)
 
-    def _exact_area(self, name: str, ranked: RankedMap | None, truth: int) -> float:
+    def _exact_area(self, metric_name: str, ranked: RankedMap | None, truth_index: int) -> float:
         """Return the area that samples scatter around; NaN if there is nothing to sample."""
-        if ranked is None or ranked.is_constant or name not in self.negatives:
+        if ranked is None or ranked.is_constant or metric_name not in self.negatives:
             return float("nan")
-        densities = self.truths.densities[[truth]]
-        if name == "auc":
+        densities = self.truths.densities[[truth_index]]
+        if metric_name == "auc":
             return float(ranked.auc(densities)[0])
-        return float(ranked.sauc(densities, self.negatives[name])[0])
+        return float(ranked.sauc(densities, self.negatives[metric_name])[0])
 
     def _sampled_area_estimates(
-        self, name: str, ranked: RankedMap | None, truth: int, draw: _DrawnPixels, exact: float
+        self, metric_name: str, ranked: RankedMap | None, truth_index: int, draw: _DrawnPixels, exact: float
     ) -> np.ndarray:
         """Return the areas of the samples, NaN if there is nothing to sample."""
         if ranked is None or np.isnan(exact):
             return np.full(self.n_replicates, np.nan)
         flat = ranked.values.ravel()
-        return sampled_areas(flat[draw.positives[truth]], flat[draw.negatives[name]])
+        return sampled_areas(flat[draw.positives[truth_index]], flat[draw.negatives[metric_name]])
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
@@ -339,6 +339,6 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
 
 def _typed_without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame without empty parts of series, and with text in its columns of names."""
-    frame = drop_empty(frame, _SERIES)
+    frame = drop_empty_columns(frame, _SERIES)
     names = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
     return frame.astype(dict.fromkeys(names, TEXT))

@@ -100,7 +100,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
     rows = []
     for name, simulation in series.items():
         for mask, step_columns in simulation.masks_with_step_columns(name):
-            for measure_columns in _measures(mask, simulation.truth, hd95_rule):
+            for measure_columns in _measure_rows(mask, simulation.truth, hd95_rule):
                 rows.append({**step_columns, **measure_columns})
     return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), TEXT))
 
@@ -122,22 +122,22 @@ def count_mask_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> Iterator[dict[str, Any]]:
+def _measure_rows(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> Iterator[dict[str, Any]]:
     """Yield the measures of one explanation."""
     pixels = counts(mask, truth)
     distances = surface_distances(mask, truth)
-    yield _measure("dice", float(dice_from_counts(pixels)))
-    yield _measure("iou", float(iou_from_counts(pixels)))
-    yield _measure("hausdorff", distances.hausdorff(), distance_unit="px")
-    yield _measure("hd95", distances.hd95(rule=hd95_rule), distance_unit="px")
-    yield _measure("assd", distances.assd(), distance_unit="px")
+    yield _measure_row("dice", float(dice_from_counts(pixels)))
+    yield _measure_row("iou", float(iou_from_counts(pixels)))
+    yield _measure_row("hausdorff", distances.hausdorff(), distance_unit="px")
+    yield _measure_row("hd95", distances.hd95(rule=hd95_rule), distance_unit="px")
+    yield _measure_row("assd", distances.assd(), distance_unit="px")
     for form in FORMS:
         for size_penalty, exponent in PENALTIES.items():
             score = pdc(mask, truth, alpha=exponent, beta=exponent, form=form)
-            yield _measure("pdc", score, form=form, size_penalty=size_penalty)
+            yield _measure_row("pdc", score, form=form, size_penalty=size_penalty)
 
 
-def _measure(
+def _measure_row(
     metric: str,
     score: float,
     *,

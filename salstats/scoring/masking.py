@@ -40,7 +40,7 @@ class MaskSetting:
         """Return a map at the size of its image, with its peak and its masks."""
         return SaliencyOnImage(saliency, shape, smooth=self.smooth, colormap=self.colormap)
 
-    def keeps(self, prob: float) -> bool:
+    def prob_reaches_cutoff(self, prob: float) -> bool:
         """Return True if the probability reaches the cut-off, or none applies."""
         return self.cutoff is None or prob >= self.cutoff
 
@@ -75,21 +75,24 @@ class MaskRule:
         smooth = None
         colormap = None
         # a side of 0 is no filter, and without a filter no colormap is used
-        side = value_of(self.smooth, task, series)
+        side = value_for_task_and_series(self.smooth, task, series)
         if side:
             smooth = int(side)
             colormap = self.colormap
         return MaskSetting(
-            threshold=value_of(self.threshold, task, series), cutoff=cutoff, smooth=smooth, colormap=colormap
+            threshold=value_for_task_and_series(self.threshold, task, series),
+            cutoff=cutoff,
+            smooth=smooth,
+            colormap=colormap,
         )
 
     def cutoff_of(self, task: str, series: Series) -> float | None:
         """Return the probability cut-off of a task and series, also of people's."""
-        cutoff: float | None = value_of(self.cutoff, task, series)
+        cutoff: float | None = value_for_task_and_series(self.cutoff, task, series)
         return cutoff
 
 
-def value_of(values: ValuesByKey, task: str, series: Series) -> Any:
+def value_for_task_and_series(values: ValuesByKey, task: str, series: Series) -> Any:
     """Return the value for a task and series, None if there is none.
 
     A value for the task precedes one for all tasks; a value for the series precedes one for its method, and
@@ -195,7 +198,7 @@ def _checked_with_default(values: ValuesByKey, option: str, study: Study) -> Val
         return values
     for series in series_of_methods:
         for task in study.tasks:
-            if value_of(values, task, series) is None:
+            if value_for_task_and_series(values, task, series) is None:
                 raise _no_value_error(values, option, task, series)
     return values
 

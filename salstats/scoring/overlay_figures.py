@@ -29,10 +29,10 @@ from salstats.scoring.distances import Spacing, pixel_widths_mm
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    methods_shown,
     only_saliency_method_if_any,
     overlay_picture,
     recorded_option_or_values_by_series,
+    series_by_panel_name,
     series_of_one_panel,
 )
 from salstats.study import Series, Study
@@ -242,7 +242,7 @@ def plot_gallery(
     rows = gallery_rows(cases, study.tasks, names)
     case_names = {row.case for row in rows}
     selected = study.select(cases=case_names, tasks={row.task for row in rows})
-    columns = methods_shown(selected, methods)
+    columns = series_by_panel_name(selected, methods)
     scored = cases if scores is None else scores
     values = panel_scores(scored, metric or picked_metric(cases), case_names)
     rule = _mask_rule_of_columns(selected, columns, scored, threshold, cutoff, smooth)

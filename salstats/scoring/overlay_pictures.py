@@ -31,16 +31,18 @@ class PictureOptions:
     rule: MaskRule
     images: ImageSource | None
     #: Show the human benchmark in the panels of other methods.
-    human: bool
+    shows_human: bool
     #: Largest (width, height) of a picture in print, in mm.
-    box: tuple[float, float]
+    box_mm: tuple[float, float]
     #: Images at their printed size: each is read once for all methods.
     _images_read: dict[str, np.ndarray | None] = field(default_factory=dict)
 
-    def grey(self, case: str, shape: tuple[int, int], printed: tuple[int, int]) -> np.ndarray | None:
+    def grey_image(
+        self, case: str, mask_shape: tuple[int, int], printed_shape: tuple[int, int]
+    ) -> np.ndarray | None:
         """Return the image of a case as grey from 0 to 1; None if there is none."""
         if case not in self._images_read:
-            self._images_read[case] = read_grey_for_print(self.images, case, shape, printed)
+            self._images_read[case] = read_grey_for_print(self.images, case, mask_shape, printed_shape)
         return self._images_read[case]
 
 
@@ -94,7 +96,7 @@ def only_saliency_method_if_any(study: Study) -> str | None:
     return methods[0] if methods else None
 
 
-def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tuple[Series, ...]]:
+def series_by_panel_name(study: Study, methods: Iterable[str] | None) -> dict[str, tuple[Series, ...]]:
     """Return the series of each method to be shown, by default of all, the human benchmark last."""
     if methods is None:
         names = _method_or_series_names(study)
@@ -150,14 +152,14 @@ def overlay_picture(
     """Return the picture of one case, task and method; only human readers have several `series`."""
     truth = case.truths[task].read() if task in case.truths else None
     contents = [_content(case, task, one_series) for one_series in series]
-    reader_contents = _reader_contents(case, task, method, series, options.human)
+    reader_contents = _reader_contents(case, task, method, series, options.shows_human)
     shapes = [
         _image_shape_of_content(content) for content in (*contents, *reader_contents) if content is not None
     ]
     if truth is not None:
         shapes.insert(0, truth.shape)
     shape = _common_shape(case, task, shapes)
-    printed = printed_shape(shape, max(shape) * mm_per_pixel(shape, options.box))
+    printed = printed_shape(shape, max(shape) * mm_per_pixel(shape, options.box_mm))
 
     reader_masks = [decode(content.mask) for content in reader_contents if content.mask is not None]
     points: dict[str, np.ndarray] = {}
@@ -189,9 +191,9 @@ def overlay_picture(
         series=tuple(series),
         shape=shape,
         printed_shape=printed,
-        grey=options.grey(case.case, shape, printed),
+        grey=options.grey_image(case.case, shape, printed),
         saliency=saliency,
-        outlines=_mask_outlines(masks, pixel=max(shape) / max(printed)),
+        outlines=_mask_outlines(masks, printed_pixel=max(shape) / max(printed)),
         points=points,
         n_readers=sum(bool(mask.any()) for mask in reader_masks),
         note=shown.note,
@@ -199,16 +201,16 @@ def overlay_picture(
     )
 
 
-def _mask_outlines(masks: dict[str, list[np.ndarray]], pixel: float) -> dict[str, list[np.ndarray]]:
+def _mask_outlines(masks: dict[str, list[np.ndarray]], printed_pixel: float) -> dict[str, list[np.ndarray]]:
     """Return the outlines of masks by kind, without kinds that have none.
 
-    `pixel` is the size of a printed pixel in pixels of the image: finer detail is left out.
+    `printed_pixel` is the size of a printed pixel in pixels of the image: finer detail is left out.
     """
     lines: dict[str, list[np.ndarray]] = {}
     for kind, kind_masks in masks.items():
         kind_lines = []
         for mask in kind_masks:
-            kind_lines += outlines(mask, pixel)
+            kind_lines += outlines(mask, printed_pixel)
         if kind_lines:
             lines[kind] = kind_lines
     return lines
@@ -257,9 +259,9 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
     """Return map, mask and peak of a method, with a note if there is no map or nothing is marked."""
     if content is None or (content.saliency is None and content.mask is None):
         return _MethodContent(note=NO_MAP)
-    keeps = setting.keeps(content.prob)
+    reaches_cutoff = setting.prob_reaches_cutoff(content.prob)
     mask = None
-    if content.mask is not None and keeps:
+    if content.mask is not None and reaches_cutoff:
         mask = decode(content.mask)
     saliency = None
     peak = None
@@ -283,7 +285,7 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
                 "colormap": setting.colormap,
                 "cutoff": setting.cutoff,
             }
-            if keeps:
+            if reaches_cutoff:
                 mask = on_image.mask(setting.threshold)
     note = ""
     if mask is None or not mask.any():

@@ -21,17 +21,17 @@ from salstats.scoring.cases import (
     NO_MASK,
     Finding,
     PredictionComparison,
-    Score,
+    ScoreAndReason,
     ScoreRule,
 )
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import mask_rule
-from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
+from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty_columns, frame_of, row_identifiers
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Content, Series, Study
 
 #: Metrics that compare two masks, which the help of the command lists.
-SCORED = tuple(name for name in cases.SCORED if METRICS[name].of_mask)
+SCORED = tuple(name for name in cases.SCORED if METRICS[name].compares_mask)
 _COLUMNS = {
     "case": NAME,
     "patient": TEXT,
@@ -170,7 +170,7 @@ def reader_overlap(
             names, [case.case for case in study], spacing=spacing, points=points, options=options
         ),
     )
-    work = partial(_rows, rule=OverlapRule(groups, score_rule))
+    work = partial(_overlap_rows, rule=OverlapRule(groups, score_rule))
     rows: list[dict[str, Any]] = []
     for some_rows in batch_results(
         work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"
@@ -180,7 +180,7 @@ def reader_overlap(
         raise SalstatsError(
             f"{study.source}: no case was read by two readers", option="study", value=study.source
         )
-    return drop_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
+    return drop_empty_columns(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
 def _reader_groups(study: Study) -> tuple[tuple[Series, ...], ...]:
@@ -192,7 +192,7 @@ def _reader_groups(study: Study) -> tuple[tuple[Series, ...], ...]:
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
-def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
+def _overlap_rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
     """Return the rows of some of the cases, in the order of cases, tasks, pairs and metrics."""
     score_rule = rule.score
     metric_columns = {}
@@ -205,7 +205,7 @@ def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]
             for group in rule.groups:
                 readers = [series for series in group if series in series_of_case]
                 for first, second, comparison in _comparisons(case, task, readers, score_rule):
-                    row = {**row_names(case, task, first), "other_reader": second.reader}
+                    row = {**row_identifiers(case, task, first), "other_reader": second.reader}
                     for name in score_rule.metrics:
                         score, reason = _score(comparison, name)
                         rows.append({**row, **metric_columns[name], "score": score, "reason": reason})
@@ -233,11 +233,11 @@ def _comparisons(
         yield first, second, comparison
 
 
-def _score(comparison: PredictionComparison | None, name: str) -> Score:
+def _score(comparison: PredictionComparison | None, metric_name: str) -> ScoreAndReason:
     """Return a score, or NaN and the reason; None stands for a mask that is missing."""
     if comparison is None:
         return float("nan"), NO_MASK
-    score, reason = comparison.score(METRICS[name])
+    score, reason = comparison.score(METRICS[metric_name])
     if reason == ABSENT:
         # the second reader's mask stands in for the truth: it is empty
         reason = EMPTY

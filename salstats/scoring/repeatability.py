@@ -16,9 +16,9 @@ from salstats.images.maps import is_finite
 from salstats.jobs import batch_results
 from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
-from salstats.scoring.cases import Score, agreed_shape
+from salstats.scoring.cases import ScoreAndReason, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
-from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, drop_empty, frame_of, row_names
+from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, drop_empty_columns, frame_of, row_identifiers
 from salstats.scoring.scores import study_of
 from salstats.stats.within_case import warn_if_repetition_is_mean
 from salstats.study import Case, Prediction, Series, Study
@@ -166,11 +166,11 @@ def map_repeatability(
         )
     repetitions = [getattr(series, over) for group in rule.groups for series in group.members]
     warn_if_repetition_is_mean(repetitions, over)
-    work = partial(_rows, rule=rule)
+    work = partial(_repeatability_rows, rule=rule)
     rows = []
     for some_rows in batch_results(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"):
         rows += [{**row, "over": over} for row in some_rows]
-    return drop_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
+    return drop_empty_columns(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
 def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
@@ -190,7 +190,7 @@ def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
     return tuple(groups)
 
 
-def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
+def _repeatability_rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
     """Return the rows of some of the cases, in the order of cases, tasks, methods and metrics."""
     rows = []
     for case in cases:
@@ -216,7 +216,7 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
         score, reason = _score(name, map_agreement)
         rows.append(
             {
-                **row_names(case, task, group.common),
+                **row_identifiers(case, task, group.common),
                 **mask.setting(task, group.members[0]).columns,
                 "n_maps": len(maps),
                 "metric": name,
@@ -227,15 +227,15 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
     return rows
 
 
-def _score(name: str, map_agreement: MapAgreement | None) -> Score:
+def _score(metric_name: str, map_agreement: MapAgreement | None) -> ScoreAndReason:
     """Return a metric of several maps, or NaN and the reason; None stands for fewer than two maps."""
     if map_agreement is None:
         return float("nan"), TOO_FEW
-    kernel = METRICS[name].kernel
+    kernel = METRICS[metric_name].kernel
     assert kernel is not None
     value = kernel(map_agreement)
     if np.isnan(value):
-        return value, WHY_UNDEFINED[name]
+        return value, WHY_UNDEFINED[metric_name]
     return value, None
 
 

@@ -50,21 +50,21 @@ _CONVERTERS: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-def row_names(case: Case, task: str, series: Series) -> dict[str, Any]:
+def row_identifiers(case: Case, task: str, series: Series) -> dict[str, Any]:
     """Return the names in a row: case, patient and task, and the parts of the series' name."""
     return {"case": case.case, "patient": case.patient, "task": task, **vars(series)}
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+def frame_of(rows: Iterable[Mapping[str, Any]], kind_by_column: Mapping[str, str]) -> pd.DataFrame:
     """Return rows as a frame of some columns, each of a kind; keys that a row lacks are missing."""
     rows = list(rows)
     values = {}
-    for name, kind in columns.items():
+    for name, kind in kind_by_column.items():
         convert = _CONVERTERS[kind]
         values[name] = convert([row.get(name) for row in rows])
     return pd.DataFrame(values)
 
 
-def drop_empty(frame: pd.DataFrame, optional: Iterable[str]) -> pd.DataFrame:
+def drop_empty_columns(frame: pd.DataFrame, optional_columns: Iterable[str]) -> pd.DataFrame:
     """Return a frame without those of the optional columns in which every value is missing."""
-    return frame.drop(columns=[column for column in optional if frame[column].isna().all()])
+    return frame.drop(columns=[column for column in optional_columns if frame[column].isna().all()])

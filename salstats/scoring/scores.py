@@ -27,7 +27,7 @@ from salstats.scoring.cases import (
 )
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import OTSU, MaskOption, mask_rule
-from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, drop_empty, frame_of
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, drop_empty_columns, frame_of
 from salstats.study import Case, Study
 
 _COLUMNS = {
@@ -285,7 +285,7 @@ def score(
     scores = pd.concat(frames, ignore_index=True)
     _warn_of_ambiguous_peaks(scores)
     _warn_of_inverted_truth(scores, study.source)
-    return drop_empty(scores.drop(columns=AMBIGUOUS_PEAK), _OPTIONAL)
+    return drop_empty_columns(scores.drop(columns=AMBIGUOUS_PEAK), _OPTIONAL)
 
 
 def study_of(study: Study | str | os.PathLike[str], **map_folder_options: Any) -> Study:

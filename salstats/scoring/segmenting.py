@@ -70,7 +70,7 @@ def segment(
     study = study_of(study)
     series = _series_of_maps(study, method)
     rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
-    work = partial(_make_masks, series=series, rule=rule)
+    work = partial(_masks_by_case, series=series, rule=rule)
     masks_by_case: Masks = {}
     for some_masks in batch_results(work, study.cases, jobs=jobs, progress=progress, label="Making masks"):
         masks_by_case |= some_masks
@@ -140,7 +140,7 @@ def _series_of_maps(study: Study, method: str | None) -> Series:
     return matching[0]
 
 
-def _make_masks(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
+def _masks_by_case(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
     """Return the masks of some of the cases, by case and task; a map that is not finite has none."""
     masks_by_case: Masks = {}
     for case in cases:
@@ -154,7 +154,7 @@ def _make_masks(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> M
             assert shape is not None
             setting = rule.setting(prediction.task, series)
             mask = masks.empty(shape)
-            if setting.keeps(content.prob):
+            if setting.prob_reaches_cutoff(content.prob):
                 on_image = setting.on_image(content.saliency, shape)
                 mask = masks.encode(on_image.mask(setting.threshold))
             masks_by_case.setdefault(case.case, {})[prediction.task] = mask

@@ -17,7 +17,7 @@ from salstats.jobs import batch_results
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, MaskSetting, mask_rule
-from salstats.scoring.rows import drop_empty
+from salstats.scoring.rows import drop_empty_columns
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Prediction, Series, Study
 
@@ -119,7 +119,7 @@ def tune(
     option = check_choice(what, tuple(GRIDS), "what")
     if grid is None:
         grid = GRIDS[option]
-    values = _check_grid(grid, option)
+    values = _checked_grid(grid, option)
     check_choice(metric, TUNED, "metric")
     series = study.with_maps()
     if not series:
@@ -138,7 +138,11 @@ def tune(
     # cut-offs are tried on all cases, the other options on those that the truth holds
     cases = [case for case in study if case.annotated or option == "cutoff"]
     pieces = batch_results(
-        sweep.scores_by_task_series_value, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}"
+        sweep.scores_by_case_task_series_value,
+        cases,
+        jobs=jobs,
+        progress=progress,
+        label=f"Tuning the {option}",
     )
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
@@ -148,10 +152,10 @@ def tune(
         if option != "cutoff":
             n_cases[task] = sum(task in case.truths for case in cases)
     frame = pd.DataFrame(sweep.mean_rows(np.concatenate(pieces), n_cases))
-    return drop_empty(frame, ("model", "seed"))
+    return drop_empty_columns(frame, ("model", "seed"))
 
 
-def _check_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
+def _checked_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
     """Return the values to try as floats; raise unless they ascend within the range of the option."""
     values = tuple(float(value) for value in grid)
     if not values or any(later <= earlier for earlier, later in pairwise(values)):
@@ -185,7 +189,7 @@ class Sweep:
     #: True if cut-offs are chosen as the CheXlocalize scripts do.
     as_published: bool
 
-    def scores_by_task_series_value(self, cases: tuple[Case, ...]) -> np.ndarray:
+    def scores_by_case_task_series_value(self, cases: tuple[Case, ...]) -> np.ndarray:
         """Return the scores (cases, tasks, series, values) of some of the cases; NaN where undefined."""
         shape = (len(cases), len(self.tasks), len(self.series), len(self.values))
         scores = np.full(shape, np.nan)
@@ -200,12 +204,12 @@ class Sweep:
                     continue
                 for series_index, series in enumerate(self.series):
                     prediction = case.answers.get((task, series))
-                    counts = self._counts_by_value(case, prediction, truth)
+                    counts = self._tp_fp_fn_tn_by_value(case, prediction, truth)
                     if counts is not None:
                         scores[case_index, task_index, series_index] = self._scores_of_counts(counts)
         return scores
 
-    def _counts_by_value(
+    def _tp_fp_fn_tn_by_value(
         self, case: Case, prediction: Prediction | None, truth: masks.Rle | None
     ) -> np.ndarray | None:
         """Return the counts (values, 4) of one map; None if it cannot be used."""
@@ -219,32 +223,34 @@ class Sweep:
             truth = masks.empty(shape)
         setting = self.mask.setting(prediction.task, prediction.series)
         if self.option == "smooth":
-            return self._counts_by_filter(content.saliency, truth, setting)
+            return self._tp_fp_fn_tn_by_filter(content.saliency, truth, setting)
         on_image = setting.on_image(content.saliency, shape)
         if self.option == "threshold":
-            return np.asarray(on_image.counts_at(truth, self.values))
+            return np.asarray(on_image.tp_fp_fn_tn_by_threshold(truth, self.values))
         if np.isnan(content.prob):
             return None
-        counts = Counts(*on_image.counts(truth, setting.threshold))
-        return self._counts_by_cutoff(counts, content.prob)
+        counts = Counts(*on_image.tp_fp_fn_tn(truth, setting.threshold))
+        return self._tp_fp_fn_tn_by_cutoff(counts, content.prob)
 
-    def _counts_by_filter(self, saliency: np.ndarray, truth: masks.Rle, setting: MaskSetting) -> np.ndarray:
+    def _tp_fp_fn_tn_by_filter(
+        self, saliency: np.ndarray, truth: masks.Rle, setting: MaskSetting
+    ) -> np.ndarray:
         """Return the counts (values, 4) of one map with box filters of each size."""
         counts = []
         for size in self.values:
             filtered = replace(setting, smooth=int(size) or None, colormap=None)
             on_image = filtered.on_image(saliency, truth.shape)
-            counts.append(on_image.counts(truth, setting.threshold))
+            counts.append(on_image.tp_fp_fn_tn(truth, setting.threshold))
         return np.array(counts)
 
-    def _counts_by_cutoff(self, counts: Counts, prob: float) -> np.ndarray:
+    def _tp_fp_fn_tn_by_cutoff(self, counts: Counts, prob: float) -> np.ndarray:
         """Return the counts (values, 4) of one mask, which is empty at cut-offs above its probability."""
         rows = []
         for cutoff in self.values:
             is_kept = prob >= cutoff
             if self.as_published:
                 is_kept = prob > cutoff
-            rows.append(counts if is_kept else counts.of_empty_mask())
+            rows.append(counts if is_kept else counts.with_empty_mask())
         return np.array(rows)
 
     def _scores_of_counts(self, counts: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from salstats.errors import InputFileError, SalstatsError
 from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.metrics import xaibenchmark
-from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NOT_FINITE, Score
-from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NOT_FINITE, ScoreAndReason
+from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty_columns, frame_of, row_identifiers
 from salstats.study import Case, Prediction, Study
 
 #: Value of the column `rules`.
@@ -96,7 +96,7 @@ def score_xaibenchmark(
         rows += _case_rows(case, study, names)
     if not rows:
         raise SalstatsError(f"{study.source} has no case with a truth to compare with")
-    return drop_empty(frame_of(rows, _COLUMNS), ("patient", "model", "seed"))
+    return drop_empty_columns(frame_of(rows, _COLUMNS), ("patient", "model", "seed"))
 
 
 def _case_rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -108,14 +108,14 @@ def _case_rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dic
         truth = masks.decode(case.truths[task].read())
         for series in study.with_maps():
             scores = _scores(predictions.get((task, series)), truth, metrics, case.case)
-            row = {**row_names(case, task, series), "rules": RULES}
+            row = {**row_identifiers(case, task, series), "rules": RULES}
             for metric, (score, reason) in zip(metrics, scores, strict=True):
                 yield {**row, "metric": metric, "score": score, "reason": reason}
 
 
 def _scores(
     prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
-) -> list[Score]:
+) -> list[ScoreAndReason]:
     """Return the scores of one map; NaN and the reason where one is undefined."""
     if xaibenchmark.has_pixel_sum_of_zero(truth):
         return [(np.nan, ABSENT)] * len(metrics)
@@ -132,7 +132,7 @@ def _scores(
     if not is_finite(saliency):
         return [(np.nan, NOT_FINITE)] * len(metrics)
     resized = xaibenchmark.resized_to_truth(saliency, truth)
-    scores: list[Score] = []
+    scores: list[ScoreAndReason] = []
     for metric in metrics:
         value = xaibenchmark.SCORES[metric](resized, truth)
         scores.append((value, EMPTY if np.isnan(value) else None))

@@ -89,7 +89,7 @@ def empty_shares(
             column="metric",
         )
     check_choice(interval, interval_names("empty"), "interval")
-    mask_metrics = [metric.name for metric in METRICS.values() if metric.of_mask]
+    mask_metrics = [metric.name for metric in METRICS.values() if metric.compares_mask]
     rows = scores[scores["metric"].isin(mask_metrics)]
     if rows.empty:
         raise ColumnError(

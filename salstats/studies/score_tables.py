@@ -14,7 +14,7 @@ from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
 from salstats.readers.joins import join_tables, read_joined
-from salstats.readers.score_layouts import check_layout
+from salstats.readers.score_layouts import checked_layout
 from salstats.readers.scores import read_scores
 from salstats.readers.tables import read_table
 
@@ -111,7 +111,7 @@ def read_score_tables(
     all_scores = check_scores(all_scores)
     if not feature_tables:
         return all_scores
-    layout = check_layout(table_options.rename or None, None, None)
+    layout = checked_layout(table_options.rename or None, None, None)
     return join_tables(all_scores, read_joined(feature_tables, table_options.cells), layout)
 
 

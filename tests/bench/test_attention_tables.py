@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from salstats.images.masks import encode
-from salstats.readers.attention_tables import parse_mask
+from salstats.readers.attention_tables import mask_from_json_rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -28,10 +28,10 @@ def test_a_cell_is_read_several_times_faster_than_by_json(cells):
     def plain(text):
         return encode(np.array(json.loads(text)) > 0)
 
-    assert [parse_mask(c) for c in cells] == [plain(c) for c in cells]
+    assert [mask_from_json_rows(c) for c in cells] == [plain(c) for c in cells]
     ours, theirs = [], []
     for _ in range(TURNS):
-        for read, times in ((parse_mask, ours), (plain, theirs)):
+        for read, times in ((mask_from_json_rows, ours), (plain, theirs)):
             start = time.perf_counter()
             for cell in cells:
                 read(cell)

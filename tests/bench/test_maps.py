@@ -113,7 +113,7 @@ def test_from_map_to_iou_and_hit_is_four_times_faster_than_the_plain_steps(cardi
 
     def ours():
         laid = SaliencyOnImage(saliency, shape)
-        return iou_from_counts(Counts(*laid.counts(truth, "otsu"))), any_point_hits([laid.peak], truth)
+        return iou_from_counts(Counts(*laid.tp_fp_fn_tn(truth, "otsu"))), any_point_hits([laid.peak], truth)
 
     ratio, want, got = fastest(plain, ours, TIMES_PLAIN)
     np.testing.assert_allclose(got, want, atol=A_PIXEL)
@@ -129,7 +129,7 @@ def test_many_thresholds_are_ten_times_faster_than_one_pass_for_each(cardiomegal
         return [plain_iou(plain_values(saliency, shape) > threshold, stored) for threshold in THRESHOLDS]
 
     def ours():
-        counted = SaliencyOnImage(saliency, shape).counts_at(truth, THRESHOLDS)
+        counted = SaliencyOnImage(saliency, shape).tp_fp_fn_tn_by_threshold(truth, THRESHOLDS)
         return iou_from_counts(Counts(*counted.T))
 
     ratio, want, got = fastest(plain, ours, TIMES_ONE_PASS_PER_THRESHOLD)
@@ -146,8 +146,8 @@ def test_memory_does_not_grow_with_the_number_of_maps(cardiomegaly):
         try:
             for _ in range(n_maps):
                 laid = SaliencyOnImage(saliency, shape)
-                laid.counts(truth, "otsu")
-                laid.counts(truth, 0.4)
+                laid.tp_fp_fn_tn(truth, "otsu")
+                laid.tp_fp_fn_tn(truth, 0.4)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -423,7 +423,7 @@ def test_a_peak_is_not_the_largest_pixel_of_a_resized_map():
         quarter = rng.random((4, 5)).round(1)
         saliency = np.block([[quarter, quarter[:, ::-1]], [quarter[::-1], quarter[::-1, ::-1]]])
         side = int(rng.integers(30, 300))
-        _, first = peaks.maxima(saliency, (side, side), every=False)
+        _, first = peaks.maximum_and_points(saliency, (side, side), every=False)
         at = np.unravel_index(map_steps.resize(saliency, (side, side)).argmax(), (side, side))
         n_wrong += tuple(first[0]) != at
         n_maps += 1
@@ -437,7 +437,7 @@ def test_peaks(side):
     shape = (side, side)
     compared(
         f"peak: argmax of OpenCV's resized map, {side}",
-        lambda: peaks.maxima(saliency, shape, every=False),
+        lambda: peaks.maximum_and_points(saliency, shape, every=False),
         lambda: map_steps.resize(saliency, shape).argmax(),
     )
 

@@ -27,8 +27,8 @@ from torch_pickles import archive, call, entries, name, storage_id, stream, tens
 import salstats as ss
 from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
-from salstats.readers.case_json import read_outline_vertices, read_points, read_segmentations
-from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing
+from salstats.readers.case_json import read_outline_vertices, read_points_as_row_col, read_segmentations
+from salstats.readers.case_tables import read_prob_and_label_by_case, read_spacing_mm_by_case
 from salstats.readers.image_files import image_shape, read_picture
 from salstats.readers.map_files import read_map, read_mask, read_rle
 from salstats.readers.pickles import read_pickle
@@ -107,11 +107,11 @@ def _whole(study: ss.Study) -> None:
 #: Readers of files that are known by their names.
 _BY_NAME: dict[str, Callable[[Path], object]] = {
     "predictions.csv": read_prob_and_label_by_case,
-    "spacing.csv": read_spacing,
+    "spacing.csv": read_spacing_mm_by_case,
     "tuning.csv": read_thresholds,
     "masks.json": lambda file: read_segmentations(file, str),
     "outlines.json": lambda file: read_outline_vertices(file, str),
-    "points.json": lambda file: read_points(file, str),
+    "points.json": lambda file: read_points_as_row_col(file, str),
 }
 
 

@@ -6,7 +6,7 @@ from skimage.morphology import convex_hull_image
 from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.hulls import convex_hull, from_padded_square, large_regions_off_border_mask
+from salstats.images.hulls import convex_hull, large_regions_off_border_mask, mask_from_padded_square
 
 
 def drawn(*rows):
@@ -32,7 +32,7 @@ def test_the_hull_of_the_lungs_is_the_study_s(lungs):
         assert large_regions_off_border_mask(mask).sum() < mask.sum()
         assert convex_hull(mask).sum() > hull.sum()
         np.testing.assert_array_equal(convex_hull(large_regions_off_border_mask(mask)), hull, err_msg=case)
-        np.testing.assert_array_equal(from_padded_square(hull, on_image.shape), on_image, err_msg=case)
+        np.testing.assert_array_equal(mask_from_padded_square(hull, on_image.shape), on_image, err_msg=case)
 
 
 def test_hulls_are_scikit_image_s():
@@ -87,29 +87,29 @@ def test_a_mask_comes_back_from_its_square_by_hand():
     # an image of 2 x 4 on a square of 8: four rows of padding, then each pixel had 2 x 2
     square = np.zeros((8, 8), bool)
     square[2, 0] = square[4, 6] = True
-    np.testing.assert_array_equal(from_padded_square(square, (2, 4)), drawn("#...", "...#"))
+    np.testing.assert_array_equal(mask_from_padded_square(square, (2, 4)), drawn("#...", "...#"))
     # only the first of the two pixels counts
     square[:] = False
     square[3, 1] = True
-    assert not from_padded_square(square, (2, 4)).any()
-    np.testing.assert_array_equal(from_padded_square(square.T, (4, 2)), np.zeros((4, 2)))
+    assert not mask_from_padded_square(square, (2, 4)).any()
+    np.testing.assert_array_equal(mask_from_padded_square(square.T, (4, 2)), np.zeros((4, 2)))
 
 
 def test_the_padding_leaves_a_band_as_wide_as_the_image():
     # rows: (8 - 8 * 3/8) / 2 = 2.5, so rows 3 to 5: the upper padding is the larger one
     square = np.arange(8)[:, None] * np.ones((1, 8)) == 3
-    np.testing.assert_array_equal(from_padded_square(square, (3, 8)).any(axis=1), [True, False, False])
+    np.testing.assert_array_equal(mask_from_padded_square(square, (3, 8)).any(axis=1), [True, False, False])
     square = np.arange(8)[:, None] * np.ones((1, 8)) == 5
-    np.testing.assert_array_equal(from_padded_square(square, (3, 8)).any(axis=1), [False, False, True])
+    np.testing.assert_array_equal(mask_from_padded_square(square, (3, 8)).any(axis=1), [False, False, True])
 
 
 def test_what_cannot_be_is_named():
     for function in (
         convex_hull,
         large_regions_off_border_mask,
-        lambda mask: from_padded_square(mask, (4, 4)),
+        lambda mask: mask_from_padded_square(mask, (4, 4)),
     ):
         with raises(ValueRangeError, option="mask", value=np.dtype(float)):
             function(np.array([[0.0, 0.5]]))
     with raises(ShapeError, option="mask", value=(4, 5)):
-        from_padded_square(np.zeros((4, 5), bool), (4, 4))
+        mask_from_padded_square(np.zeros((4, 5), bool), (4, 4))

@@ -91,7 +91,7 @@ def test_counts_are_the_scripts_but_for_single_pixels(part, request):
     for case, task, saliency, shape, row in maps:
         if case not in expected:
             continue
-        tp, fp, fn, tn = SaliencyOnImage(saliency, shape).counts(Rle.from_coco(expected[case][task]))
+        tp, fp, fn, tn = SaliencyOnImage(saliency, shape).tp_fp_fn_tn(Rle.from_coco(expected[case][task]))
         assert tp + fp + fn + tn == shape[0] * shape[1]
         assert tp + fn == row["gt_px"]
         off = abs(tp - row["inter_px"]), abs(tp + fp - row["seg_px"])
@@ -161,7 +161,7 @@ def test_nothing_exceeds_1_where_rounding_takes_the_second_of_two_peaks_above_th
         laid = SaliencyOnImage(np.array([[share, 1.0, share]]), (1, 44))
         assert len(laid.peaks) == 2
         assert not laid.mask(1).any()
-        assert laid.counts_at(whole, [1]).tolist() == [[0, 0, 44, 0]]
+        assert laid.tp_fp_fn_tn_by_threshold(whole, [1]).tolist() == [[0, 0, 44, 0]]
 
 
 def test_a_fixed_threshold_is_strict_and_neither_fills_nor_drops():
@@ -184,8 +184,10 @@ def test_a_constant_map_points_at_nothing(saliency, smooth):
     assert laid.peaks.shape == (0, 2)
     for threshold in ("otsu", 0, 0.5, 1):
         assert not laid.mask(threshold).any()
-        assert laid.counts(encode(truth), threshold) == (0, 0, 14, 49)
-    np.testing.assert_array_equal(laid.counts_at(encode(truth), [0, 0.5]), [[0, 0, 14, 49]] * 2)
+        assert laid.tp_fp_fn_tn(encode(truth), threshold) == (0, 0, 14, 49)
+    np.testing.assert_array_equal(
+        laid.tp_fp_fn_tn_by_threshold(encode(truth), [0, 0.5]), [[0, 0, 14, 49]] * 2
+    )
 
 
 def test_a_map_whose_spots_fall_between_the_pixels_is_constant():
@@ -222,7 +224,7 @@ def test_counts_are_those_of_the_decoded_masks(smooth, threshold):
         assert mask.dtype == bool
         tp, fp = (mask & truth).sum(), (mask & ~truth).sum()
         fn, tn = (~mask & truth).sum(), (~mask & ~truth).sum()
-        assert laid.counts(encode(truth), threshold) == (tp, fp, fn, tn)
+        assert laid.tp_fp_fn_tn(encode(truth), threshold) == (tp, fp, fn, tn)
 
 
 @pytest.mark.parametrize("smooth", [None, 15])
@@ -233,9 +235,9 @@ def test_counts_at_many_thresholds_are_those_at_each(some_study_maps, smooth):
     assert len(seen) >= 40
     for case, task, saliency, shape, _ in seen:
         laid, truth = SaliencyOnImage(saliency, shape, smooth=smooth), Rle.from_coco(truths[case][task])
-        counted = laid.counts_at(truth, thresholds)
+        counted = laid.tp_fp_fn_tn_by_threshold(truth, thresholds)
         assert counted.dtype == np.int64
-        np.testing.assert_array_equal(counted, [laid.counts(truth, t) for t in thresholds])
+        np.testing.assert_array_equal(counted, [laid.tp_fp_fn_tn(truth, t) for t in thresholds])
 
 
 def test_the_mask_does_not_depend_on_scale_sign_type_or_memory_order():
@@ -263,7 +265,7 @@ def test_after_counting_at_otsus_level_nothing_of_the_images_size_is_kept():
     laid = SaliencyOnImage(np.random.default_rng(6).random((20, 20)), shape)
     tracemalloc.start()
     try:
-        laid.counts(truth)
+        laid.tp_fp_fn_tn(truth)
         kept, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -309,11 +311,11 @@ def test_thresholds_and_truths_that_do_not_fit_are_refused():
         with raises(ValueRangeError, option="threshold", value=threshold):
             laid.mask(threshold)
     with raises(ValueRangeError, option="thresholds", value=["otsu"]):
-        laid.counts_at(truth, ["otsu"])
+        laid.tp_fp_fn_tn_by_threshold(truth, ["otsu"])
     with raises(ShapeError, option="truth", value=(6, 5)):
-        laid.counts(encode(np.ones((6, 5), bool)))
+        laid.tp_fp_fn_tn(encode(np.ones((6, 5), bool)))
     jet = SaliencyOnImage(np.eye(3), (5, 6), smooth=3, colormap="jet")
     with raises(ValueRangeError, option="threshold", value=0.4, choices=()):
         jet.mask(0.4)
     with raises(ValueRangeError, option="thresholds", value=[0.4]):
-        jet.counts_at(truth, [0.4])
+        jet.tp_fp_fn_tn_by_threshold(truth, [0.4])

@@ -13,8 +13,8 @@ from salstats.images.masks import (
     decode,
     empty,
     encode,
-    intersection,
-    runs,
+    intersection_area,
+    run_starts_and_ends,
     union_of,
 )
 
@@ -81,7 +81,7 @@ def test_layout_of_the_array_does_not_matter():
 
 def test_runs_are_the_foreground_down_the_columns():
     for mask in everything():
-        starts, ends = runs(encode(mask))
+        starts, ends = run_starts_and_ends(encode(mask))
         assert starts.dtype == ends.dtype == np.int64
         flat = np.zeros(mask.size, bool)
         for start, end in zip(starts, ends, strict=True):
@@ -114,7 +114,7 @@ def test_area_intersection_and_union_are_those_of_the_pixels():
         other = other_of(mask)
         a, b = encode(mask), encode(other)
         assert area(a) == mask.sum()
-        assert intersection(a, b) == (mask & other).sum()
+        assert intersection_area(a, b) == (mask & other).sum()
         third = other_of(mask, seed=2)
         np.testing.assert_array_equal(decode(union_of([a, b, encode(third)])), mask | other | third)
         assert union_of([a]) == a
@@ -122,7 +122,7 @@ def test_area_intersection_and_union_are_those_of_the_pixels():
 
 def test_masks_of_two_shapes_do_not_meet():
     with raises(ShapeError, option="masks", value=(3, 2)):
-        intersection(empty((2, 3)), empty((3, 2)))
+        intersection_area(empty((2, 3)), empty((3, 2)))
     with pytest.raises(ShapeError):
         union_of([empty((2, 3)), empty((3, 2))])
 
@@ -221,7 +221,7 @@ def test_a_real_record_with_one_character_changed_is_refused_or_a_mask(shared):
         except InputFileError:
             refused += 1
         else:
-            starts, ends = runs(rle)
+            starts, ends = run_starts_and_ends(rle)
             assert area(rle) == (ends - starts).sum()
     assert refused > 100
 

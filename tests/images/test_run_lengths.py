@@ -8,14 +8,14 @@ from tests_support import raises
 from salstats.errors import ValueRangeError
 from salstats.images.run_lengths import (
     LONGEST_SIDE,
-    check_fill,
+    check_runs_fill_image,
     check_shape,
     lengths_of_runs,
-    merge_runs,
     pack,
-    shortened,
+    shortened_repr,
     uncompressed_lengths,
     unpack,
+    without_empty_runs,
 )
 
 
@@ -116,7 +116,7 @@ def test_runs_without_pixels_are_merged():
     rng = np.random.default_rng(4)
     for _ in range(200):
         lengths = np.r_[rng.integers(0, 4, rng.integers(1, 12)), rng.integers(1, 4)]
-        assert merge_runs(lengths).tolist() == lengths_of(pixels_of(lengths))
+        assert without_empty_runs(lengths).tolist() == lengths_of(pixels_of(lengths))
 
 
 def test_foreground_runs_become_lengths_and_touching_ones_are_joined():
@@ -132,12 +132,12 @@ def test_foreground_runs_become_lengths_and_touching_ones_are_joined():
 
 
 def test_runs_must_fill_the_image():
-    check_fill(np.array([5, 10, 5]), (4, 5))
-    check_fill(np.array([0, 20]), (4, 5))
+    check_runs_fill_image(np.array([5, 10, 5]), (4, 5))
+    check_runs_fill_image(np.array([0, 20]), (4, 5))
     with raises(ValueRangeError, option="counts", value=21):
-        check_fill(np.array([10, 11]), (4, 5))
+        check_runs_fill_image(np.array([10, 11]), (4, 5))
     with raises(ValueRangeError, option="counts", value=-6):
-        check_fill(np.array([26, -6]), (4, 5))
+        check_runs_fill_image(np.array([26, -6]), (4, 5))
 
 
 def test_uncompressed_counts_are_whole_numbers_of_some_image():
@@ -174,6 +174,6 @@ def test_an_image_that_is_too_large_is_an_error_that_says_of_what():
 
 
 def test_long_values_are_cut_in_messages():
-    assert shortened("x" * 58) == repr("x" * 58)
-    assert shortened("x" * 59) == repr("x" * 59)[:57] + "..."
-    assert "int" in shortened(10**5000)
+    assert shortened_repr("x" * 58) == repr("x" * 58)
+    assert shortened_repr("x" * 59) == repr("x" * 59)[:57] + "..."
+    assert "int" in shortened_repr(10**5000)

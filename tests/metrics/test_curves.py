@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from salstats.metrics.curves import area_under
+from salstats.metrics.curves import area_under_curve
 from salstats.metrics.registry import METRICS
 
 
 def test_the_area_is_that_of_trapezoids_over_the_shares():
-    assert area_under([0, 1, 1], [0, 0.5, 1]) == 0.75
+    assert area_under_curve([0, 1, 1], [0, 0.5, 1]) == 0.75
     # steps of unequal width count by their width
-    assert area_under([0, 1, 1], [0, 0.2, 1]) == pytest.approx(0.9, rel=1e-15)
+    assert area_under_curve([0, 1, 1], [0, 0.2, 1]) == pytest.approx(0.9, rel=1e-15)
 
 
 def test_an_unknown_probability_leaves_no_area():
-    assert np.isnan(area_under([0, np.nan, 1], [0, 0.5, 1]))
+    assert np.isnan(area_under_curve([0, np.nan, 1], [0, 0.5, 1]))
 
 
 def test_a_good_map_has_a_large_insertion_and_a_small_deletion():
     assert METRICS["insertion"].direction == 1
     assert METRICS["deletion"].direction == -1
-    assert METRICS["insertion"].kernel is METRICS["deletion"].kernel is area_under
+    assert METRICS["insertion"].kernel is METRICS["deletion"].kernel is area_under_curve

@@ -31,8 +31,8 @@ def test_options_in_words_have_the_defaults_that_are_not_given():
 
 
 def test_a_metric_of_masks_needs_a_mask_counts_or_distances():
-    assert [need for need in ("mask", "counts", "distances") if not record(needs=(need,)).of_mask] == []
-    assert not record(needs=("saliency", "runs")).of_mask
+    assert [need for need in ("mask", "counts", "distances") if not record(needs=(need,)).compares_mask] == []
+    assert not record(needs=("saliency", "runs")).compares_mask
 
 
 def test_only_unbounded_distances_are_lengths():

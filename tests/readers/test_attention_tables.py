@@ -11,7 +11,7 @@ from salstats.cli.flag_spelling import FlagSpelling
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
-from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth
+from salstats.readers.attention_tables import draw_boxes, mask_from_json_rows, read_annotations, resize_truth
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 4), (224, 224)])
@@ -19,8 +19,8 @@ from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annot
 def test_digits_are_read_as_json_reads_them(shape, separators):
     mask = np.random.default_rng(1).integers(0, 2, shape)
     text = json.dumps(mask.tolist(), separators=separators)
-    assert (attention_tables._digit_array(text) == mask).all()
-    assert (decode(parse_mask(text)) == mask).all()
+    assert (attention_tables._array_from_json_digits(text) == mask).all()
+    assert (decode(mask_from_json_rows(text)) == mask).all()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_digits_are_read_as_json_reads_them(shape, separators):
     ],
 )
 def test_other_ways_to_write_a_mask(text, mask):
-    assert decode(parse_mask(text)).tolist() == np.array(mask, bool).tolist()
+    assert decode(mask_from_json_rows(text)).tolist() == np.array(mask, bool).tolist()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_other_ways_to_write_a_mask(text, mask):
 )  # fmt: skip
 def test_what_json_refuses_is_refused(text):
     with raises(InputFileError, column="attention", option=None):
-        parse_mask(text)
+        mask_from_json_rows(text)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,14 @@ def test_what_json_refuses_is_refused(text):
 )
 def test_a_cell_that_is_no_mask(text, option, numbers):
     with raises(InputFileError, column="attention", option=option, value=numbers):
-        parse_mask(text)
+        mask_from_json_rows(text)
 
 
 def test_soft_annotations_need_a_threshold():
     with raises(InputFileError, option="threshold", column="attention"):
-        parse_mask("[[0, 0.3, 0.9]]")
-    assert decode(parse_mask("[[0, 0.3, 0.9]]", threshold=0.5)).tolist() == [[False, False, True]]
-    assert decode(parse_mask("[[0, 1, 2]]", threshold=0)).tolist() == [[False, True, True]]
+        mask_from_json_rows("[[0, 0.3, 0.9]]")
+    assert decode(mask_from_json_rows("[[0, 0.3, 0.9]]", threshold=0.5)).tolist() == [[False, False, True]]
+    assert decode(mask_from_json_rows("[[0, 1, 2]]", threshold=0)).tolist() == [[False, True, True]]
 
 
 def test_a_boxs_pixels_are_those_whose_centre_it_holds():
@@ -189,6 +189,6 @@ class TestTables:
 
 def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cuts_maps():
     with pytest.raises(InputFileError) as stopped:
-        parse_mask("[[0, 0.3, 0.9]]")
+        mask_from_json_rows("[[0, 0.3, 0.9]]")
     # --threshold of `salstats score` makes masks of maps
     assert "--threshold" not in stopped.value.message.spelled(FlagSpelling({"threshold": "--threshold"}))

@@ -4,7 +4,11 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ColumnError
-from salstats.readers.case_tables import read_point_table, read_prob_and_label_by_case, read_spacing
+from salstats.readers.case_tables import (
+    read_point_table_as_row_col,
+    read_prob_and_label_by_case,
+    read_spacing_mm_by_case,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,13 +19,13 @@ from salstats.readers.case_tables import read_point_table, read_prob_and_label_b
         (read_prob_and_label_by_case, "case,prob\n,0.5\n", {"column": "case", "rows": (0,)}),
         (read_prob_and_label_by_case, "case,prob\na,1.5\n", {"column": "prob", "rows": (0,)}),
         (read_prob_and_label_by_case, "case,prob,label\na,0.5,2\n", {"column": "label", "rows": (0,)}),
-        (read_spacing, "case,row_mm\na,1\n", {"column": "col_mm", "rows": ()}),
-        (read_spacing, "case,row_mm,col_mm\na,0,1\n", {"column": "row_mm", "rows": (0,)}),
-        (read_spacing, "case,row_mm,col_mm\na,1,\n", {"column": "col_mm", "rows": (0,)}),
-        (read_point_table, "case,x,y\na,1,1\n", {"column": "task", "choices": ("case", "x", "y")}),
-        (read_point_table, "case,task,x\na,e,1\n", {"column": "y"}),
-        (read_point_table, "case,task,x,y\na,e,1,1\na,e,1,\n", {"column": "x", "rows": (1,)}),
-        (read_point_table, "case,task,x,y\na,e,one,1\n", {"column": "x", "rows": (0,)}),
+        (read_spacing_mm_by_case, "case,row_mm\na,1\n", {"column": "col_mm", "rows": ()}),
+        (read_spacing_mm_by_case, "case,row_mm,col_mm\na,0,1\n", {"column": "row_mm", "rows": (0,)}),
+        (read_spacing_mm_by_case, "case,row_mm,col_mm\na,1,\n", {"column": "col_mm", "rows": (0,)}),
+        (read_point_table_as_row_col, "case,x,y\na,1,1\n", {"column": "task", "choices": ("case", "x", "y")}),
+        (read_point_table_as_row_col, "case,task,x\na,e,1\n", {"column": "y"}),
+        (read_point_table_as_row_col, "case,task,x,y\na,e,1,1\na,e,1,\n", {"column": "x", "rows": (1,)}),
+        (read_point_table_as_row_col, "case,task,x,y\na,e,one,1\n", {"column": "x", "rows": (0,)}),
     ],
 )
 def test_a_wrong_cell_is_named(tmp_path, read, text, fields):
@@ -33,9 +37,9 @@ def test_a_wrong_cell_is_named(tmp_path, read, text, fields):
 def test_points_are_rows_and_columns_by_case_and_task(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("case,task,x,y\na,e,3,1\nb,e,,\na,m,5,6\na,e,4,2.5\n")
-    points = read_point_table(file)
+    points = read_point_table_as_row_col(file)
     assert points.values["a"]["e"].tolist() == [[1, 3], [2.5, 4]]
     assert points.values["a"]["m"].tolist() == [[6, 5]]
     assert points.values["b"]["e"].shape == (0, 2)
     file.write_text("case,x,y\na,3,1\n")
-    assert read_point_table(file, "e").values["a"]["e"].tolist() == [[1, 3]]
+    assert read_point_table_as_row_col(file, "e").values["a"]["e"].tolist() == [[1, 3]]

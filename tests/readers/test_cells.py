@@ -13,11 +13,11 @@ from salstats.memory_limit import COLUMN, LIMIT
 from salstats.readers.cells import (
     EXACT,
     TableOptions,
+    all_have_decimal_commas,
     check_header,
     covariate_text,
-    have_decimal_commas,
     identifier_or_none_if_unusable,
-    is_date,
+    is_date_or_time,
     is_numeric_or_bool,
     parse_numbers,
     warn_of_values_differing_by_blanks,
@@ -192,7 +192,7 @@ def test_a_column_of_objects_is_read_cell_by_cell():
     ],
 )
 def test_decimal_commas_are_those_of_every_cell(cells, expected):
-    assert have_decimal_commas(pd.Series(cells, dtype=object)) is expected
+    assert all_have_decimal_commas(pd.Series(cells, dtype=object)) is expected
 
 
 # names and text
@@ -222,8 +222,8 @@ def test_a_name_is_text_that_its_cell_gives_without_doubt(cell, name):
 
 def test_dates_and_times_are_dates():
     moments = [dt.date(2020, 1, 2), dt.datetime(2020, 1, 2), dt.time(1), dt.timedelta(1), pd.Timestamp(0)]
-    assert all(is_date(moment) for moment in moments)
-    assert not any(is_date(value) for value in ("2020-01-02", 1, None))
+    assert all(is_date_or_time(moment) for moment in moments)
+    assert not any(is_date_or_time(value) for value in ("2020-01-02", 1, None))
 
 
 def test_covariates_are_text_with_dates_in_iso_form():

@@ -8,8 +8,8 @@ from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.readers.image_files import (
-    holds_objects,
     image_shape,
+    npy_holds_objects,
     read_grey,
     read_grey_or_rgb,
     read_picture,
@@ -165,9 +165,9 @@ def test_a_header_says_whether_an_array_is_of_objects(tmp_path, version):
     for content, is_object in ((np.array([{}]), True), (GREY, False)):
         with (tmp_path / "a.npy").open("wb") as stream:
             np.lib.format.write_array(stream, content, version=version)
-        assert holds_objects(tmp_path / "a.npy") == is_object
+        assert npy_holds_objects(tmp_path / "a.npy") == is_object
     (tmp_path / "a.npy").write_bytes(b"no array")
-    assert not holds_objects(tmp_path / "a.npy")
+    assert not npy_holds_objects(tmp_path / "a.npy")
 
 
 def test_a_colour_image_of_16_bits_is_an_error(tmp_path):

@@ -17,7 +17,7 @@ from salstats.readers.map_files import (
     VOLUME_SUFFIXES,
     files_below,
     find_case_files,
-    find_task_files,
+    find_files_by_task_and_case,
     read_map,
     read_mask,
     read_rle,
@@ -61,16 +61,18 @@ class TestFindTaskFiles:
         for name in ("Edema/a.npy", "Edema/b.npy", "Mass/a.npy", ".hidden/a.npy"):
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).touch()
-        found = find_task_files(tmp_path, MAP_SUFFIXES)
+        found = find_files_by_task_and_case(tmp_path, MAP_SUFFIXES)
         assert {task: list(files) for task, files in found.items()} == {"Edema": ["a", "b"], "Mass": ["a"]}
-        assert find_task_files(tmp_path / "Mass", MAP_SUFFIXES, "x") == {"x": {"a": tmp_path / "Mass/a.npy"}}
+        assert find_files_by_task_and_case(tmp_path / "Mass", MAP_SUFFIXES, "x") == {
+            "x": {"a": tmp_path / "Mass/a.npy"}
+        }
         with raises(InputFileError, path=tmp_path / "Mass" / "a.npy"):
-            find_task_files(tmp_path / "Mass", MAP_SUFFIXES)
+            find_files_by_task_and_case(tmp_path / "Mass", MAP_SUFFIXES)
 
     @pytest.mark.parametrize("name", [f"a{suffix}" for suffix in VOLUME_SUFFIXES])
     def test_a_volume_says_how_slices_are_scored(self, tmp_path, name):
         (tmp_path / name).touch()
-        for find in (find_case_files, find_task_files):
+        for find in (find_case_files, find_files_by_task_and_case):
             with raises(InputFileError, path=tmp_path, choices=MAP_SUFFIXES) as caught:
                 find(tmp_path, MAP_SUFFIXES)
             assert [setting.option for setting in caught.value.hint.settings()] == ["patient_from"]

@@ -9,7 +9,7 @@ from tests_support import raises, warns
 
 from salstats.errors import InputFileError
 from salstats.files.map_table import MapKey
-from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
+from salstats.readers.map_rows import MapRow, read_map_rows, warn_of_turned_maps
 
 HEADER = "case,task,method,prob,label,path,height,width,model,seed,patient"
 CELLS = ("a", "Edema", "ig", "0.25", "1", "a.npy", "40", "50", "", "", "")
@@ -120,9 +120,9 @@ def test_a_map_that_lies_across_its_image_is_a_warning(folder, recwarn, grid, sh
     if is_turned:
         # the size of the image
         with warns(path=folder / "a.npy", rows=(0,), value=(30, 20), match="400 x 600"):
-            warn_turned(rows, {"0": shape, "1": shape}, folder)
+            warn_of_turned_maps(rows, {"0": shape, "1": shape}, folder)
     else:
-        warn_turned(rows, {"0": shape, "1": shape}, folder)
+        warn_of_turned_maps(rows, {"0": shape, "1": shape}, folder)
         assert not recwarn.list
 
 
@@ -131,10 +131,10 @@ def test_each_series_is_looked_at_once_and_a_damaged_map_not_at_all(folder, recw
     np.save(folder / "turned.npy", np.zeros((30, 20)))
     shapes = dict.fromkeys("012", (400, 600))
     rows = rows_of(folder, {"path": "damaged.npy"}, {"path": "turned.npy"})
-    warn_turned(rows, shapes, folder)
+    warn_of_turned_maps(rows, shapes, folder)
     assert not recwarn.list
     rows = rows_of(
         folder, {"path": "turned.npy"}, {"path": "turned.npy"}, {"path": "turned.npy", "seed": "1"}
     )
-    warn_turned(rows, shapes, folder)
+    warn_of_turned_maps(rows, shapes, folder)
     assert [warning.message.rows for warning in recwarn.list] == [(0,), (2,)]

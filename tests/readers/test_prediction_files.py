@@ -14,7 +14,7 @@ from salstats.readers.prediction_files import (
     files_in_folders,
     parsed_series,
     prediction,
-    series_sources,
+    source_by_series,
 )
 from salstats.study import Series
 
@@ -24,9 +24,12 @@ SERIES = Series("cam")
 def test_a_name_is_a_method_a_model_and_a_seed():
     assert parsed_series("cam:resnet:1", "maps") == Series("cam", "resnet", "1")
     assert parsed_series("cam:resnet:1.0", "maps") == Series("cam", "resnet", "1")
-    assert series_sources("folder", "cam", "maps") == {SERIES: "folder"}
-    assert series_sources(None, "cam", "maps") == {}
-    assert series_sources({"a": "x", "b:m": "y"}, "cam", "maps") == {Series("a"): "x", Series("b", "m"): "y"}
+    assert source_by_series("folder", "cam", "maps") == {SERIES: "folder"}
+    assert source_by_series(None, "cam", "maps") == {}
+    assert source_by_series({"a": "x", "b:m": "y"}, "cam", "maps") == {
+        Series("a"): "x",
+        Series("b", "m"): "y",
+    }
 
 
 @pytest.mark.parametrize("name", ["a:b:c:d", "a:", ":m", " "])

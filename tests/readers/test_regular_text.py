@@ -45,10 +45,10 @@ def test_both_readers_give_the_same_cells(n_files):
         if read_regular_text(data, "utf-8", ",") is None:
             continue
         n_regular += 1
-        cells, first_row = read_text(FILE, data, TableOptions(), ",")
+        cells, first_row_number = read_text(FILE, data, TableOptions(), ",")
         expected, expected_row = _read_strictly(FILE, data, TableOptions(), ",")
         assert cells.equals(expected), data
-        assert first_row == expected_row, data
+        assert first_row_number == expected_row, data
     assert n_regular > n_files / 3
 
 

@@ -14,7 +14,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images.masks import area, decode
-from salstats.readers.saliency_bench import SPLITS, read_saliency_bench, recognise, split_images
+from salstats.readers.saliency_bench import SPLITS, read_saliency_bench, recognise, split_by_image
 from salstats.study import Series
 
 GRID = (14, 15)
@@ -302,7 +302,7 @@ def labels_of(**sizes):
 
 @pytest.mark.parametrize("n", [1, 2, 10, 13, 100, 999])
 def test_sizes_are_those_of_the_benchmarks_rule(n):
-    counted = Counter(split_images(labels_of(a=n)).values())
+    counted = Counter(split_by_image(labels_of(a=n)).values())
     # 70 and 15 hundredths in whole numbers
     train, validation = n * 70 // 100, n * 15 // 100
     assert [counted[p] for p in SPLITS] == [train, validation, n - train - validation]
@@ -311,7 +311,7 @@ def test_sizes_are_those_of_the_benchmarks_rule(n):
 @pytest.mark.parametrize("seed", range(5))
 def test_every_class_has_nearly_its_share(seed):
     sizes = {"a": 100, "b": 37, "c": 8, "d": 61}
-    parts = split_images(labels_of(**sizes), rng=seed)
+    parts = split_by_image(labels_of(**sizes), rng=seed)
     n = sum(sizes.values())
     counted = Counter(parts.values())
     for label, size in sizes.items():
@@ -324,22 +324,22 @@ def test_every_class_has_nearly_its_share(seed):
 def test_the_order_of_the_names_does_not_matter():
     labels = labels_of(a=30, b=20)
     turned = dict(reversed(labels.items()))
-    assert split_images(labels) == split_images(turned)
-    assert list(split_images(labels)) == sorted(labels)
+    assert split_by_image(labels) == split_by_image(turned)
+    assert list(split_by_image(labels)) == sorted(labels)
 
 
 def test_the_seed_decides_and_a_generator_serves():
     labels = labels_of(a=50)
-    assert split_images(labels, rng=1) == split_images(labels, rng=np.random.default_rng(1))
-    assert split_images(labels, rng=1) != split_images(labels, rng=2)
+    assert split_by_image(labels, rng=1) == split_by_image(labels, rng=np.random.default_rng(1))
+    assert split_by_image(labels, rng=1) != split_by_image(labels, rng=2)
 
 
 def test_every_image_can_come_into_every_part():
-    seen = {(n, p) for seed in range(200) for n, p in split_images(labels_of(a=7, b=7), rng=seed).items()}
+    seen = {(n, p) for seed in range(200) for n, p in split_by_image(labels_of(a=7, b=7), rng=seed).items()}
     assert len(seen) == 14 * 3
 
 
 @pytest.mark.parametrize("shares", [(1, 0), (0.5, 0.5, 0.5), (1.2, -0.1, -0.1), (float("nan"), 0, 1)])
 def test_shares_that_are_none_are_refused(shares):
     with raises(ValueRangeError, option="shares"):
-        split_images(labels_of(a=3), shares=shares)
+        split_by_image(labels_of(a=3), shares=shares)

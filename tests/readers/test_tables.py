@@ -170,31 +170,31 @@ def test_missing_columns_are_named_with_those_there_are():
     with raises(ColumnError, column="c", choices=("a", "b"), path=FILE, hint="it has two", match="nor 'd'"):
         both.check_columns(["a", "c", "d"], "it has two")
     with raises(InputFileError, column="c") as caught:
-        replace(both, error=InputFileError).check_columns(["c"])
+        replace(both, error_class=InputFileError).check_columns(["c"])
     assert "nor" not in str(caught.value)
 
 
 def test_rows_are_numbered_as_in_the_file():
     rows = table(a=["1", "2", "3"])
     assert rows.row_numbers.tolist() == [2, 3, 4]
-    later = replace(rows.with_cells(rows.cells.iloc[1:]), first_row=5)
+    later = replace(rows.with_cells(rows.cells.iloc[1:]), first_row_number=5)
     assert later.row_numbers.tolist() == [6, 7]
     assert later.location(1) == "t.csv, row 7"
     assert later.location(0, "a") == "t.csv, row 6, column 'a'"
 
 
 def test_every_row_needs_a_name_where_names_are_filled():
-    assert table(task=["x", "y"]).filled("task") == ["x", "y"]
+    assert table(task=["x", "y"]).nonempty_texts("task") == ["x", "y"]
     for empty in ("", "  "):
         with raises(ColumnError, column="task", rows=(1,), path=FILE):
-            table(task=["x", empty, "y"]).filled("task")
+            table(task=["x", empty, "y"]).nonempty_texts("task")
 
 
 @pytest.mark.parametrize(("cases", "row"), [(["a", ""], 1), (["a", "b", "a"], 2)])
 def test_cases_are_there_once(cases, row):
     with raises(ColumnError, column="case", rows=(row,), path=FILE):
-        table(case=cases).cases()
-    assert table(case=["b", "a"]).cases() == ["b", "a"]
+        table(case=cases).distinct_cases()
+    assert table(case=["b", "a"]).distinct_cases() == ["b", "a"]
 
 
 def test_a_number_that_may_not_be_is_an_error_with_its_reason():
@@ -272,15 +272,15 @@ def test_names_are_text_scores_numbers_and_the_rest_what_it_holds():
         "arm": ["1", "2"],
     }
     for coded in (False, True):
-        typed = table(**cells).typed(["arm"], coded=coded)
+        typed = table(**cells).typed_frame(["arm"], coded=coded)
         assert typed["case"].tolist() == ["01", "02"]
         assert typed["seed"].isna().tolist() == [False, True]
         assert typed["seed"].iloc[0] == "7"
         assert typed["score"].dtype == typed["size"].dtype == np.float64
         assert typed["arm"].tolist() == ["1", "2"]
-    assert table(case=["a"], score=["0.5"]).typed()["score"].dtype == np.float64
+    assert table(case=["a"], score=["0.5"]).typed_frame()["score"].dtype == np.float64
     # a frame without cases may have a column of that name that holds text
-    assert table(score=["high"]).typed()["score"].tolist() == ["high"]
+    assert table(score=["high"]).typed_frame()["score"].tolist() == ["high"]
 
 
 @pytest.mark.parametrize(

@@ -340,11 +340,11 @@ class TestSpacing:
 class TestRule:
     def test_the_diagonal_is_that_of_the_case(self):
         rule = distance_rule(["assd"], ["a", "b"], spacing={"a": (0.5, 2), "b": 1})
-        assert rule.pixel_size("a") == (0.5, 2)
+        assert rule.pixel_size_mm("a") == (0.5, 2)
         assert rule.diagonal((6, 2), "a") == 5
         assert rule.diagonal((3, 4), "b") == 5
         in_pixels = distance_rule(["assd"], ["a"])
-        assert in_pixels.pixel_size("a") is None
+        assert in_pixels.pixel_size_mm("a") is None
         assert in_pixels.diagonal((3, 4), "a") == 5
         assert distance_rule(["assd"], ["a"], spacing=2).diagonal((3, 4), "a") == 10
 

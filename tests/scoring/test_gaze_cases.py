@@ -23,7 +23,7 @@ from salstats.scoring.gaze_cases import (
     GazeRule,
     GazeTruths,
     density_of,
-    drawn_pixel_indices,
+    drawn_flat_pixel_indices,
     resized_if_finite,
 )
 
@@ -112,7 +112,7 @@ def test_an_image_is_scored_if_enough_readers_looked_at_it(n, n_readers, min_rea
 
 def test_pixels_are_drawn_as_often_as_their_density_says():
     density = np.array([[0.0, 1.0], [3.0, 4.0]])
-    pixels = drawn_pixel_indices(density, (100, 200), np.random.default_rng(0))
+    pixels = drawn_flat_pixel_indices(density, (100, 200), np.random.default_rng(0))
     assert pixels.shape == (100, 200)
     shares = np.bincount(pixels.ravel(), minlength=4) / pixels.size
     # four standard errors of a share of a half

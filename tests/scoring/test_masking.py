@@ -9,7 +9,7 @@ import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
 from salstats.images.thresholds import THRESHOLDS
-from salstats.scoring.masking import mask_rule, value_of
+from salstats.scoring.masking import mask_rule, value_for_task_and_series
 from salstats.study import HUMAN, Series
 
 RISE = Series("rise", "cnn", "0")
@@ -25,13 +25,13 @@ def study():
 
 def test_the_value_of_the_series_precedes_that_of_its_method_and_of_all():
     values = {("Edema", None): 1, (None, "rise"): 2, (None, None): 3, ("Edema", "rise"): 4}
-    assert value_of(values, "Edema", RISE) == 4
+    assert value_for_task_and_series(values, "Edema", RISE) == 4
     values["Edema", "rise:cnn:0"] = 5
-    assert value_of(values, "Edema", RISE) == 5
-    assert value_of(values, "Edema", Series("lime")) == 1
-    assert value_of(values, "Nodule", RISE) == 2
-    assert value_of(values, "Nodule", Series("lime")) == 3
-    assert value_of({("Edema", None): 1}, "Nodule", RISE) is None
+    assert value_for_task_and_series(values, "Edema", RISE) == 5
+    assert value_for_task_and_series(values, "Edema", Series("lime")) == 1
+    assert value_for_task_and_series(values, "Nodule", RISE) == 2
+    assert value_for_task_and_series(values, "Nodule", Series("lime")) == 3
+    assert value_for_task_and_series({("Edema", None): 1}, "Nodule", RISE) is None
 
 
 def test_no_cutoff_applies_to_masks_of_people(study):
@@ -43,10 +43,10 @@ def test_no_cutoff_applies_to_masks_of_people(study):
 
 def test_a_mask_stays_at_the_cutoff_and_is_emptied_below_it(study):
     setting = mask_rule(study, cutoff=0.3).setting("Edema", RISE)
-    assert setting.keeps(0.3)
-    assert not setting.keeps(0.29)
-    assert not setting.keeps(float("nan"))
-    assert mask_rule(study).setting("Edema", RISE).keeps(float("nan"))
+    assert setting.prob_reaches_cutoff(0.3)
+    assert not setting.prob_reaches_cutoff(0.29)
+    assert not setting.prob_reaches_cutoff(float("nan"))
+    assert mask_rule(study).setting("Edema", RISE).prob_reaches_cutoff(float("nan"))
 
 
 def test_a_filter_of_0_pixels_is_none_and_has_no_colormap(study):
@@ -104,7 +104,10 @@ def test_text_may_be_a_number_or_a_threshold_in_any_case(study):
 )
 def test_a_range_holds_its_ends(study, option, inside, outside):
     for value in inside:
-        assert value_of(getattr(mask_rule(study, **{option: value}), option), "Edema", RISE) == value
+        assert (
+            value_for_task_and_series(getattr(mask_rule(study, **{option: value}), option), "Edema", RISE)
+            == value
+        )
     for value in outside:
         with raises(ValueRangeError, option=option, value=value):
             mask_rule(study, **{option: value})

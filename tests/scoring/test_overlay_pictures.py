@@ -15,10 +15,10 @@ from salstats.scoring.masking import mask_rule
 from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    methods_shown,
     only_saliency_method_if_any,
     overlay_picture,
     recorded_option_or_values_by_series,
+    series_by_panel_name,
     series_of_one_panel,
 )
 from salstats.study import Case, Series, Study
@@ -160,7 +160,7 @@ def test_an_image_is_read_once_for_all_methods():
     assert overlay_picture(A, "Edema", "human", (PEOPLE,), options).grey is first
     assert first == pytest.approx(128 / 255, abs=1e-3)
     shape = (80, 60)
-    assert options.grey("b", shape, shape) is None
+    assert options.grey_image("b", shape, shape) is None
 
 
 class TestMethods:
@@ -170,7 +170,7 @@ class TestMethods:
         return Study((), ("Edema",), series, "the study")
 
     def test_people_stand_last_and_models_have_names_of_their_own(self):
-        shown = methods_shown(self.of(*READERS, *self.MODELS, Series("lime")), None)
+        shown = series_by_panel_name(self.of(*READERS, *self.MODELS, Series("lime")), None)
         assert shown == {
             "gradcam:densenet": self.MODELS[:1],
             "gradcam:resnet": self.MODELS[1:],
@@ -180,10 +180,10 @@ class TestMethods:
 
     def test_methods_that_are_named_keep_their_order(self):
         study = self.of(GRADCAM, PEOPLE, Series("lime"))
-        assert list(methods_shown(study, ["lime", "gradcam", "lime"])) == ["lime", "gradcam"]
-        assert list(methods_shown(study, "human")) == ["human"]
+        assert list(series_by_panel_name(study, ["lime", "gradcam", "lime"])) == ["lime", "gradcam"]
+        assert list(series_by_panel_name(study, "human")) == ["human"]
         with raises(SalstatsError, option="methods", value=[]):
-            methods_shown(study, [])
+            series_by_panel_name(study, [])
 
     def test_the_only_method_is_that_of_no_person(self):
         assert only_saliency_method_if_any(self.of(PEOPLE, GRADCAM)) == "gradcam"

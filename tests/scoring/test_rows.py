@@ -10,9 +10,9 @@ from salstats.scoring.rows import (
     TEXT,
     TRUTH,
     WHOLE,
-    drop_empty,
+    drop_empty_columns,
     frame_of,
-    row_names,
+    row_identifiers,
 )
 from salstats.study import Case, Series
 
@@ -50,7 +50,7 @@ def test_only_optional_columns_without_a_value_are_dropped():
         {"case": "b", "phase": 1, "used": True, "seed": None},
     ]
     frame = frame_of(rows, COLUMNS)
-    assert list(drop_empty(frame, ["seed", "tp"]).columns) == [
+    assert list(drop_empty_columns(frame, ["seed", "tp"]).columns) == [
         "case",
         "seed",
         "score",
@@ -61,7 +61,7 @@ def test_only_optional_columns_without_a_value_are_dropped():
 
 
 def test_a_row_has_the_parts_of_the_series_name():
-    names = row_names(Case("a", None, patient="p"), "Edema", Series("rise", seed="1"))
+    names = row_identifiers(Case("a", None, patient="p"), "Edema", Series("rise", seed="1"))
     assert names == {
         "case": "a",
         "patient": "p",

@@ -95,7 +95,7 @@ class TestFrame:
 
 class TestBadArguments:
     def test_scores_without_masks(self):
-        mask_metrics = tuple(name for name, metric in METRICS.items() if metric.of_mask)
+        mask_metrics = tuple(name for name, metric in METRICS.items() if metric.compares_mask)
         with raises(ColumnError, option=None, column="metric", choices=mask_metrics):
             empty_shares(ss.score(study(), metrics="hit"))
 
@@ -120,7 +120,7 @@ def test_the_reasons_are_those_of_score():
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
 
 
-@pytest.mark.parametrize("metric", [m.name for m in METRICS.values() if m.of_mask])
+@pytest.mark.parametrize("metric", [m.name for m in METRICS.values() if m.compares_mask])
 def test_every_metric_of_masks_tells_empty_ones(metric):
     rows = {
         "case": ["a", "b"],

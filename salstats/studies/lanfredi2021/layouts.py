@@ -60,15 +60,15 @@ LAYOUTS = {
 
 def rows_of_table(number: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows whose method and metric Table 1, 3 or 4 shows."""
-    is_shuffled = rows["metric"].isin(SHUFFLED)
+    is_shuffled_metric = rows["metric"].isin(SHUFFLED)
     is_baseline = rows["method"].isin(BASELINES)
     match number:
         case "1":
-            return rows[is_shuffled & (rows["method"] != "convex")]
+            return rows[is_shuffled_metric & (rows["method"] != "convex")]
         case "3":
             return rows[rows["metric"].isin(CENTRE_REWARDING) & is_baseline]
         case "4":
-            return rows[is_shuffled & is_baseline]
+            return rows[is_shuffled_metric & is_baseline]
     raise AssertionError(f"Table {number} is not made of one metric and method at a time")
 
 

@@ -21,7 +21,7 @@ from salstats.readers.background_images import check_images
 from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
-from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_of
+from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import (
     SERIES,
@@ -334,7 +334,7 @@ def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
         # A file of thresholds or cut-offs may hold those of the main series alone.
         study = study_of_main_and_people(study)
     values = getattr(mask_rule(study, **{name: value}), name)
-    value_by_task = {task: value_of(values, task, main) for task in study.tasks}
+    value_by_task = {task: value_for_task_and_series(values, task, main) for task in study.tasks}
     return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
 
 
@@ -427,7 +427,7 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
     for i, (task, series) in enumerate(zip(rows["task"], series_of_each_row(rows), strict=True)):
         cutoff = None
         if series.method != HUMAN:
-            cutoff = value_of(cutoffs, task, series)
+            cutoff = value_for_task_and_series(cutoffs, task, series)
         if cutoff is not None:
             row_cutoffs[i] = cutoff
     has_cutoff = ~np.isnan(row_cutoffs)
@@ -439,7 +439,7 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
     is_emptied = has_counts & (prob < row_cutoffs)
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
     counts = _pixel_counts(rows)
-    counts_of_empty_masks = counts.of_empty_mask()
+    counts_of_empty_masks = counts.with_empty_mask()
     for name, values in zip(_COUNTS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
         rows.loc[is_unknown, name] = pd.NA

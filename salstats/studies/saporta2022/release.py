@@ -7,7 +7,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.errors import InputFileError
 from salstats.readers.chexlocalize import METHOD
-from salstats.readers.chexlocalize_maps import TASKS, task_name
+from salstats.readers.chexlocalize_maps import TASKS, canonical_task_name
 from salstats.readers.scores import read_scores
 from salstats.readers.tables import read_table
 from salstats.study import HUMAN
@@ -52,7 +52,7 @@ def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
         if name == "rec_area_ratio":
             values[feature] = 1 - values[feature]
         return values
-    if {task_name(column) for column in columns} & set(TASKS):
+    if {canonical_task_name(column) for column in columns} & set(TASKS):
         names = [*SCORES, *SHAPES, *CASE_COLUMNS]
         raise InputFileError(
             f"{path} has a task per column, and its name does not say what the numbers are",

@@ -9,7 +9,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_columns, quoted
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
-from salstats.readers.chexlocalize_maps import TASKS, task_name
+from salstats.readers.chexlocalize_maps import TASKS, canonical_task_name
 from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import ItemResult, Need, StudyItem
 from salstats.studies.options import check_enough_replicates
@@ -132,7 +132,7 @@ def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
             choices=FILES,
             path=source,
         )
-    other_columns = [column for column in frame.columns if task_name(column) not in TASKS]
+    other_columns = [column for column in frame.columns if canonical_task_name(column) not in TASKS]
     if other_columns:
         raise ColumnError(
             f"{source}: column {other_columns[0]!r} is no task of the study ({quoted(TASKS)})",
@@ -141,7 +141,7 @@ def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
             path=source,
         )
     method, metric = FILES[source.stem]
-    wide = frame.rename(columns=task_name)
+    wide = frame.rename(columns=canonical_task_name)
     replicates = wide.melt(var_name="task", value_name="estimate", ignore_index=False)
     # The index numbers the rows of the file, one for each replicate.
     replicates = replicates.reset_index(names="replicate")

@@ -14,10 +14,10 @@ from salstats.frames import check_cases_have_one_patient
 from salstats.metrics.overlap import Counts
 from salstats.readers.chexlocalize_maps import ALIASES
 from salstats.readers.chexlocalize_study import PATIENT
-from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
-from salstats.scoring.masking import Key, value_of
+from salstats.scoring.masking import Key, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
 from salstats.studies.saporta2022.file_scoring import (
@@ -299,9 +299,9 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
     cases = scores["case"].astype(TEXT)
     names = list(cases.unique())
     try:
-        compiled = check_pattern(pattern)
+        compiled = compiled_patient_pattern(pattern)
         assert compiled is not None
-        patients = find_patients(names, compiled, "--patient-from")
+        patients = patients_of_cases(names, compiled, "--patient-from")
     except ColumnError:
         if pattern != PATIENT:
             raise
@@ -483,7 +483,7 @@ def _check_every_task_has_a_cutoff(cutoffs: dict[Key, float], full: pd.DataFrame
     for task, series in dict.fromkeys(zip(full["task"], series_of_each_row(full), strict=True)):
         names = {None, series.method, str(series)}
         tasks = {key_task for key_task, method in cutoffs if method in names}
-        if series.method != HUMAN and tasks and value_of(cutoffs, task, series) is None:
+        if series.method != HUMAN and tasks and value_for_task_and_series(cutoffs, task, series) is None:
             raise SalstatsError(
                 Setting("cutoff"),
                 f" has no value for task {task!r}, method {str(series)!r}",
