@@ -100,7 +100,7 @@ def attention_rollout_matrices(
     for layer_attention in layer_attentions:
         attention = layer_attention.double()
         if discard:
-            attention = _without_smallest(attention, discard)
+            attention = _with_smallest_zeroed(attention, discard)
         mixed = residual * identity + (1 - residual) * attention
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)
         joint = mixed if joint is None else mixed @ joint
@@ -108,7 +108,7 @@ def attention_rollout_matrices(
     return joint
 
 
-def _without_smallest(attention: torch.Tensor, share: float) -> torch.Tensor:
+def _with_smallest_zeroed(attention: torch.Tensor, share: float) -> torch.Tensor:
     """Return attention whose smallest values, a share of each image's, are 0; the first token's stay."""
     flat = attention.flatten(1)
     n_discarded = int(share * flat.shape[1])
@@ -205,7 +205,7 @@ class _AttentionRecorder:
 
         None for other modules than nn.MultiheadAttention, whose outputs stay as they are.
         """
-        weights = self._weights(outputs)
+        weights = self._checked_attention_weights(outputs)
         precise = weights
         # MPS has no double precision
         if weights.device.type != "mps":
@@ -225,7 +225,7 @@ class _AttentionRecorder:
             return outputs[0], weights.mean(dim=1)
         return outputs[0], weights
 
-    def _weights(self, outputs: Any) -> torch.Tensor:
+    def _checked_attention_weights(self, outputs: Any) -> torch.Tensor:
         """Return the attention (b, heads, tokens, tokens) among the outputs of a module.
 
         SalstatsError if there is none, or its rows do not sum to 1.

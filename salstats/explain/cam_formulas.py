@@ -53,7 +53,7 @@ def layercam_weights(activations: np.ndarray, gradients: np.ndarray) -> np.ndarr
     return np.maximum(gradients, 0)
 
 
-def weighted_sum(weights: np.ndarray, activations: np.ndarray) -> np.ndarray:
+def weighted_channel_sum(weights: np.ndarray, activations: np.ndarray) -> np.ndarray:
     """Return the sum over channels of the weighted activations, shape (b, m, k)."""
     if weights.shape != activations.shape:
         n_maps, n_channels, height, width = activations.shape
@@ -64,7 +64,7 @@ def weighted_sum(weights: np.ndarray, activations: np.ndarray) -> np.ndarray:
     return (weights * activations).sum(axis=1)
 
 
-def first_component(activations: np.ndarray) -> np.ndarray:
+def first_principal_component_maps(activations: np.ndarray) -> np.ndarray:
     """Return the projection of each pixel on the first principal component of the channels, shape (b, m, k).
 
     By pytorch-grad-cam, whose component has an arbitrary sign.

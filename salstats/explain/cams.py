@@ -26,12 +26,12 @@ from salstats.checks import check_choice
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.cam_formulas import (
     Formula,
-    first_component,
+    first_principal_component_maps,
     gradcam_weights,
     gradcamplusplus_weights,
     hirescam_weights,
     layercam_weights,
-    weighted_sum,
+    weighted_channel_sum,
     xgradcam_weights,
 )
 from salstats.explain.forward_passes import without_parameter_gradients
@@ -121,7 +121,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
         activations = _record_distinct_images(request, differentiable=True)
-        maps = _empty_map_by_layer(activations, request)
+        maps = _unset_maps_by_layer(activations, request)
         n_passes = max(len(map_indices) for map_indices in activations.groups)
         for number in range(n_passes):
             # one target of each distinct image that has so many, and the indices of these targets' maps
@@ -152,10 +152,10 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                 with np.errstate(all="ignore"):
                     weights = weight_formula(grids, gradients)
                     if smooth:
-                        layer_maps[indices] = first_component(weights * grids)
+                        layer_maps[indices] = first_principal_component_maps(weights * grids)
                     else:
-                        layer_maps[indices] = weighted_sum(weights, grids)
-    return _join_maps(activations, maps, request)
+                        layer_maps[indices] = weighted_channel_sum(weights, grids)
+    return _set_nan_and_join_maps(activations, maps, request)
 
 
 run_gradcam = partial(_cam_maps_with_gradients, gradcam_weights)
@@ -169,15 +169,15 @@ def run_eigencam(request: Request) -> RawAttributions:
     """Make Eigen-CAMs: the first principal component of the activations, whatever the target."""
     orientation = check_choice(request.options["orient"], ORIENTATIONS, "orient")
     activations = _record_distinct_images(request)
-    maps = _empty_map_by_layer(activations, request)
+    maps = _unset_maps_by_layer(activations, request)
     for name, grids in activations.grids.items():
         with np.errstate(all="ignore"):
-            components = first_component(grids)
+            components = first_principal_component_maps(grids)
         if orientation == "activation":
             components = _components_signed_by_activation(components, grids)
         for indices, component in zip(activations.groups, components, strict=True):
             maps[name][indices] = component
-    return _join_maps(activations, maps, request)
+    return _set_nan_and_join_maps(activations, maps, request)
 
 
 def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) 
     return np.where(is_reversed[:, None, None], -components, components)
 
 
-def _channel_weight_maps(
+def _maps_of_weighted_channels(
     channel_weights: Callable[[Request, _Activations, str, int], np.ndarray], request: Request
 ) -> torch.Tensor:
     """Make the maps of a method that weighs channels by further passes, which serve all targets.
@@ -201,18 +201,18 @@ def _channel_weight_maps(
     image, and returns the weights of the layer's channels for that image, shape (n_targets, channels).
     """
     activations = _record_distinct_images(request)
-    maps = _empty_map_by_layer(activations, request)
+    maps = _unset_maps_by_layer(activations, request)
     with torch.no_grad(), np.errstate(all="ignore"):
         for layer_name, layer_maps in maps.items():
             for distinct_image, indices in enumerate(activations.groups):
                 weights = channel_weights(request, activations, layer_name, distinct_image)
                 weighted = weights[:, :, None, None] * activations.grids[layer_name][distinct_image]
                 layer_maps[indices] = weighted.sum(axis=1)
-    return _join_maps(activations, maps, request)
+    return _set_nan_and_join_maps(activations, maps, request)
 
 
 def _scorecam_weights(
-    request: Request, activations: _Activations, layer_name: str, distinct_image: int
+    request: Request, activations: _Activations, layer_name: str, distinct_image_index: int
 ) -> np.ndarray:
     """Return the softmax, over channels, of the outputs for the image masked by each channel.
 
@@ -220,10 +220,10 @@ def _scorecam_weights(
     network is shown the product of image and M (Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020).
     Shape (n_targets, channels).
     """
-    image = activations.images[distinct_image]
-    targets = request.targets[activations.groups[distinct_image]].cpu()
+    image = activations.images[distinct_image_index]
+    targets = request.targets[activations.groups[distinct_image_index]].cpu()
     scores = []
-    all_channels = torch.from_numpy(activations.grids[layer_name][distinct_image])
+    all_channels = torch.from_numpy(activations.grids[layer_name][distinct_image_index])
     for channels in all_channels.split(request.batch_size):
         enlarged = interpolate(
             channels[:, None].to(image.device), image.shape[1:], mode="bilinear", align_corners=True
@@ -238,7 +238,7 @@ def _scorecam_weights(
 
 
 def _ablationcam_weights(
-    request: Request, activations: _Activations, layer_name: str, distinct_image: int
+    request: Request, activations: _Activations, layer_name: str, distinct_image_index: int
 ) -> np.ndarray:
     """Return the share of the output that is lost without each channel: (y - y_k) / y.
 
@@ -255,9 +255,9 @@ def _ablationcam_weights(
             option="layer",
             value=layer_name,
         )
-    image = activations.images[distinct_image : distinct_image + 1]
-    layer_output = activations.layer_outputs[layer_name][distinct_image : distinct_image + 1]
-    unchanged = activations.outputs[distinct_image].cpu()
+    image = activations.images[distinct_image_index : distinct_image_index + 1]
+    layer_output = activations.layer_outputs[layer_name][distinct_image_index : distinct_image_index + 1]
+    unchanged = activations.outputs[distinct_image_index].cpu()
     n_channels = activations.grids[layer_name].shape[1]
     channel_axis = 1
     if request.reshape is not None and layer_output.shape[-1] == n_channels:
@@ -276,7 +276,7 @@ def _ablationcam_weights(
         outputs.append(outputs_of_copies(n_images))
         if takes_one_image is None:
             takes_one_image = _single_copy_suffices(outputs_of_copies, outputs[0], unchanged)
-    targets = request.targets[activations.groups[distinct_image]].cpu()
+    targets = request.targets[activations.groups[distinct_image_index]].cpu()
     target_output = unchanged[targets, None].float()
     without_channel = torch.cat(outputs)[:, targets].T.float()
     return ((target_output - without_channel) / target_output).numpy()
@@ -312,8 +312,8 @@ def _single_copy_suffices(
     return bool((outputs - expected).abs().max() <= _AGREEMENT * largest_change)
 
 
-run_scorecam = partial(_channel_weight_maps, _scorecam_weights)
-run_ablationcam = partial(_channel_weight_maps, _ablationcam_weights)
+run_scorecam = partial(_maps_of_weighted_channels, _scorecam_weights)
+run_ablationcam = partial(_maps_of_weighted_channels, _ablationcam_weights)
 
 
 def run_activation(request: Request) -> RawAttributions:
@@ -337,10 +337,10 @@ def run_activation(request: Request) -> RawAttributions:
     if len(activations) == 1:
         return activations[0]
     layer_maps = [reduce_channels(activation, request.channels) for activation in activations]
-    return _join_on_input_grid(layer_maps, request)
+    return _joined_on_input_grid(layer_maps, request)
 
 
-def _empty_map_by_layer(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
+def _unset_maps_by_layer(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
     """Return an array (b, m, k) for the maps of b images by name of the layer; its values are not set."""
     maps = {}
     for name, grids in activations.grids.items():
@@ -348,24 +348,27 @@ def _empty_map_by_layer(activations: _Activations, request: Request) -> dict[str
     return maps
 
 
-def _join_maps(activations: _Activations, maps: dict[str, np.ndarray], request: Request) -> torch.Tensor:
+def _set_nan_and_join_maps(
+    activations: _Activations, maps_by_layer: dict[str, np.ndarray], request: Request
+) -> torch.Tensor:
     """Return the maps (b, 1, m, k) of one layer as they are, or those of several joined on the input's grid.
 
-    Maps of an image become NaN, in `maps` too, if its activations are not finite or an output is NaN.
+    Maps of an image become NaN, in `maps_by_layer` too, if its activations are not finite or an output is
+    NaN.
     """
     output_is_nan = torch.isnan(activations.outputs.detach()).any(dim=1).cpu().numpy()
-    for name, layer_maps in maps.items():
+    for name, layer_maps in maps_by_layer.items():
         # not left to the formulas: the library's principal components take NaN for 0
         grid_is_finite = np.isfinite(activations.grids[name]).all(axis=(1, 2, 3))
         for row in np.flatnonzero(output_is_nan | ~grid_is_finite):
             layer_maps[activations.groups[row]] = np.nan
-    maps_of_layers = list(maps.values())
+    maps_of_layers = list(maps_by_layer.values())
     if len(maps_of_layers) == 1:
         return torch.from_numpy(maps_of_layers[0])[:, None]
-    return _join_on_input_grid(maps_of_layers, request)
+    return _joined_on_input_grid(maps_of_layers, request)
 
 
-def _join_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+def _joined_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tensor:
     """Return the joined maps of several layers, each (b, m, k), as (b, 1, height, width) of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     if request.join == "sum":

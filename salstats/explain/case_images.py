@@ -11,9 +11,9 @@ import numpy as np
 from torch import nn
 
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
-from salstats.explain.forward_passes import predict, ran_out_of_memory
+from salstats.explain.forward_passes import is_out_of_memory_error, predict
 from salstats.explain.map_plans import MapPlan, PlannedMethod, case_seed
-from salstats.explain.networks import Network, check_output
+from salstats.explain.networks import Network, checked_output_index
 from salstats.explain.saliency_maps import explain
 from salstats.images.geometry import Geometry
 from salstats.images.preparation import Preparation
@@ -108,7 +108,7 @@ def ready_image(case: str, image: Image, preparation: Preparation | None) -> Rea
 class NetworkImages(NamedTuple):
     """Images of one shape, and a network that is to explain them.
 
-    `model` is the network, loaded and on its device; `outputs` the output of each task; `member` the number
+    `model` is the network, loaded and on its device; `outputs` the output of each task; `member_number` that
     of the network in an ensemble, 0 for a network by itself.
     """
 
@@ -116,25 +116,27 @@ class NetworkImages(NamedTuple):
     network: Network
     model: nn.Module
     outputs: Mapping[str, int]
-    member: int
+    member_number: int
     images: Mapping[str, np.ndarray]
 
-    def probs(self) -> dict[CaseAndTask, float]:
+    def prob_by_pair(self) -> dict[CaseAndTask, float]:
         """Return the probability of each case and task."""
         cases = list(self.images)
-        probs = self._naming_errors(self._predicted_probs, cases, lambda case: f"case {case!r}")
+        probs = self._result_with_named_errors(self._predicted_probs, cases, lambda case: f"case {case!r}")
         for task, output in self.outputs.items():
-            check_output(output, task, self.network, probs.shape[1])
-        prob_by_pair = {}
+            checked_output_index(output, task, self.network, probs.shape[1])
+        probability_by_pair = {}
         for case, row in zip(cases, probs, strict=True):
             for task, output in self.outputs.items():
-                prob_by_pair[case, task] = float(row[output])
-        return prob_by_pair
+                probability_by_pair[case, task] = float(row[output])
+        return probability_by_pair
 
     def maps(self, method: PlannedMethod, seed: int | None, pairs: Sequence[CaseAndTask]) -> np.ndarray:
         """Make the map of each case and task, on the method's own grid."""
-        explained = partial(self._explained, method, seed)
-        return self._naming_errors(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
+        explained = partial(self._maps_of_pairs, method, seed)
+        return self._result_with_named_errors(
+            explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}"
+        )
 
     def _predicted_probs(self, cases: Sequence[str]) -> np.ndarray:
         """Return the probabilities of all outputs of the network, one row for each case."""
@@ -146,12 +148,14 @@ class NetworkImages(NamedTuple):
             mixed_precision=self.plan.mixed_precision,
         )
 
-    def _explained(self, method: PlannedMethod, seed: int | None, pairs: Sequence[CaseAndTask]) -> np.ndarray:
+    def _maps_of_pairs(
+        self, method: PlannedMethod, seed: int | None, pairs: Sequence[CaseAndTask]
+    ) -> np.ndarray:
         """Return the map of each pair on the method's own grid; a random method draws by seed and case."""
         seeds = None
         if method.record.random:
             run_seed = self.plan.seed if seed is None else seed
-            seeds = [case_seed(run_seed, self.member, case) for case, _ in pairs]
+            seeds = [case_seed(run_seed, self.member_number, case) for case, _ in pairs]
         return explain(
             self.model,
             np.stack([self.images[case] for case, _ in pairs]),
@@ -164,8 +168,11 @@ class NetworkImages(NamedTuple):
             **self.network.arguments(method.name, method.record, method.options),
         )
 
-    def _naming_errors(
-        self, work: Callable[[Sequence[Any]], np.ndarray], items: Sequence[Any], name: Callable[[Any], str]
+    def _result_with_named_errors(
+        self,
+        work: Callable[[Sequence[Any]], np.ndarray],
+        items: Sequence[Any],
+        item_name: Callable[[Any], str],
     ) -> np.ndarray:
         """Return the result of `work` for all items; an error names the first item that it is about."""
         try:
@@ -173,19 +180,19 @@ class NetworkImages(NamedTuple):
         except SalstatsError as error:
             fields = {}
             if len(items) == 1:
-                prefix = f"{name(items[0])}, network {str(self.network)!r}: "
+                prefix = f"{item_name(items[0])}, network {str(self.network)!r}: "
                 if error.value is None:
                     # a case, or a case and a task
                     fields = {"value": items[0]}
             else:
                 # the first item that raises an error by itself is named
                 for item in items:
-                    self._naming_errors(work, [item], name)
+                    self._result_with_named_errors(work, [item], item_name)
                 prefix = f"network {str(self.network)!r}: "
             # of the traceback only the part of the network itself helps
             raise error.prefixed(prefix, **fields) from error.__cause__
         except (RuntimeError, MemoryError) as error:
-            if not ran_out_of_memory(error):
+            if not is_out_of_memory_error(error):
                 raise
             raise SalstatsError(
                 f"network {str(self.network)!r}: out of memory with ",

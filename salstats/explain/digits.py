@@ -30,9 +30,9 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, n_in: int, n_out: int) -> None:
         super().__init__()
-        first_convolution = _convolution(n_in, n_out, stride=2)
+        first_convolution = _convolution_modules(n_in, n_out, stride=2)
         # the rectifier of the second convolution comes after the sum
-        second_convolution = _convolution(n_out, n_out)[:-1]
+        second_convolution = _convolution_modules(n_out, n_out)[:-1]
         self.main = nn.Sequential(*first_convolution, *second_convolution)
         self.short = nn.Conv2d(n_in, n_out, 1, stride=2, bias=False)
         self.rectify = nn.ReLU()
@@ -70,18 +70,18 @@ def make_network(architecture: str) -> DigitNetwork:
 def _feature_modules(architecture: str) -> list[nn.Module]:
     """Return the modules that compute the features."""
     first, second, third = WIDTHS
-    modules = _convolution(1, first, kernel=5, stride=2)
+    modules = _convolution_modules(1, first, kernel=5, stride=2)
     if architecture == "residual":
         modules += [ResidualBlock(first, second), ResidualBlock(second, third)]
     else:
-        modules += _convolution(first, second, stride=2)
-        modules += _convolution(second, second)
-        modules += _convolution(second, third, stride=2)
-        modules += _convolution(third, third)
+        modules += _convolution_modules(first, second, stride=2)
+        modules += _convolution_modules(second, second)
+        modules += _convolution_modules(second, third, stride=2)
+        modules += _convolution_modules(third, third)
     return modules
 
 
-def _convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
+def _convolution_modules(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
     """Return a convolution, its normalisation and its rectifier."""
     convolution = nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False)
     return [convolution, nn.BatchNorm2d(n_out), nn.ReLU()]

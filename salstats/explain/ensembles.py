@@ -20,8 +20,8 @@ from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.forward_passes import BATCH_SIZE, predict
 from salstats.explain.input_checks import check_images
 from salstats.explain.map_finishing import constant_maps_counted
-from salstats.explain.methods import check_method
-from salstats.explain.networks import Member, Network, check_output, network_outputs
+from salstats.explain.methods import checked_method
+from salstats.explain.networks import Member, Network, checked_output_index, members_with_outputs
 from salstats.explain.saliency_maps import explain
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mixed_map_of_classes
@@ -222,10 +222,10 @@ def explain_ensemble(
     >>> made.maps[0, 0], made.probs.round(3)
     (array([[2., 6.]], dtype=float32), array([[0.991]]))
     """
-    record = check_method(method)
+    record = checked_method(method)
     check_choice(scale, SCALES, "scale")
     stack = check_images(images)
-    members = network_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
+    members = members_with_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
     ordered_tasks = _ordered_tasks(networks, tasks, members)
     seeds = check_generator(rng).integers(2**31, size=len(members))
     n_images = len(stack)
@@ -243,7 +243,7 @@ def explain_ensemble(
         model = network.open()
         probs = predict(model, stack, probability=network.probability, **pass_options)
         for task, output in outputs.items():
-            check_output(output, task, network, probs.shape[1])
+            checked_output_index(output, task, network, probs.shape[1])
         # an image's targets side by side, so that methods may share its passes
         targets = np.tile(list(outputs.values()), n_images)
         maps = explain(

@@ -259,7 +259,7 @@ def _curve_frame(
     Arrays may have labels. A folder has its own, and needs a Network, which says the output of each task.
     """
     network = model if isinstance(model, Network) else None
-    options = _options_of_network(options, network)
+    options = _options_completed_by_network(options, network)
     is_folder = isinstance(maps, str | os.PathLike)
     if is_folder:
         _check_folder_labels(network, labels)
@@ -271,8 +271,10 @@ def _curve_frame(
     checked_maps = image_maps(maps, labels.method, keys)
     targets = labels.targets
     if targets is None:
-        targets = _network_targets(network, keys)
-    return _curves(module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress)
+        targets = _output_index_of_each_image(network, keys)
+    return _curves_of_images(
+        module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress
+    )
 
 
 def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
@@ -292,7 +294,7 @@ def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
         )
 
 
-def _options_of_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:
+def _options_completed_by_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:
     """Return checked options, with the probability and the black pixel of the network filled in."""
     if options.probability is None and network is not None:
         options = options._replace(probability=network.probability)
@@ -311,7 +313,7 @@ def _options_of_network(options: _CurveOptions, network: Network | None) -> _Cur
     return options._replace(baseline=black_baseline(network.preparation))
 
 
-def _network_targets(network: Network | None, keys: ImageKeys) -> list[int]:
+def _output_index_of_each_image(network: Network | None, keys: ImageKeys) -> list[int]:
     """Return the output of each image's task, as a network knows it."""
     outputs: Mapping[str, int] = {}
     if network is not None and network.tasks is not None:
@@ -332,12 +334,12 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
         counting(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
     ):
         for case_maps in folder_maps.cases():
-            frames.append(_curves(module, case_maps, options))
+            frames.append(_curves_of_images(module, case_maps, options))
             advance(1)
     return pd.concat(frames, ignore_index=True)
 
 
-def _curves(
+def _curves_of_images(
     model: nn.Module, case_maps: CaseMaps, options: _CurveOptions, *, progress: bool = False
 ) -> pd.DataFrame:
     """Compute the curves of the maps of some images, as a frame with a row per map and point."""
@@ -349,7 +351,7 @@ def _curves(
     sizes = changed_pixel_counts(images[0, 0].numel(), options.steps, options.chunk)
     last_step = len(sizes) - 1
     deleting = options.metric == "deletion"
-    image_of_map = np.array([image_map.image for image_map in maps])
+    image_of_map = np.array([image_map.image_index for image_map in maps])
     # probability of the target, (maps, points of a curve)
     curve_probs = np.full((len(maps), len(sizes)), np.nan)
     # indices of the maps that are not constant, in the order in which their steps are computed
@@ -393,7 +395,9 @@ def _curves(
             The map's index is added to `ordered_maps`.
             """
             for index, image_map in enumerate(maps):
-                ordered = pixel_steps.ordered_image(image_map.image, image_map.saliency, deleting=deleting)
+                ordered = pixel_steps.ordered_image(
+                    image_map.image_index, image_map.saliency, deleting=deleting
+                )
                 if ordered is not None:
                     ordered_maps.append(index)
                     yield ordered, sizes[1:-1]

@@ -234,7 +234,7 @@ class Passes:
             for batch in images.split(n_batch):
                 # a copy: some networks scale their input in place
                 network_input = batch.to(device=self.device, dtype=number_type, copy=True)
-                batch_outputs = call(self.model, network_input)
+                batch_outputs = checked_model_outputs(self.model, network_input)
                 outputs.append(batch_outputs.cpu().double())
         return torch.cat(outputs)
 
@@ -268,12 +268,12 @@ def _is_view_error(error: Exception) -> bool:
     """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
     cause: BaseException | None = error
     if isinstance(error, SalstatsError):
-        # `call` raises it from torch's error
+        # `checked_model_outputs` raises it from torch's error
         cause = error.__cause__
     return isinstance(cause, RuntimeError) and _VIEW_MESSAGE in str(cause)
 
 
-def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
+def checked_model_outputs(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """Return the outputs for one batch, one row for each image."""
     try:
         outputs = model(images)
@@ -281,7 +281,7 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
         raise
     # whatever a network raises
     except Exception as error:
-        if ran_out_of_memory(error):
+        if is_out_of_memory_error(error):
             raise
         hint = Message(
             "the shape is what its Preparation makes: ", Setting("size"), ", ", Setting("channels")
@@ -298,7 +298,7 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     return check_outputs(outputs, len(images))
 
 
-def ran_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory_error(error: BaseException) -> bool:
     """Return whether a device's memory is too small; of some devices only torch's message tells."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True

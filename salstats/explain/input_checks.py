@@ -17,7 +17,7 @@ def check_images(images: Any) -> torch.Tensor:
     """
     if isinstance(images, list | tuple) and images and isinstance(images[0], torch.Tensor):
         images = [image.detach().cpu() for image in images]
-    stack = images.detach() if isinstance(images, torch.Tensor) else _tensor(images)
+    stack = images.detach() if isinstance(images, torch.Tensor) else _float_tensor(images)
     if stack.ndim != 4:
         raise ShapeError(
             Setting("images"),
@@ -37,7 +37,7 @@ def check_images(images: Any) -> torch.Tensor:
     return stack
 
 
-def _tensor(images: Any) -> torch.Tensor:
+def _float_tensor(images: Any) -> torch.Tensor:
     """Convert an array or nested sequences of numbers to a tensor: float64 if they are that, else float32."""
     try:
         array = np.asarray(images)

@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_count, did_you_mean
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
-from salstats.explain.forward_passes import call, dtype_of, evaluating
+from salstats.explain.forward_passes import checked_model_outputs, dtype_of, evaluating
 from salstats.explain.hooks import FUNCTION_MARK, hooked, modules_hooked
 from salstats.explain.input_checks import check_images
 from salstats.explain.request import Reshape
@@ -97,7 +97,7 @@ def find_layer(model: nn.Module, images: Any) -> str:
     with evaluating(model) as device:
         image = check_images(images)[:1].to(device=device, dtype=dtype_of(model), copy=True)
         with torch.no_grad():
-            _, layer_outputs = record_layers(model, image)
+            _, layer_outputs = outputs_and_layer_outputs(model, image)
         return last_convolutional_stage_name(model, layer_outputs)
 
 
@@ -140,7 +140,7 @@ def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[Laye
             value=convolution.name,
         )
     n_calls = Counter(call.name for call in calls)
-    stages = [name for name in _layers_on_first_grid(last_calls, modules) if n_calls[name] == 1]
+    stages = [name for name in _names_of_layers_on_first_grid(last_calls, modules) if n_calls[name] == 1]
     if not stages:
         raise SalstatsError(
             f"the last convolution, {convolution.name!r}, is used more than once in a pass",
@@ -151,7 +151,7 @@ def last_convolutional_stage_name(model: nn.Module, layer_outputs: Sequence[Laye
     return stages[-1]
 
 
-def _layers_on_first_grid(
+def _names_of_layers_on_first_grid(
     layer_outputs: Sequence[LayerOutput], modules: Mapping[str, nn.Module]
 ) -> Iterator[str]:
     """Yield the names of the layers on the grid of the first one, up to the classifier or another grid."""
@@ -173,7 +173,7 @@ def _layers_on_first_grid(
         previous_grid = output.shape[-2:]
 
 
-def record_layers(
+def outputs_and_layer_outputs(
     model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None
 ) -> tuple[torch.Tensor, list[LayerOutput]]:
     """Return the outputs for one image, and those of layers, by default of all, in the order of the pass."""
@@ -188,10 +188,10 @@ def record_layers(
     else:
         recording = hooked(layers, record_output)
     with recording:
-        return call(model, image), layer_outputs
+        return checked_model_outputs(model, image), layer_outputs
 
 
-def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
+def module_by_layer_name(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
     """Return the module of each layer that a user named or gave, by name.
 
     SalstatsError for one that is not in the model, and if there is none.
@@ -235,7 +235,7 @@ def _named_module(name: str, modules: Mapping[str, nn.Module]) -> nn.Module:
     return modules[name]
 
 
-def check_reached_once(
+def checked_layers_in_pass_order(
     layer_outputs: Sequence[LayerOutput],
     layers: Mapping[str, nn.Module],
     reshape: Reshape | None,

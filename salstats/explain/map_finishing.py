@@ -38,7 +38,7 @@ def reduce_channels(attributions: torch.Tensor, channels: str) -> np.ndarray:
     return values.amax(dim=1).numpy()
 
 
-def keep_sign(maps: np.ndarray, sign: str) -> np.ndarray:
+def apply_sign_rule(maps: np.ndarray, sign: str) -> np.ndarray:
     """Set negative values to 0 ("positive"), take absolute values ("absolute") or keep them ("signed")."""
     if sign == "positive":
         return np.maximum(maps, 0)
@@ -57,7 +57,7 @@ def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[in
     """
     total = np.zeros((len(maps[0]), *shape), np.float32)
     for layer_maps in maps:
-        signed_maps = keep_sign(layer_maps.astype(np.float64), sign)
+        signed_maps = apply_sign_rule(layer_maps.astype(np.float64), sign)
         for image, values in enumerate(signed_maps):
             if sign != "signed":
                 values = values - values.min()
@@ -122,21 +122,21 @@ def constant_maps_counted() -> Iterator[None]:
     finally:
         _MAP_COUNTS.reset(token)
     for method, n_constant in counts.constant.items():
-        _warn_constant(method, n_constant, counts.maps[method])
+        _warn_of_constant_maps(method, n_constant, counts.maps[method])
 
 
-def report_constant(method: str, maps: np.ndarray) -> None:
+def warn_of_or_count_constant_maps(method: str, maps: np.ndarray) -> None:
     """Warn of constant maps, shape (n, height, width), or add them to the counts of several calls."""
     n_constant = int((maps.max(axis=(1, 2)) == maps.min(axis=(1, 2))).sum())
     counts = _MAP_COUNTS.get()
     if counts is None:
-        _warn_constant(method, n_constant, len(maps))
+        _warn_of_constant_maps(method, n_constant, len(maps))
     else:
         counts.maps[method] += len(maps)
         counts.constant[method] += n_constant
 
 
-def _warn_constant(method: str, n_constant: int, n_maps: int) -> None:
+def _warn_of_constant_maps(method: str, n_constant: int, n_maps: int) -> None:
     """Warn that maps are constant, if any is."""
     if n_constant:
         warn(

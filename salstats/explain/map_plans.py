@@ -15,8 +15,8 @@ from salstats.checks import check_choice, check_columns, check_count, check_nume
 from salstats.errors import InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.explain.ensembles import SCALES
 from salstats.explain.map_finishing import RESOLUTIONS
-from salstats.explain.methods import Method, check_method, check_options
-from salstats.explain.networks import Member, Network, network_outputs, stable_option_text
+from salstats.explain.methods import Method, checked_method, options_with_defaults
+from salstats.explain.networks import Member, Network, members_with_outputs, stable_option_text
 from salstats.files.map_folder_writer import SETTINGS, MapKey
 from salstats.files.map_table import checked_label_text, checked_patient_text, read_settings, settings_key
 from salstats.study import Series
@@ -167,7 +167,7 @@ def checked_plan(
     rng: int = 0,
 ) -> MapPlan:
     """Return the plan of a run, its arguments checked before anything is loaded."""
-    members = network_outputs(networks, tasks)
+    members = members_with_outputs(networks, tasks)
     planned_methods = _planned_methods(methods, options or {}, members)
     if not isinstance(rng, int | np.integer) or rng < 0:
         raise ValueRangeError(
@@ -225,12 +225,12 @@ def _planned_methods(
     for name in names:
         method_options = dict(options.get(name, {}))
         # a name of the user's own has the method among its options
-        record = check_method(method_options.pop("method", name))
+        record = checked_method(method_options.pop("method", name))
         method = PlannedMethod(str(name), record, method_options)
         planned.append(method)
         for network, _ in members:
             arguments = network.arguments(method.name, record, method_options)
-            check_options(
+            options_with_defaults(
                 record, {key: value for key, value in arguments.items() if key not in _EXPLAIN_OPTIONS}
             )
     return tuple(planned)
@@ -286,18 +286,18 @@ def checked_patients(patients: Mapping[str, str] | None) -> dict[str, str]:
     return patient_by_case
 
 
-def case_seed(seed: int, member: int, case: str) -> int:
+def case_seed(seed: int, member_number: int, case: str) -> int:
     """Return the seed of a case's random numbers: the same in every run, whatever else is made.
 
     It depends on neither task nor method: passes that serve all tasks can be shared, and networks that are
     not an ensemble are compared on the same draws.
     """
-    digest = hashlib.sha256(f"{seed}\0{member}\0{case}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}\0{member_number}\0{case}".encode()).digest()
     # 63 bits: also torch's generators take them
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def check_made_by(
+def check_network_made_maps(
     network: Network, module: nn.Module, outputs: Mapping[str, int], keys: Iterable[MapKey], folder: Path
 ) -> None:
     """Raise InputFileError if the settings of a folder's maps name another network, or another output.

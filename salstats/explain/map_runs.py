@@ -263,7 +263,7 @@ class _MapRun(NamedTuple):
         images = _Images(cases, cached=len(self.plan.members) > 1)
         if self.plan.ensemble is None:
             for member in self.plan.members:
-                for batch in self._batches(images, member, number=0):
+                for batch in self._made_map_batches(images, member, member_number=0):
                     self._write_maps(batch)
         else:
             self._write_maps(self._mean_maps(images))
@@ -273,7 +273,7 @@ class _MapRun(NamedTuple):
         sums: dict[MapKey, _MadeMap] = {}
         counts: Counter[MapKey] = Counter()
         for number, member in enumerate(self.plan.members):
-            for batch in self._batches(images, member, number):
+            for batch in self._made_map_batches(images, member, number):
                 for made_map in batch:
                     sums[made_map.key] = _sum_of_made_maps(sums.get(made_map.key), made_map)
                     counts[made_map.key] += 1
@@ -282,10 +282,12 @@ class _MapRun(NamedTuple):
             for key, total in sums.items()
         ]
 
-    def _batches(self, images: "_Images", member: Member, number: int) -> Iterator[list[_MadeMap]]:
+    def _made_map_batches(
+        self, images: "_Images", member: Member, member_number: int
+    ) -> Iterator[list[_MadeMap]]:
         """Yield the missing maps of a network, a batch and method at a time.
 
-        `number` is that of the network in an ensemble.
+        `member_number` is that of the network in an ensemble.
         """
         network = member.network
         # the same cases go together in every run, so that the last digits of a map are the same, too
@@ -302,10 +304,10 @@ class _MapRun(NamedTuple):
                     network,
                     self.open_network.load(network),
                     member.outputs,
-                    number,
+                    member_number,
                     {case: ready.pixels for case, ready in same_shape.items()},
                 )
-                probs = network_images.probs()
+                probs = network_images.prob_by_pair()
                 for method, seed, pairs in missing:
                     shape_pairs = [pair for pair in pairs if pair[0] in same_shape]
                     if not shape_pairs:
@@ -317,7 +319,7 @@ class _MapRun(NamedTuple):
                         case, task = pair
                         key = self.plan.key(case, task, network, method, seed)
                         geometry = same_shape[case].geometry
-                        batch.append(self._on_frame(key, saliency, probs[pair], geometry))
+                        batch.append(self._made_map_on_image(key, saliency, probs[pair], geometry))
                     yield batch
             self.advance(len(group))
 
@@ -335,7 +337,9 @@ class _MapRun(NamedTuple):
                 missing.append(_MissingMaps(method, seed, pairs))
         return missing
 
-    def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _MadeMap:
+    def _made_map_on_image(
+        self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry
+    ) -> _MadeMap:
         """Return a map of the network's input as one of the whole image; an ensemble's is scaled first."""
         if self.plan.ensemble is not None:
             saliency = scaled_map(saliency, self.plan.scale)

@@ -37,7 +37,7 @@ class Method:
         The paper, with its DOI where it has one.
     random : bool
         Whether it draws random numbers.
-    by_target : bool
+    depends_on_target : bool
         Whether its map depends on the output that is explained.
     channels, sign : str
         Default reduction of channels and default treatment of signs; see `explain`.
@@ -52,18 +52,18 @@ class Method:
     run: str
     source: str
     random: bool = False
-    by_target: bool = True
+    depends_on_target: bool = True
     channels: str = "sum"
     sign: str = "positive"
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def hooks(self) -> bool:
+    def needs_hooks(self) -> bool:
         """Return whether it needs hooks or gradients inside the network, which some models refuse."""
         return self.kind != PERTURBATION
 
     @property
-    def layer(self) -> bool:
+    def reads_layer(self) -> bool:
         """Return whether it reads a layer of the network."""
         return self.kind in (CAM, ACTIVATION)
 
@@ -76,11 +76,11 @@ _KINDS = {
     "superpixels": PERTURBATION,
     "attention": ATTENTION,
 }
-#: Attributes of a record; other keyword arguments of `_method` are options of the method.
-_ATTRIBUTES = ("kind", "library", "random", "by_target", "channels", "sign")
+#: Attributes of a record; other keyword arguments of `_method_record` are options of the method.
+_ATTRIBUTES = ("kind", "library", "random", "depends_on_target", "channels", "sign")
 
 
-def _method(module: str, name: str, label: str, source: str, **attributes_and_options: Any) -> Method:
+def _method_record(module: str, name: str, label: str, source: str, **attributes_and_options: Any) -> Method:
     """Return the record of a method whose function stands in a module of this package.
 
     Keyword arguments that are not in `_ATTRIBUTES` are its options and their defaults.
@@ -100,44 +100,44 @@ def _method(module: str, name: str, label: str, source: str, **attributes_and_op
 
 
 _METHODS = (
-    _method(
+    _method_record(
         "cams", "gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74", eigen_smooth=False
     ),
-    _method(
+    _method_record(
         "cams",
         "gradcam++",
         "Grad-CAM++",
         "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
         eigen_smooth=False,
     ),
-    _method(
+    _method_record(
         "cams",
         "eigencam",
         "Eigen-CAM",
         "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
         library="grad-cam",
-        by_target=False,
+        depends_on_target=False,
         orient="library",
     ),
-    _method("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
-    _method("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
-    _method("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
-    _method("cams", "xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
-    _method(
+    _method_record("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
+    _method_record("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
+    _method_record("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
+    _method_record("cams", "xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
+    _method_record(
         "cams", "ablationcam", "Ablation-CAM", "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"
     ),
-    _method(
+    _method_record(
         "cams",
         "activation",
         "Activation",
         "a module's output as it is; for attention gates Schlemper et al. (2019), "
         "doi:10.1016/j.media.2019.01.012",
         kind=ACTIVATION,
-        by_target=False,
+        depends_on_target=False,
         channels="mean",
         sign="signed",
     ),
-    _method(
+    _method_record(
         "gradients",
         "integrated_gradients",
         "Integrated Gradients",
@@ -146,17 +146,17 @@ _METHODS = (
         baseline="zero",
         n_steps=50,
     ),
-    _method(
+    _method_record(
         "gradients",
         "input_x_gradient",
         "Input x Gradient",
         "Shrikumar et al. (2016), arXiv:1605.01713",
         library="captum",
     ),
-    _method(
+    _method_record(
         "gradients", "deeplift", "DeepLIFT", "Shrikumar et al. (2017), arXiv:1704.02685", baseline="zero"
     ),
-    _method(
+    _method_record(
         "gradients",
         "gradient_shap",
         "GradientSHAP",
@@ -166,8 +166,10 @@ _METHODS = (
         n_samples=20,
         stdev=0.0,
     ),
-    _method("gradients", "lrp", "LRP", "Bach et al. (2015), doi:10.1371/journal.pone.0130140", epsilon=1e-9),
-    _method(
+    _method_record(
+        "gradients", "lrp", "LRP", "Bach et al. (2015), doi:10.1371/journal.pone.0130140", epsilon=1e-9
+    ),
+    _method_record(
         "perturbations",
         "occlusion",
         "Occlusion",
@@ -177,7 +179,7 @@ _METHODS = (
         stride=8,
         baseline="zero",
     ),
-    _method(
+    _method_record(
         "superpixels",
         "lime",
         "LIME",
@@ -191,7 +193,7 @@ _METHODS = (
         kernel_width=1.0,
         baseline="zero",
     ),
-    _method(
+    _method_record(
         "superpixels",
         "kernel_shap",
         "KernelSHAP",
@@ -203,7 +205,7 @@ _METHODS = (
         n_samples=1000,
         baseline="zero",
     ),
-    _method(
+    _method_record(
         "perturbations",
         "rise",
         "RISE",
@@ -216,12 +218,12 @@ _METHODS = (
         probability="softmax",
         baseline="zero",
     ),
-    _method(
+    _method_record(
         "attention",
         "attention_rollout",
         "Attention rollout",
         "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385",
-        by_target=False,
+        depends_on_target=False,
         sign="signed",
         modules=None,
         heads="mean",
@@ -264,23 +266,32 @@ def list_methods() -> pd.DataFrame:
     0   gradcam    Grad-CAM  salstats
     1  gradcam++  Grad-CAM++  salstats
     """
-    columns = ("label", "kind", "library", "hooks", "layer", "random", "channels", "sign")
     rows = []
     for record in METHODS.values():
-        row = {"method": record.name}
-        row.update({name: getattr(record, name) for name in columns})
-        row["options"] = ", ".join(f"{name}={value!r}" for name, value in record.options.items())
-        row["source"] = record.source
-        rows.append(row)
+        rows.append(
+            {
+                "method": record.name,
+                "label": record.label,
+                "kind": record.kind,
+                "library": record.library,
+                "hooks": record.needs_hooks,
+                "layer": record.reads_layer,
+                "random": record.random,
+                "channels": record.channels,
+                "sign": record.sign,
+                "options": ", ".join(f"{name}={value!r}" for name, value in record.options.items()),
+                "source": record.source,
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def check_method(name: object) -> Method:
+def checked_method(name: object) -> Method:
     """Return the record of a method."""
     return METHODS[check_choice(name, tuple(METHODS), "method")]
 
 
-def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+def options_with_defaults(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a method, with its defaults filled in."""
     for name in options:
         if name not in method.options:
@@ -294,6 +305,6 @@ def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**method.options, **options}
 
 
-def without_hooks() -> list[str]:
+def names_of_methods_without_hooks() -> list[str]:
     """Return the names of the methods that need only the outputs of a model."""
-    return [record.name for record in METHODS.values() if not record.hooks]
+    return [record.name for record in METHODS.values() if not record.needs_hooks]

@@ -201,8 +201,8 @@ def minimal_mask(
         searches = [
             StepSearch(
                 n_steps=len(sizes) - 1,
-                first=bool(first[image_map.image]),
-                last=bool(last[image_map.image]),
+                first_suffices=bool(first[image_map.image_index]),
+                last_suffices=bool(last[image_map.image_index]),
                 bisect=search == "bisection",
             )
             for image_map in checked_maps
@@ -211,12 +211,12 @@ def minimal_mask(
         for row, mask in _map_rows_and_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
             masks[row] = mask
             rows_with_order.add(row)
-    image_of_map = np.array([image_map.image for image_map in checked_maps])
+    image_of_map = np.array([image_map.image_index for image_map in checked_maps])
     reasons = _reasons_without_mask(searches, rows_with_order, search)
     n_pixels = np.full(len(checked_maps), np.nan)
     for row, map_search in enumerate(searches):
         if not reasons[row]:
-            n_pixels[row] = sizes[map_search.answer]
+            n_pixels[row] = sizes[map_search.first_sufficient_step]
     frame = pd.DataFrame(
         keys.columns(image_of_map)
         | {
@@ -248,7 +248,7 @@ def _reasons_without_mask(
     for row, map_search in enumerate(searches):
         if row not in rows_with_order:
             reasons.append(CONSTANT)
-        elif map_search.answer is None:
+        elif map_search.first_sufficient_step is None:
             reasons.append(_REASONS[search])
         else:
             reasons.append("")
@@ -276,12 +276,12 @@ def _map_rows_and_masks(
     while waiting or active:
         while waiting and len(active) < pixel_steps.batch_size:
             row = waiting.popleft()
-            ordered = pixel_steps.ordered_image(maps[row].image, maps[row].saliency)
+            ordered = pixel_steps.ordered_image(maps[row].image_index, maps[row].saliency)
             if ordered is not None:
                 active[row] = ordered
         for row in list(active):
             if searches[row].is_done:
-                answer = searches[row].answer
+                answer = searches[row].first_sufficient_step
                 n_pixels = 0 if answer is None else int(sizes[answer])
                 ordered = active.pop(row)
                 yield row, (ordered.ranks < n_pixels).cpu().numpy()
@@ -293,7 +293,7 @@ def _map_rows_and_masks(
         n_steps = [len(steps) for steps in steps_by_row.values()]
         ordered_images = [(active[row], sizes[steps]) for row, steps in steps_by_row.items()]
         outputs = torch.cat(list(pixel_steps.step_output_batches(ordered_images)))
-        image_of_output = np.repeat([maps[row].image for row in steps_by_row], n_steps)
+        image_of_output = np.repeat([maps[row].image_index for row in steps_by_row], n_steps)
         n_pixels_of_output = np.concatenate([sizes[steps] for steps in steps_by_row.values()])
         is_sufficient = keeps_class(outputs, image_of_output, n_pixels_of_output)
         # the results of each search again
@@ -306,18 +306,17 @@ def _map_rows_and_masks(
 class StepSearch:
     """A search for the first step of 0 to `n_steps` that suffices, which tests several steps at a time.
 
-    `first` and `last` say whether the first and the last step suffice. Steps between `_low`, which does not
-    suffice, and `_high` are tested until these are neighbours. In order the answer is the first step that
-    suffices, whatever the others do. By bisection the step before the answer does not suffice, and there is
-    no answer if the last step does not.
+    Steps between `_low`, which does not suffice, and `_high` are tested until these are neighbours. In order
+    the answer is the first step that suffices, whatever the others do. By bisection the step before the
+    answer does not suffice, and there is no answer if the last step does not.
     """
 
     n_steps: int
-    first: bool
-    last: bool
+    first_suffices: bool
+    last_suffices: bool
     bisect: bool = False
     #: The step that is searched; None if there is none, or until the search is done.
-    answer: int | None = field(default=None, init=False)
+    first_sufficient_step: int | None = field(default=None, init=False)
     is_done: bool = field(default=False, init=False)
     #: Number of steps tested so far.
     n_tested: int = field(default=0, init=False)
@@ -327,10 +326,10 @@ class StepSearch:
     def __post_init__(self) -> None:
         """Set the bounds; the search is done already if its ends decide it."""
         self._high = self.n_steps
-        if self.first:
-            self.answer = 0
+        if self.first_suffices:
+            self.first_sufficient_step = 0
             self.is_done = True
-        elif self.bisect and not self.last:
+        elif self.bisect and not self.last_suffices:
             self.is_done = True
         else:
             self._end_if_adjacent()
@@ -361,5 +360,5 @@ class StepSearch:
         if self._high - self._low != 1:
             return
         self.is_done = True
-        if self._high < self.n_steps or self.last:
-            self.answer = self._high
+        if self._high < self.n_steps or self.last_suffices:
+            self.first_sufficient_step = self._high

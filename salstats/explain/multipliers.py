@@ -199,8 +199,8 @@ class Relevance(_Pass):
             zeros = torch.zeros_like(step.args[0])
             zeros_result = step.result(zeros)
             if not zeros_result.any():
-                return _with_slope(step.args[0], result, zeros, zeros_result)
-        self._check_rule(step)
+                return _result_with_slope_gradient(step.args[0], result, zeros, zeros_result)
+        self._check_has_rule(step)
         with torch.no_grad():
             # the result for an image of zeros is the function's bias
             zero_args = [self._zeros_if_depends_on_image(argument) for argument in step.args]
@@ -225,7 +225,7 @@ class Relevance(_Pass):
             return values.double().sum().expand(n_images) / n_images
         return values.reshape(n_images, -1).double().sum(dim=1)
 
-    def _check_rule(self, step: _Step) -> None:
+    def _check_has_rule(self, step: _Step) -> None:
         """Raise SalstatsError for a function that LRP has no rule for."""
         without_rule = step.name in (*_ELEMENTWISE, *_COMPOSED, "softmax")
         # a product or quotient of two numbers of the image is a gate
@@ -253,7 +253,7 @@ def _depends_on_image(args: tuple[Any, ...]) -> bool:
     return any(isinstance(argument, torch.Tensor) and argument.requires_grad for argument in args)
 
 
-def _with_slope(
+def _result_with_slope_gradient(
     x: torch.Tensor, result: torch.Tensor, reference: torch.Tensor, reference_result: torch.Tensor
 ) -> torch.Tensor:
     """Return `result`, f(x), with the slope from the reference r as its gradient: (f(x) - f(r)) / (x - r).
@@ -276,12 +276,12 @@ def _with_slope(
 _References = tuple[torch.Tensor, ...]
 
 
-def _elementwise(step: _Step, references: _References) -> torch.Tensor:
+def _elementwise_result(step: _Step, references: _References) -> torch.Tensor:
     """Return the result of a function that takes each number by itself, with its slope from the baseline."""
-    return _with_slope(step.args[0], step.result(), references[0], step.result(references[0]))
+    return _result_with_slope_gradient(step.args[0], step.result(), references[0], step.result(references[0]))
 
 
-def _product(multiply: Function, step: _Step, references: _References) -> torch.Tensor:
+def _product_result(multiply: Function, step: _Step, references: _References) -> torch.Tensor:
     """Return a product, in which the change of each factor counts by the mean of the other.
 
     A product of one tensor and a number is linear, and keeps its gradient.
@@ -304,7 +304,7 @@ def _product(multiply: Function, step: _Step, references: _References) -> torch.
     return product + multiply(mean_a, b - b_values)
 
 
-def _max_pool(pool: Function, step: _Step, references: _References) -> torch.Tensor:
+def _max_pool_result(pool: Function, step: _Step, references: _References) -> torch.Tensor:
     """Return maxima of windows, whose change is ascribed to single pixels.
 
     Where a maximum rises from the baseline to the image, the pixel is the image's maximum; where it falls,
@@ -357,7 +357,7 @@ def _zeros_with_gradient_at_maxima(
     return slope * zeros.gather(-1, indices)
 
 
-def _softmax(step: _Step, references: _References) -> torch.Tensor:
+def _softmax_result(step: _Step, references: _References) -> torch.Tensor:
     """Return a softmax, with multipliers by the logarithmic mean of its results for image and baseline.
 
     With results p and q of image and baseline the logarithmic mean is L = (p - q) / (log p - log q), and
@@ -382,10 +382,10 @@ def _softmax(step: _Step, references: _References) -> torch.Tensor:
 
 
 _RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
-    **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **{name: partial(_product, multiply) for name, multiply in _PRODUCTS.items()},
-    **{name: partial(_max_pool, getattr(functional, name)) for name in _MAX_POOLS},
-    "softmax": _softmax,
+    **dict.fromkeys(_ELEMENTWISE, _elementwise_result),
+    **{name: partial(_product_result, multiply) for name, multiply in _PRODUCTS.items()},
+    **{name: partial(_max_pool_result, getattr(functional, name)) for name in _MAX_POOLS},
+    "softmax": _softmax_result,
 }
 
 

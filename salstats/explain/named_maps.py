@@ -14,8 +14,8 @@ from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ShapeError, ValueRangeError, warn
 from salstats.explain.case_images import ready_image
 from salstats.explain.input_checks import check_images
-from salstats.explain.map_plans import check_made_by
-from salstats.explain.networks import Network, network_outputs
+from salstats.explain.map_plans import check_network_made_maps
+from salstats.explain.networks import Network, members_with_outputs
 from salstats.files.map_table import TABLE
 from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.maps import check_saliency
@@ -56,7 +56,7 @@ class ImageKeys(NamedTuple):
 class ImageMap(NamedTuple):
     """A saliency map, the index of its image, and the series that it is of."""
 
-    image: int
+    image_index: int
     series: Series
     saliency: np.ndarray
 
@@ -149,11 +149,11 @@ def warn_of_stretched_maps(maps: Sequence[ImageMap], shape: Sequence[int], keys:
         height, width = first.saliency.shape
         warn(
             f"{len(stretched)} of {len(maps)} maps have other proportions than the network's input of "
-            f"{shape[0]} x {shape[1]} (the first: {keys.text(first.image)}, method {first.series}, "
+            f"{shape[0]} x {shape[1]} (the first: {keys.text(first.image_index)}, method {first.series}, "
             f"{height} x {width}) and are stretched over it",
             hint="where images were padded or cropped take the maps that explain() gives of the network's "
             "own input",
-            value=[(keys.key(image_map.image), str(image_map.series)) for image_map in stretched],
+            value=[(keys.key(image_map.image_index), str(image_map.series)) for image_map in stretched],
         )
 
 
@@ -202,7 +202,7 @@ def maps_of_folder(
         )
     images_by_case = {str(case): image for case, image in images.items()}
     rows = read_map_rows(path)
-    network_rows = [row for row in rows if _made_by(row.key.series, network)]
+    network_rows = [row for row in rows if _is_made_by(row.key.series, network)]
     if not network_rows:
         models = sorted({str(row.key.model) for row in rows})
         raise SalstatsError(
@@ -210,7 +210,7 @@ def maps_of_folder(
             path=path / TABLE,
             choices=models,
         )
-    ((_, outputs),) = network_outputs([network], None)
+    ((_, outputs),) = members_with_outputs([network], None)
     rows_by_case: dict[str, list[MapRow]] = {}
     for row in network_rows:
         case = row.key.case
@@ -229,11 +229,11 @@ def maps_of_folder(
                 value=case,
                 path=path,
             )
-    check_made_by(network, module, outputs, (row.key for row in network_rows), path)
+    check_network_made_maps(network, module, outputs, (row.key for row in network_rows), path)
     return FolderMaps(network, outputs, images_by_case, rows_by_case)
 
 
-def _made_by(series: Series, network: Network) -> bool:
+def _is_made_by(series: Series, network: Network) -> bool:
     """Return True if the names of a series are those of a network, which then made its maps."""
     if series.model not in (None, network.name):
         return False
@@ -268,5 +268,5 @@ def _case_maps(
         images=check_images(np.repeat(pixels[None], len(tasks), axis=0)),
         keys=ImageKeys([case] * len(tasks), tasks),
         targets=[outputs[task] for task in tasks],
-        maps=sorted(maps, key=lambda image_map: image_map.image),
+        maps=sorted(maps, key=lambda image_map: image_map.image_index),
     )

@@ -156,9 +156,9 @@ class Network:
                     value=option,
                 )
         arguments: dict[str, Any] = {}
-        if record.layer and self.layer is not None:
+        if record.reads_layer and self.layer is not None:
             arguments["layer"] = self.layer if isinstance(self.layer, str) else list(self.layer)
-        if (record.layer or record.kind == ATTENTION) and self.reshape is not None:
+        if (record.reads_layer or record.kind == ATTENTION) and self.reshape is not None:
             arguments["reshape"] = self.reshape
         if "probability" in record.options:
             arguments["probability"] = self.probability or PROBABILITY
@@ -197,7 +197,7 @@ def _name_of_function(function: Callable[[], Any]) -> str:
     return f"{function.__module__}.{name}()"
 
 
-def network_outputs(
+def members_with_outputs(
     networks: Network | Sequence[Network] | Mapping[str, Sequence[Network]],
     tasks: Iterable[str] | Mapping[str, int] | None,
 ) -> list[Member]:
@@ -216,7 +216,7 @@ def network_outputs(
             network_tasks = ordered_tasks
         else:
             network_tasks = [
-                task for task in ordered_tasks if _holds(networks_by_task.get(task, ()), network)
+                task for task in ordered_tasks if _contains_network(networks_by_task.get(task, ()), network)
             ]
         # the outputs by task: the network's own, or else those of `tasks`
         outputs: Mapping[str, int] = {}
@@ -227,8 +227,8 @@ def network_outputs(
         checked = {}
         for task in network_tasks:
             if task not in outputs:
-                raise _unknown_task(network, task, outputs)
-            checked[task] = check_output(outputs[task], task, network)
+                raise _unknown_task_error(network, task, outputs)
+            checked[task] = checked_output_index(outputs[task], task, network)
         members.append(Member(network, checked))
     for task in ordered_tasks:
         if not any(task in member.outputs for member in members):
@@ -294,12 +294,12 @@ def _ordered_tasks(
     return ordered
 
 
-def _holds(networks: Sequence[Network], network: Network) -> bool:
+def _contains_network(networks: Sequence[Network], network: Network) -> bool:
     """Return whether a network is among networks."""
     return any(member is network for member in networks)
 
 
-def _unknown_task(network: Network, task: str, outputs: Mapping[str, int]) -> SalstatsError:
+def _unknown_task_error(network: Network, task: str, outputs: Mapping[str, int]) -> SalstatsError:
     """Return the error for a task whose output a network does not know."""
     if outputs:
         return SalstatsError(
@@ -316,7 +316,7 @@ def _unknown_task(network: Network, task: str, outputs: Mapping[str, int]) -> Sa
     )
 
 
-def check_output(output: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
+def checked_output_index(output: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
     """Return the index of a task's output, checked to be one of the network if their number is known."""
     problem = f"network {str(network)!r}: task {task!r} is output {output!r}"
     if isinstance(output, bool) or not isinstance(output, int | np.integer):

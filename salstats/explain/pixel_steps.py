@@ -54,18 +54,18 @@ def changed_pixel_counts(n_pixels: int, steps: int, chunk: int | None) -> np.nda
 class OrderedImage(NamedTuple):
     """An image before the first step and after the last, and the order in which its pixels change."""
 
-    #: Shape (channels, height, width), as `last`.
-    first: torch.Tensor
-    last: torch.Tensor
+    #: Shape (channels, height, width), as `last_image`.
+    first_image: torch.Tensor
+    last_image: torch.Tensor
     #: Rank of each pixel, (height, width); that of rank 0 changes first.
     ranks: torch.Tensor
 
-    def with_changed(self, counts: list[int]) -> torch.Tensor:
+    def with_changed_pixels(self, counts: list[int]) -> torch.Tensor:
         """Return an image for each number of changed pixels, shape (len(counts), channels, height, width)."""
         n_changed = torch.tensor(counts, device=self.ranks.device)
         # (counts, height, width), the same for all channels
         is_changed = self.ranks < n_changed[:, None, None]
-        return torch.where(is_changed[:, None], self.last, self.first)
+        return torch.where(is_changed[:, None], self.last_image, self.first_image)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ class PixelSteps(Passes):
                 steps_of_image = list(image_steps)
                 ordered, _ = steps_of_image[0]
                 counts = [count for _, count in steps_of_image]
-                changed_images.append(ordered.with_changed(counts))
+                changed_images.append(ordered.with_changed_pixels(counts))
             images = torch.cat(changed_images)
             # The memory format that `outputs` prefers on a CPU. Its `contiguous` would leave the strides of
             # images with a single channel as they are, a copy sets them.

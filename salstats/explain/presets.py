@@ -152,7 +152,7 @@ def preset_arguments(
             value=method,
             choices=methods,
         )
-    study_networks = _networks(preset_choices)
+    study_networks = _distinct_network_names(preset_choices)
     if network is not None and study_networks and not _is_among(network, study_networks):
         raise ValueRangeError(
             Setting("network", network),
@@ -166,7 +166,7 @@ def preset_arguments(
             choices=study_networks,
         )  # fmt: skip
     function_choices = [choice for choice in method_choices if choice.function == function]
-    networks = _networks(function_choices)
+    networks = _distinct_network_names(function_choices)
     if networks and (network is None or not _is_among(network, networks)):
         raise ValueRangeError(
             Setting("network", network),
@@ -186,7 +186,7 @@ def preset_arguments(
     return arguments
 
 
-def _networks(choices: Iterable[PresetChoice]) -> list[str]:
+def _distinct_network_names(choices: Iterable[PresetChoice]) -> list[str]:
     """Return the distinct networks for which choices hold."""
     return list(dict.fromkeys(choice.network for choice in choices if choice.network is not None))
 

@@ -51,7 +51,7 @@ class Request(Passes):
         Makes a grid of a layer's tokens.
     options : mapping
         Options of the method, with its defaults filled in.
-    equal : list of list of int, optional
+    equal_image_groups : list of list of int, optional
         The indices of equal images; None if they have to be searched.
     channels, sign, join : str
         As for `explain`. A method with several layers needs them to join its maps.
@@ -63,7 +63,7 @@ class Request(Passes):
     layers: Mapping[str, nn.Module] = field(default_factory=dict)
     reshape: Reshape | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    equal: list[list[int]] | None = None
+    equal_image_groups: list[list[int]] | None = None
     channels: str = "sum"
     sign: str = "signed"
     join: str = "average"
@@ -100,6 +100,6 @@ class Request(Passes):
 
     def equal_groups(self) -> list[list[int]]:
         """Return the indices of equal images, so that passes that serve all outputs are made once."""
-        if self.equal is not None:
-            return self.equal
+        if self.equal_image_groups is not None:
+            return self.equal_image_groups
         return groups_of_equal_images(self.images, self.seeds)

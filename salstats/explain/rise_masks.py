@@ -20,7 +20,7 @@ from salstats.explain.forward_passes import (
     to_probabilities,
 )
 from salstats.explain.input_checks import check_images, check_targets
-from salstats.explain.methods import METHODS, check_options
+from salstats.explain.methods import METHODS, options_with_defaults
 from salstats.explain.named_maps import image_keys
 from salstats.explain.perturbations import masks_and_outputs
 from salstats.explain.request import Request
@@ -106,7 +106,7 @@ def rise_masks(
     check_choice(probability, PROBABILITIES, "probability")
     check_level(cutoff, "cutoff")
     record = METHODS["rise"]
-    rise_options = check_options(record, options)
+    rise_options = options_with_defaults(record, options)
     stack = check_images(images)
     keys = image_keys(cases, tasks, len(stack))
     regions = None if region is None else _region_weights(region, stack)
@@ -125,7 +125,7 @@ def rise_masks(
             targets=torch.zeros(len(stack), dtype=torch.int64),
             seeds=tuple(int(seed) for seed in seed_by_image),
             options=rise_options,
-            equal=groups,
+            equal_image_groups=groups,
         )
         image_outputs = request.outputs(stack)
         n_outputs = image_outputs.shape[1]
@@ -144,7 +144,7 @@ def rise_masks(
             generator = request.generator(indices[0])
             for masks, outputs in masks_and_outputs(request, image, baseline_pixels, generator):
                 # (masks, targets of this image)
-                passes = _passing(outputs, output_indices[indices], probability, cutoff)
+                passes = _is_passing(outputs, output_indices[indices], probability, cutoff)
                 n_passing[indices] += passes.sum(axis=0)
                 if regions is not None:
                     region_weights = regions[indices].reshape(len(indices), -1)
@@ -170,7 +170,7 @@ def rise_masks(
     return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
 
 
-def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
+def _is_passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
     """Return True where the network gives a target behind a mask, shape (masks, targets).
 
     With "softmax" the target's output is the largest, else its probability is `cutoff` at least.

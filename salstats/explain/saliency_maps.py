@@ -14,29 +14,29 @@ from salstats.explain.forward_passes import (
     BATCH_SIZE,
     dtype_of,
     evaluating,
+    is_out_of_memory_error,
     make_glibc_keep_freed_memory,
     n_images_per_pass,
-    ran_out_of_memory,
     warn_of_final_sigmoid_or_softmax,
 )
 from salstats.explain.input_checks import check_images, check_targets, groups_of_equal_images
 from salstats.explain.layers import (
     Layer,
     VitGrid,
-    check_reached_once,
+    checked_layers_in_pass_order,
     last_convolutional_stage_name,
-    named_layers,
-    record_layers,
+    module_by_layer_name,
+    outputs_and_layer_outputs,
 )
 from salstats.explain.map_finishing import (
     CHANNELS,
     JOINS,
     RESOLUTIONS,
     SIGNS,
-    keep_sign,
+    apply_sign_rule,
     reduce_channels,
-    report_constant,
     resize_and_smooth,
+    warn_of_or_count_constant_maps,
 )
 from salstats.explain.methods import (
     ACTIVATION,
@@ -44,9 +44,9 @@ from salstats.explain.methods import (
     GRADIENT,
     METHODS,
     Method,
-    check_method,
-    check_options,
-    without_hooks,
+    checked_method,
+    names_of_methods_without_hooks,
+    options_with_defaults,
 )
 from salstats.explain.presets import preset_arguments
 from salstats.explain.request import RawAttributions, Request, Reshape
@@ -186,7 +186,7 @@ def explain(
     array([[[0. , 0.5],
             [0. , 2. ]]], dtype=float32)
     """
-    record = check_method(method)
+    record = checked_method(method)
     defaults = {"channels": record.channels, "sign": record.sign, "join": "average", "smooth": 1}
     explicit = {"channels": channels, "sign": sign, "join": join, "smooth": smooth}
     arguments: dict[str, Any] = dict(defaults)
@@ -199,7 +199,7 @@ def explain(
     sign = check_choice(arguments.pop("sign"), SIGNS, "sign")
     join_rule = check_choice(arguments.pop("join"), JOINS, "join")
     smooth = check_filter_side(arguments.pop("smooth"))
-    method_options = check_options(record, arguments)
+    method_options = options_with_defaults(record, arguments)
     model = _model_taking_hooks(model, record)
     _check_layer_options(record, layer, join)
     if isinstance(reshape, str):
@@ -219,7 +219,7 @@ def explain(
         output_indices = check_targets(targets, len(stack), n_outputs)
         # each distinct image with all its targets, or once if the method has no target
         explained = groups
-        if not record.by_target:
+        if not record.depends_on_target:
             explained = [group[:1] for group in groups]
         size = n_images_per_pass(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
@@ -231,7 +231,7 @@ def explain(
                 batch_size=size,
                 mixed_precision=mixed_precision,
                 images=_images_at(stack, indices).to(device=torch_device, dtype=number_type),
-                equal=_consecutive_indices([len(group) for group in batch]),
+                equal_image_groups=_consecutive_indices([len(group) for group in batch]),
                 targets=torch.as_tensor(output_indices[indices], device=torch_device),
                 seeds=tuple(int(seed) for seed in seed_by_image[indices]),
                 layers=layers,
@@ -241,27 +241,27 @@ def explain(
                 sign=sign,
                 join=join_rule,
             )
-            maps = keep_sign(reduce_channels(run_method(request, record), channels), sign)
+            maps = apply_sign_rule(reduce_channels(run_method(request, record), channels), sign)
             _check_finite(maps, record, indices, output_indices)
             finished = resize_and_smooth(maps, shape, resolution, smooth)
             if saliency is None:
                 saliency = np.empty((len(stack), *finished.shape[1:]), np.float32)
             saliency[indices] = finished
     assert saliency is not None
-    if not record.by_target:
+    if not record.depends_on_target:
         for group in groups:
             saliency[group] = saliency[group[0]]
-    report_constant(record.name, saliency)
+    warn_of_or_count_constant_maps(record.name, saliency)
     return saliency
 
 
 def _check_layer_options(record: Method, layer: Layer | None, join: str | None) -> None:
     """Raise SalstatsError if a method without a layer is given an option about layers."""
-    if record.layer:
+    if record.reads_layer:
         return
     for name, value in (("layer", layer), ("join", join)):
         if value is not None:
-            layer_methods = [method.name for method in METHODS.values() if method.layer]
+            layer_methods = [method.name for method in METHODS.values() if method.reads_layer]
             raise SalstatsError(
                 f"method {record.name!r} has no layer: leave ",
                 Setting(name),
@@ -297,9 +297,9 @@ def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
     scripted = isinstance(model, torch.jit.ScriptModule)
-    if record.hooks and (scripted or _is_graph_without_module_calls(model)):
+    if record.needs_hooks and (scripted or _is_graph_without_module_calls(model)):
         model_type = "TorchScript" if scripted else "exported"
-        choices = without_hooks()
+        choices = names_of_methods_without_hooks()
         raise SalstatsError(
             f"method {record.name!r} needs hooks inside the network, which {model_type} models refuse",
             hint=f"give the original model, or take a method that needs its outputs only: {quoted(choices)}",
@@ -368,9 +368,9 @@ def _layers_and_n_outputs(
             hint=Message("name it with ", Setting("layer")),
             option="layer",
         )
-    search = record.layer and layer is None
-    layers = {} if layer is None else named_layers(model, layer)
-    outputs, layer_outputs = record_layers(model, image, None if search else layers)
+    search = record.reads_layer and layer is None
+    layers = {} if layer is None else module_by_layer_name(model, layer)
+    outputs, layer_outputs = outputs_and_layer_outputs(model, image, None if search else layers)
     if torch.isnan(outputs).any():
         raise SalstatsError(
             "the network gives NaN for image 0",
@@ -380,9 +380,9 @@ def _layers_and_n_outputs(
     if record.kind in (CAM, GRADIENT):
         warn_of_final_sigmoid_or_softmax(model, outputs)
     if search:
-        layers = named_layers(model, last_convolutional_stage_name(model, layer_outputs))
+        layers = module_by_layer_name(model, last_convolutional_stage_name(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))
-    return check_reached_once(layer_outputs, layers, reshape, shape), outputs.shape[1]
+    return checked_layers_in_pass_order(layer_outputs, layers, reshape, shape), outputs.shape[1]
 
 
 def run_method(request: Request, record: Method) -> RawAttributions:
@@ -391,7 +391,7 @@ def run_method(request: Request, record: Method) -> RawAttributions:
     try:
         attributions: RawAttributions = getattr(import_module(module), name)(request)
     except (RuntimeError, MemoryError) as error:
-        if ran_out_of_memory(error):
+        if is_out_of_memory_error(error):
             raise SalstatsError(
                 f"method {record.name!r} ran out of the device's memory with ",
                 Setting("batch_size", request.batch_size),

@@ -38,9 +38,9 @@ def run_lime(request: Request) -> RawAttributions:
     As captum's LIME (Ribeiro et al. 2016): a random half of the superpixels is hidden, and a Lasso is
     fitted to the outputs with weights exp(-(1 - c)^2 / (2 w^2)), where c is the cosine similarity between a
     sample and the image and w the kernel width. Every superpixel is hidden or shown as one.
-    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least as many as there are
-    superpixels; `alpha` (0.01), weight of the Lasso's penalty, in the units of the output: larger leaves
-    fewer superpixels; `kernel_width` (1), of the weights; `baseline` ("zero").
+    Options: `segments`, `n_segments`, see `superpixel_number_of_each_pixel`; `n_samples` (1000), at least as
+    many as there are superpixels; `alpha` (0.01), weight of the Lasso's penalty, in the units of the output:
+    larger leaves fewer superpixels; `kernel_width` (1), of the weights; `baseline` ("zero").
     """
     alpha = check_number(request.options["alpha"], "alpha", exclude_low=True)
     kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_low=True)
@@ -68,8 +68,8 @@ def run_kernel_shap(request: Request) -> RawAttributions:
     kernel, which ones at random; the samples with none and with all are always there and outweigh the others,
     so that the values add up to the target's output for the image minus that for the baseline. Every
     superpixel is hidden or shown as one.
-    Options: `segments`, `n_segments`, see `superpixels_of`; `n_samples` (1000), at least two more than there
-    are superpixels; `baseline` ("zero").
+    Options: `segments`, `n_segments`, see `superpixel_number_of_each_pixel`; `n_samples` (1000), at least two
+    more than there are superpixels; `baseline` ("zero").
     """
 
     def shapley_values(samples: MaskedSamples) -> np.ndarray:
@@ -84,10 +84,10 @@ def run_kernel_shap(request: Request) -> RawAttributions:
         regression = LinearRegression()
         return np.asarray(regression.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, shapley_samples, shapley_values, n_fixed_samples=2)
+    return _linear_model_maps(request, draw_shapley_samples, shapley_values, n_fixed_samples=2)
 
 
-def shapley_samples(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
+def draw_shapley_samples(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
     """Draw the superpixels that each sample shows; shape (n_samples, n_superpixels).
 
     The first sample shows all, the second none. The others show k of the M superpixels with a probability
@@ -122,7 +122,9 @@ def _linear_model_maps(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
         """Return the coefficients of each target laid on the superpixels, (targets, height, width)."""
-        segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
+        segments = superpixel_number_of_each_pixel(
+            image[0], request.options["segments"], request.options["n_segments"]
+        )
         n_superpixels = int(segments.max()) + 1
         if n_superpixels < 2:
             raise _single_superpixel_error(request.options["segments"], request.options["n_segments"])
@@ -179,7 +181,7 @@ def _all_outputs_and_cosines(
     return torch.cat(outputs).numpy(), torch.cat(cosines).numpy()
 
 
-def superpixels_of(
+def superpixel_number_of_each_pixel(
     image: torch.Tensor,
     segments: str | np.ndarray | Callable[[np.ndarray], np.ndarray] = "grid",
     n_segments: int = 49,
@@ -195,7 +197,9 @@ def superpixels_of(
     if isinstance(segments, str):
         check_choice(segments, ("grid", "slic"), "segments")
         check_count(n_segments, "n_segments")
-        labels = grid_cells(shape, n_segments) if segments == "grid" else _slic(image, n_segments)
+        labels = (
+            grid_cell_numbers(shape, n_segments) if segments == "grid" else _slic_numbers(image, n_segments)
+        )
     else:
         values: Any = segments
         if callable(segments):
@@ -218,7 +222,7 @@ def superpixels_of(
     return numbers.reshape(shape)
 
 
-def grid_cells(shape: tuple[int, int], n_segments: int) -> np.ndarray:
+def grid_cell_numbers(shape: tuple[int, int], n_segments: int) -> np.ndarray:
     """Return the number of each pixel's cell, in a grid of about `n_segments` nearly square cells.
 
     Cells are counted row by row.
@@ -231,7 +235,7 @@ def grid_cells(shape: tuple[int, int], n_segments: int) -> np.ndarray:
     return np.asarray(rows[:, None] * n_columns + columns)
 
 
-def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
+def _slic_numbers(image: torch.Tensor, n_segments: int) -> np.ndarray:
     """Return the number of each pixel's SLIC superpixel.
 
     Achanta et al. 2012, doi:10.1109/TPAMI.2012.120, by scikit-image.

@@ -72,7 +72,7 @@ def load_checkpoint(
             option="build",
         )
     file = Path(path)
-    weights = _weights(_loaded_without_running_code(file), file)
+    weights = _weights_by_name(_loaded_without_running_code(file), file)
     if prefix is None:
         is_parallel = all(name.startswith(_PARALLEL_PREFIX) for name in weights)
         prefix = _PARALLEL_PREFIX if is_parallel else ""
@@ -85,7 +85,7 @@ def load_checkpoint(
     try:
         module.load_state_dict(named)
     except RuntimeError as error:
-        difference = _difference(named, module.state_dict())
+        difference = _weights_difference(named, module.state_dict())
         raise InputFileError(
             f"{file}: weights of another network: {difference.text or _message_in_one_line(error)}",
             hint=_prefix_hint(difference),
@@ -103,7 +103,9 @@ class _Difference(NamedTuple):
     text: str
 
 
-def _difference(file_weights: Mapping[str, torch.Tensor], weights: Mapping[str, torch.Tensor]) -> _Difference:
+def _weights_difference(
+    file_weights: Mapping[str, torch.Tensor], weights: Mapping[str, torch.Tensor]
+) -> _Difference:
     """Compare weights of a file with those of a network; the text has the first difference of each kind."""
     missing = [name for name in weights if name not in file_weights]
     additional = [name for name in file_weights if name not in weights]
@@ -164,7 +166,7 @@ def _message_in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _weights(content: Any, file: Path) -> dict[str, torch.Tensor]:
+def _weights_by_name(content: Any, file: Path) -> dict[str, torch.Tensor]:
     """Return the mapping of names to weights in the content of a file; InputFileError if it has none."""
     weights = content
     if isinstance(content, Mapping):

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.methods import METHODS, check_options  # noqa: E402
+from salstats.explain.methods import METHODS, options_with_defaults  # noqa: E402
 from salstats.explain.request import Request  # noqa: E402
 from salstats.explain.saliency_maps import run_method  # noqa: E402
 
@@ -22,7 +22,7 @@ def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):
         targets=wanted,
         seeds=tuple(range(len(stack))) if seeds is None else tuple(seeds),
         batch_size=batch_size,
-        options=check_options(row, options),
+        options=options_with_defaults(row, options),
     )
     return run_method(request, row).detach().double()
 

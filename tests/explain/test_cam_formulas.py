@@ -38,5 +38,5 @@ def test_a_gradient_of_zero_has_no_weight_in_gradcamplusplus():
 
 def test_channels_are_summed_by_one_weight_each_or_by_one_for_each_pixel():
     by_channel = np.array([2.0, 10.0]).reshape(1, 2, 1, 1)
-    assert formulas.weighted_sum(by_channel, A).tolist() == [[[22.0, 6.0]]]
-    assert formulas.weighted_sum(G, A).tolist() == [[[2.5, -3.0]]]
+    assert formulas.weighted_channel_sum(by_channel, A).tolist() == [[[22.0, 6.0]]]
+    assert formulas.weighted_channel_sum(G, A).tolist() == [[[2.5, -3.0]]]

@@ -101,7 +101,7 @@ def test_probabilities_and_maps_are_those_of_the_network_by_case_and_task():
     of_network, (gradcam, rise) = network_images(images, batch_size=2)
     probs = predict(cnn(), stack, probability="sigmoid")
     expected = {(case, task): probs[i, o] for i, case in enumerate(images) for task, o in OUTPUTS.items()}
-    assert of_network.probs() == pytest.approx(expected, rel=1e-5)
+    assert of_network.prob_by_pair() == pytest.approx(expected, rel=1e-5)
     pairs = [("case02", "Mass"), ("case00", "Edema")]
     maps = explain(cnn(), stack[[2, 0]], [2, 0], resolution="network")
     np.testing.assert_allclose(of_network.maps(gradcam, None, pairs), maps, atol=1e-6)
@@ -134,14 +134,14 @@ def failing_images(**first_pixels):
 def test_an_error_of_a_network_names_the_case():
     # the network
     with raises(SalstatsError, value="case01", rows=(0,), match="'cnn'.*NaN"):
-        failing_images(case01=-1).probs()
+        failing_images(case01=-1).prob_by_pair()
     with raises(SalstatsError, option="batch_size", value=4, match="'cnn'"):
-        failing_images(case02=2).probs()
+        failing_images(case02=2).prob_by_pair()
     # the network, and what it raises
     with raises(SalstatsError, value="case02", match="'cnn'.*broken"):
-        failing_images(case02=0.95).probs()
+        failing_images(case02=0.95).prob_by_pair()
     with raises(SalstatsError, option="tasks", value=5):
-        network_images(pictures(1), tasks={"Edema": 0, "Fracture": 5})[0].probs()
+        network_images(pictures(1), tasks={"Edema": 0, "Fracture": 5})[0].prob_by_pair()
 
 
 def test_an_error_of_a_map_names_the_case_and_the_task():

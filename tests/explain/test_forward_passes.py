@@ -19,9 +19,9 @@ from salstats.explain.forward_passes import (  # noqa: E402
     Passes,
     check_device,
     dtype_of,
+    is_out_of_memory_error,
     n_images_per_pass,
     predict,
-    ran_out_of_memory,
     recognised_function_to_apply,
     warn_of_final_sigmoid_or_softmax,
     without_parameter_gradients,
@@ -318,9 +318,9 @@ def test_the_fastest_device_that_exists_is_found(monkeypatch):
 
 def test_memory_that_runs_out_is_told_from_other_errors():
     errors = (MemoryError(), torch.OutOfMemoryError(), RuntimeError("MPS backend out of memory (MPS ...)"))
-    assert all(ran_out_of_memory(error) for error in errors)
+    assert all(is_out_of_memory_error(error) for error in errors)
     others = (RuntimeError("broken"), ValueError("out of memory"))
-    assert not any(ran_out_of_memory(error) for error in others)
+    assert not any(is_out_of_memory_error(error) for error in others)
 
 
 def test_parameters_have_no_gradients_meanwhile_and_are_as_before_after_an_error():

@@ -15,12 +15,12 @@ from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
 from salstats.explain.map_finishing import (  # noqa: E402
-    keep_sign,
+    apply_sign_rule,
     mean_of_scaled_layers,
     reduce_channels,
-    report_constant,
     resize_and_smooth,
     sum_of_layers,
+    warn_of_or_count_constant_maps,
 )
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -49,7 +49,7 @@ def test_channels_become_one_number(rule, expected):
     [("positive", [0.0, 0.0, 3.0]), ("absolute", [2.0, 0.0, 3.0]), ("signed", [-2.0, 0.0, 3.0])],
 )
 def test_sign_is_kept_as_said(rule, expected):
-    assert keep_sign(np.array([-2.0, 0.0, 3.0]), rule).tolist() == expected
+    assert apply_sign_rule(np.array([-2.0, 0.0, 3.0]), rule).tolist() == expected
 
 
 def test_filter_by_hand_mirrors_the_border_about_its_pixels():
@@ -138,4 +138,4 @@ def test_an_ensemble_says_it_once():
 def test_a_cause_of_constant_maps_is_named():
     hint = "a softmax or sigmoid as the network's last layer can be the cause; explain it without that"
     with warns(column="method", value="gradcam", hint=hint, match=r"\b1\b.*\b2\b"):
-        report_constant("gradcam", np.stack([np.zeros((2, 2)), np.eye(2)]))
+        warn_of_or_count_constant_maps("gradcam", np.stack([np.zeros((2, 2)), np.eye(2)]))

@@ -16,7 +16,7 @@ from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.map_plans import (  # noqa: E402
     case_seed,
-    check_made_by,
+    check_network_made_maps,
     checked_labels,
     checked_patients,
     checked_plan,
@@ -226,13 +226,13 @@ def test_maps_of_a_folder_are_of_the_network_and_outputs_that_its_settings_name(
     own = Network("n", cnn, tasks=OUTPUTS, probability="sigmoid")
     make_maps(tmp_path / "maps", pictures(1), own, methods="gradcam", progress=False)
     keys = [MapKey("case00", task, "gradcam", "n", None) for task in OUTPUTS]
-    check_made_by(own, cnn(), OUTPUTS, keys, tmp_path / "maps")
+    check_network_made_maps(own, cnn(), OUTPUTS, keys, tmp_path / "maps")
     with raises(InputFileError, path=tmp_path / "maps", value="gradcam:n"):
-        check_made_by(own, cnn(1), OUTPUTS, keys, tmp_path / "maps")
+        check_network_made_maps(own, cnn(1), OUTPUTS, keys, tmp_path / "maps")
     # the output that the maps are of
     with raises(InputFileError, path=tmp_path / "maps", value=("gradcam:n", "Mass"), match="output 2"):
-        check_made_by(own, cnn(), OUTPUTS | {"Mass": 1}, keys, tmp_path / "maps")
+        check_network_made_maps(own, cnn(), OUTPUTS | {"Mass": 1}, keys, tmp_path / "maps")
     # settings say nothing of maps of another name, and a folder without settings nothing of any
     others = [MapKey("case00", "Mass", "gradcam", "other", None)]
-    check_made_by(own, cnn(1), OUTPUTS, others, tmp_path / "maps")
-    check_made_by(own, cnn(1), OUTPUTS, keys, tmp_path)
+    check_network_made_maps(own, cnn(1), OUTPUTS, others, tmp_path / "maps")
+    check_network_made_maps(own, cnn(1), OUTPUTS, keys, tmp_path)

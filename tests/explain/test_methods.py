@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from salstats.explain.map_finishing import CHANNELS, SIGNS  # noqa: E402
 from salstats.explain.methods import (  # noqa: E402
     METHODS,
-    check_method,
-    check_options,
+    checked_method,
     list_methods,
-    without_hooks,
+    names_of_methods_without_hooks,
+    options_with_defaults,
 )
 
 
@@ -32,7 +32,9 @@ def test_the_list_says_what_needs_outputs_only():
     rows = list_methods().set_index("method")
     assert rows.index.tolist() == list(METHODS)
     assert (
-        set(rows.index[~rows["hooks"]]) == {"occlusion", "lime", "kernel_shap", "rise"} == {*without_hooks()}
+        set(rows.index[~rows["hooks"]])
+        == {"occlusion", "lime", "kernel_shap", "rise"}
+        == {*names_of_methods_without_hooks()}
     )
     cams = {name for name in METHODS if name.endswith("cam") or name == "gradcam++"}
     assert set(rows.index[rows["layer"]]) == {*cams, "activation"}
@@ -40,9 +42,9 @@ def test_the_list_says_what_needs_outputs_only():
 
 def test_options_have_defaults_and_strange_ones_are_named():
     row = METHODS["occlusion"]
-    assert check_options(row, {"window": 3}) == {**row.options, "window": 3}
+    assert options_with_defaults(row, {"window": 3}) == {**row.options, "window": 3}
     with raises(SalstatsError, option="size", choices=("window", "stride", "baseline")):
-        check_options(row, {"size": 3})
+        options_with_defaults(row, {"size": 3})
 
 
 def test_a_record_has_the_attributes_and_options_of_its_declaration():
@@ -61,9 +63,9 @@ def test_a_record_has_the_attributes_and_options_of_its_declaration():
 
 
 def test_an_unknown_method_is_named_with_those_there_are():
-    assert check_method("rise") is METHODS["rise"]
+    assert checked_method("rise") is METHODS["rise"]
     with raises(ValueRangeError, option="method", value="cam", choices=tuple(METHODS)):
-        check_method("cam")
+        checked_method("cam")
 
 
 def test_the_list_holds_the_options_of_each_method():

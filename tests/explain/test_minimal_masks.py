@@ -193,7 +193,7 @@ def searched(enough, rooms, *, bisect=False):
         assert not set(steps) & set(asked), "a step is asked about twice"
         asked += steps.tolist()
         search.record(steps, [enough[step] for step in steps])
-    return search.answer, asked
+    return search.first_sufficient_step, asked
 
 
 @given(ANSWERS, ROOMS)

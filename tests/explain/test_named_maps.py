@@ -89,7 +89,7 @@ def test_maps_go_image_by_image_and_then_method_by_method():
     gradcam = np.arange(8.0).reshape(2, 2, 2)
     occlusion = torch.arange(18.0, requires_grad=True).reshape(2, 3, 3)
     maps = image_maps({"gradcam": gradcam, "occlusion": occlusion}, None, ImageKeys(["p", "q"]))
-    assert [(one.image, one.series.method) for one in maps] == [
+    assert [(one.image_index, one.series.method) for one in maps] == [
         (0, "gradcam"),
         (0, "occlusion"),
         (1, "gradcam"),
@@ -185,7 +185,7 @@ def test_a_case_of_a_folder_has_its_image_once_for_each_task(tmp_path):
     assert first.images.shape == (2, 1, 4, 4)
     assert (first.images == 1).all()
     # each map has the index of its row as its value
-    assert [(m.image, m.series.method, m.saliency[0, 0]) for m in first.maps] == [
+    assert [(m.image_index, m.series.method, m.saliency[0, 0]) for m in first.maps] == [
         (0, "gradcam", 0.0),
         (0, "lime", 3.0),
         (1, "gradcam", 2.0),

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn  # noqa: E402
 
 from salstats.explain.methods import METHODS  # noqa: E402
-from salstats.explain.networks import Network, network_outputs, stable_option_text  # noqa: E402
+from salstats.explain.networks import Network, members_with_outputs, stable_option_text  # noqa: E402
 
 linear = partial(torch.nn.Linear, 4, 2)
 
@@ -56,12 +56,16 @@ def test_a_method_gets_the_layer_only_where_it_has_one():
 
 def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
     a, b, c = (Network(name, cnn, tasks=OUTPUTS) for name in "abc")
-    assert network_outputs([a, b], None) == [(a, OUTPUTS), (b, OUTPUTS)]
-    assert network_outputs(a, ["Mass"]) == [(a, {"Mass": 2})]
+    assert members_with_outputs([a, b], None) == [(a, OUTPUTS), (b, OUTPUTS)]
+    assert members_with_outputs(a, ["Mass"]) == [(a, {"Mass": 2})]
     lists = {"Mass": [a, b], "Edema": [b, c]}
-    assert network_outputs(lists, None) == [(a, {"Mass": 2}), (b, {"Mass": 2, "Edema": 0}), (c, {"Edema": 0})]
+    assert members_with_outputs(lists, None) == [
+        (a, {"Mass": 2}),
+        (b, {"Mass": 2, "Edema": 0}),
+        (c, {"Edema": 0}),
+    ]
     plain = Network("d", cnn)
-    assert network_outputs([plain, a], {"Edema": 1}) == [(plain, {"Edema": 1}), (a, {"Edema": 0})]
+    assert members_with_outputs([plain, a], {"Edema": 1}) == [(plain, {"Edema": 1}), (a, {"Edema": 0})]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,7 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
 )
 def test_networks_that_do_not_fit_are_named(networks, tasks, option, value, choices):
     with raises(SalstatsError, option=option, value=value, choices=choices):
-        network_outputs(networks, tasks)
+        members_with_outputs(networks, tasks)
 
 
 def test_bad_networks_are_named():

@@ -105,7 +105,7 @@ def test_pixels_are_shown_or_deleted_from_the_most_salient_on(images):
     image = images[1].numpy()
     baseline = np.broadcast_to(image.mean(axis=(1, 2), keepdims=True), image.shape)
     for deleting, first, last in ((False, baseline, image), (True, image, baseline)):
-        shown = steps.ordered_image(1, saliency, deleting=deleting).with_changed([0, 5, 48])
+        shown = steps.ordered_image(1, saliency, deleting=deleting).with_changed_pixels([0, 5, 48])
         is_changed = saliency >= np.sort(saliency.ravel())[-5]
         expected = [first, np.where(is_changed, last, first), last]
         np.testing.assert_allclose(shown, expected, rtol=SINGLE, atol=SINGLE)
@@ -123,7 +123,7 @@ def test_outputs_of_steps_are_the_networks_in_batches_across_images(images, batc
         batches = list(steps.step_output_batches(zip(ordered, counts, strict=True)))
     assert passes == [len(batch) for batch in batches]
     assert set(passes[:-1]) <= {batch_size}
-    changed = [one.with_changed(n.tolist()) for one, n in zip(ordered, counts, strict=True)]
+    changed = [one.with_changed_pixels(n.tolist()) for one, n in zip(ordered, counts, strict=True)]
     np.testing.assert_allclose(
         torch.cat(batches), outputs_of(model, torch.cat(changed)), rtol=SINGLE, atol=SINGLE
     )

@@ -17,7 +17,7 @@ from explain.runner_requests import state  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
 from salstats.explain import methods, presets, saliency_maps  # noqa: E402
-from salstats.explain.methods import METHODS, without_hooks  # noqa: E402
+from salstats.explain.methods import METHODS, names_of_methods_without_hooks  # noqa: E402
 from salstats.explain.saliency_maps import explain  # noqa: E402
 
 #: Single precision through two small networks.
@@ -214,11 +214,11 @@ def exported():
 @pytest.mark.parametrize(("make", "kind"), [(scripted, "TorchScript"), (exported, "exported")])
 def test_models_without_hooks_take_methods_of_outputs_only(make, kind):
     model = make()
-    choices = tuple(without_hooks())
+    choices = tuple(names_of_methods_without_hooks())
     assert {"occlusion", "rise"} <= set(choices)
     with raises(SalstatsError, option="method", value="gradcam", choices=choices, match=kind):
         explain(model, pictures(), 1)
-    for method in without_hooks():
+    for method in names_of_methods_without_hooks():
         expected, found = (explain(one, pictures(3), 1, **quick(method)) for one in (loud(), model))
         np.testing.assert_allclose(found, expected, atol=ROUNDING * expected.max())
 

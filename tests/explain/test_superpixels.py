@@ -11,7 +11,11 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 from explain.runner_requests import Counting, ask, noise, seeded  # noqa: E402
 
-from salstats.explain.superpixels import grid_cells, shapley_samples, superpixels_of  # noqa: E402
+from salstats.explain.superpixels import (  # noqa: E402
+    draw_shapley_samples,
+    grid_cell_numbers,
+    superpixel_number_of_each_pixel,
+)
 
 nn = torch.nn
 
@@ -42,7 +46,7 @@ def blank(*shape):
 
 
 def test_a_grid_is_counted_row_by_row():
-    assert grid_cells((4, 4), 4).tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
+    assert grid_cell_numbers((4, 4), 4).tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_a_grid_is_counted_row_by_row():
     [((8, 16), 8, 2, 4), ((12, 9), 12, 4, 3), ((1, 10), 3, 1, 3), ((2, 3), 100, 2, 3), ((30, 1), 5, 5, 1)],
 )
 def test_cells_of_a_grid_are_nearly_square_and_differ_by_a_pixel(shape, n_segments, n_rows, n_columns):
-    cells = grid_cells(shape, n_segments)
+    cells = grid_cell_numbers(shape, n_segments)
     np.testing.assert_array_equal(np.unique(cells), np.arange(n_rows * n_columns))
     for row, row_of_cells in enumerate(np.array_split(np.arange(n_rows * n_columns), n_rows)):
         inside = np.isin(cells, row_of_cells).any(axis=1).sum()
@@ -63,7 +67,7 @@ def test_cells_of_a_grid_are_nearly_square_and_differ_by_a_pixel(shape, n_segmen
 def test_slic_follows_what_the_image_shows():
     half = blank(1, 20, 20)
     half[:, :, 10:] = 5.0
-    segments = superpixels_of(half, "slic", 8)
+    segments = superpixel_number_of_each_pixel(half, "slic", 8)
     assert segments.shape == (20, 20)
     assert not set(segments[:, :10].ravel()) & set(segments[:, 10:].ravel())
 
@@ -71,7 +75,7 @@ def test_slic_follows_what_the_image_shows():
 @pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor, lambda given: lambda _: given])
 def test_given_ones_are_counted_from_0_without_gaps(kind):
     given = np.array([[7, 7, -2], [30, 30, 30]])
-    found = superpixels_of(blank(2, 2, 3), kind(given))
+    found = superpixel_number_of_each_pixel(blank(2, 2, 3), kind(given))
     assert found.tolist() == [[1, 1, 0], [2, 2, 2]]
 
 
@@ -86,13 +90,13 @@ def test_given_ones_are_counted_from_0_without_gaps(kind):
 )
 def test_bad_ones_are_named(segments, n, kind, fields):
     with raises(kind, **fields):
-        superpixels_of(blank(1, 2, 3), segments, n)
+        superpixel_number_of_each_pixel(blank(1, 2, 3), segments, n)
 
 
 def test_kernel_shap_of_a_linear_network_is_exact():
     shape = (2, 5, 7)
     model, x = linear(shape), images(2, shape)
-    segments = grid_cells((5, 7), 6)
+    segments = grid_cell_numbers((5, 7), 6)
     baseline = noise(*shape, seed=5)
     parts = (model[1].weight[1].reshape(shape) * (x - baseline)).sum(dim=1).detach().numpy()
     found = ask("kernel_shap", model, x, 1, n_segments=6, n_samples=80, baseline=baseline.numpy())
@@ -123,13 +127,13 @@ def test_kernel_shap_adds_up_to_the_difference_of_outputs():
     found = ask("kernel_shap", model, x, 2, n_segments=9, n_samples=100)[:, 0].numpy()
     with torch.no_grad():
         difference = (model(x) - model(torch.zeros_like(x)))[:, 2].numpy()
-    cells = grid_cells((11, 13), 9)
+    cells = grid_cell_numbers((11, 13), 9)
     sums = [sum(image[cells == cell][0] for cell in range(9)) for image in found]
     assert np.allclose(sums, difference, atol=FITTED)
 
 
 def test_shapley_samples_have_the_kernels_sizes():
-    samples = shapley_samples(np.random.default_rng(0), 40002, 5)
+    samples = draw_shapley_samples(np.random.default_rng(0), 40002, 5)
     assert samples[0].all()
     assert not samples[1].any()
     sizes = np.bincount(samples[2:].sum(axis=1), minlength=6)
@@ -147,9 +151,9 @@ def test_surrogates_are_captums_with_the_same_samples(method):
     model, x = cnn(), 20 * images(1)
     options = SMALL[method] | ({"alpha": 0.01} if method == "lime" else {})
     generator = np.random.default_rng(0)
-    cells = torch.as_tensor(grid_cells((11, 13), 12))[None, None]
+    cells = torch.as_tensor(grid_cell_numbers((11, 13), 12))[None, None]
     if method == "kernel_shap":
-        samples = shapley_samples(generator, 60, 12)
+        samples = draw_shapley_samples(generator, 60, 12)
         reference = captum.KernelShap(model)
     else:
         samples = generator.random((60, 12)) < 0.5
