@@ -14,7 +14,7 @@ from salstats.display.export import table_files
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_html import html_page
 from salstats.display.tables.file_formats import RECORD_SUFFIXES, TABLE_SUFFIXES
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 
 #: Each ending with what its files begin with.
 STARTS = {
@@ -132,6 +132,40 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 def test_formats_of_the_record_render_no_html(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(table_files, "html_page", lambda _: pytest.fail("rendered"))
     assert ss.save_table(one_cell(), tmp_path / f"t{suffix}").stat().st_size > 0
+
+
+def test_a_width_is_that_of_a_picture(tmp_path):
+    with raises(SalstatsError, option="width", value=89):
+        ss.save_table(one_cell(), tmp_path / "t.tex", width=89)
+    for option in ("width", "dpi"):
+        with raises(ValueRangeError, option=option, value=0):
+            ss.save_table(one_cell(), tmp_path / "t.png", **{option: 0})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pictures_have_a_file_for_each_page_and_are_made_of_the_page_once(tmp_path, monkeypatch):
+    pages = []
+
+    def drawn(page, width, dpi):
+        pages.append((page, width, dpi))
+        return [b"one", b"two"]
+
+    monkeypatch.setattr(table_files, "find_browser", lambda: "browser")
+    monkeypatch.setattr(table_files, "page_pngs", drawn)
+    assert ss.save_table(one_cell(), tmp_path / "t.png", width=89, dpi=150) == tmp_path / "t.png"
+    assert pages == [(html_page(one_cell()), 89, 150)]
+    assert [(tmp_path / name).read_bytes() for name in ("t.png", "t-2.png")] == [b"one", b"two"]
+    with raises(InputFileError, path=tmp_path / "t-2.png"):
+        (tmp_path / "t.png").unlink()
+        ss.save_table(one_cell(), tmp_path / "t.png")
+
+
+def test_files_of_several_formats_hold_their_own(tmp_path):
+    save_table_as(one_cell(), [tmp_path / "means 1.tex", tmp_path / "t.html", tmp_path / "t.csv"])
+    # TeX refers to a table by the name of its file
+    assert r"\label{tab:means-1}" in (tmp_path / "means 1.tex").read_text(encoding="utf-8")
+    assert (tmp_path / "t.html").read_bytes().startswith(STARTS[".html"])
+    assert (tmp_path / "t.csv").read_bytes().startswith(STARTS[".csv"])
 
 
 def test_only_a_table_can_be_written(tmp_path):

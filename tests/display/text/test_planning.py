@@ -81,6 +81,14 @@ def test_the_cases_that_a_curve_needs_may_be_a_bound(frame, text):
     assert n_cases_needed_text(frame) == text
 
 
+def test_a_bound_of_the_cases_is_in_words_and_groups_are_listed():
+    enough = plan(needed=(20,)).assign(power=[0.85, 0.9, 0.95, 0.97])
+    assert ": at most 20 cases are needed." in ss.power_sentence(enough)
+    other = plan(methods=("occlusion",)).assign(metric="dice")
+    said = ss.power_sentence(pd.concat([plan(), other], ignore_index=True))
+    assert "45 cases for IoU, Grad-CAM and 45 cases for Dice, Occlusion are needed." in said
+
+
 def test_limits_of_the_cases_may_have_no_end():
     limits = [(31, 70, "31 to 70"), (31, pd.NA, "31 or more"), (pd.NA, pd.NA, "")]
     for low, high, text in limits:
