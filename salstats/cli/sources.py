@@ -127,7 +127,7 @@ def _case_names(texts: Sequence[str]) -> list[str]:
     if len(texts) == 1 and Path(texts[0]).suffix.lower() in TABLE_SUFFIXES:
         table = read_known_format_table(Path(texts[0]), ColumnError)
         table.check_columns(("case",))
-        return table.filled("case")
+        return table.nonempty_texts("case")
     return split(texts) or []
 
 
