@@ -34,6 +34,8 @@ def test_tasks_without_a_mean_are_in_the_order_of_labels():
 def test_means_of_one_task_are_not_called_averages():
     text = said("means", frame(mean_row("gradcam", 0.3, 0.2, 0.4, task="Edema", metric="hit")))
     assert text == "On hit rate, the mean score was 0.300 [95% CI 0.200, 0.400] for Grad-CAM."
+    # a test of a mean against 0 says nothing
+    assert "P =" not in said("means", frame(mean_row("gradcam", 0.3, 0.2, 0.4, p_value=0.02)))
 
 
 def test_means_without_any_defined_score_say_so():

@@ -78,6 +78,8 @@ def test_buttons_copy_what_they_stand_below(items):
     table = item_block(items["means"])
     assert re.search(r'data-copy="table-means" data-table\b[^>]*>Copy table<', table)
     assert re.search(r'data-copy="table-means-call"[^>]*>Copy code<', table)
+    assert '<pre id="table-means-call">' in table
+    assert table.index("<figcaption>") < table.index('class="scroll"')
     assert table.count('id="table-means-call"') == table.count('id="table-means"') == 1
     figure = item_block(items["intervals"])
     assert re.search(r'data-copy="figure-intervals-caption"[^>]*>Copy caption<', figure)
