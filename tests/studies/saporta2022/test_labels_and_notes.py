@@ -75,9 +75,9 @@ def test_wilsons_interval_is_named_for_hits_alone():
 
 
 def test_the_smallest_p_is_that_of_both_tails_of_the_replicates():
-    # no replicate beyond 0: (0 + 1) / (999 + 1) in each of two tails
-    assert "P is 0.002 at least" in replicate_cases_or_smallest_p_note(
-        StudyInference(published=False, n_replicates=999)
+    # no replicate beyond 0: (0 + 1) / (9 + 1) in each of two tails
+    assert "P is 0.2 at least" in replicate_cases_or_smallest_p_note(
+        StudyInference(published=False, n_replicates=9)
     )
     assert "P is" not in replicate_cases_or_smallest_p_note(PUBLISHED)
 
