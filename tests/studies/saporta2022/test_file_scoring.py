@@ -365,6 +365,9 @@ def test_on_the_true_positive_slice_misses_and_false_positives_have_no_score():
         ("miss", METHOD): "empty mask", ("alarm", METHOD): "finding absent"
     }  # fmt: skip
     assert set(rows["slice"]) == {"true-positive"}
+    # where there is neither a finding nor a mark, the finding is absent
+    nothing = true_positive_slice(full_rows(), {"nothing"})
+    assert nothing["reason"].tolist() == ["finding absent"]
     # hits are of peaks, not of masks
     hits = full_rows().assign(metric="hit", score=1.0, reason=None)
     assert true_positive_slice(hits, {"miss"})["score"].tolist() == [1.0]
