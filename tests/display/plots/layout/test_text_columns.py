@@ -48,6 +48,7 @@ def test_texts_end_at_the_right_edge_of_their_column_beside_their_rows_below_the
             assert texts[cell].get_horizontalalignment() == "right"
         assert texts[heading].xyann[0] == pytest.approx(right_edge_pt)
         assert texts[heading].xy == (1, 1)
+        assert texts[heading].anncoords == "offset points"
         assert texts[heading].get_weight() == "bold"
 
 
