@@ -73,7 +73,8 @@ def _with_missing_bounds(
     """Add the bounds of undefined scores; those of comparisons are made from the scores."""
     import salstats as ss
 
-    limits = None
+    # a margin without two sides is refused by the function
+    limits: Any = None
     if limit_texts:
         limits = margin_or_margins_by_metric(limit_texts, "--limits", "0:50 or hd95=0:50")
     if "n_pairs" in frame.columns:

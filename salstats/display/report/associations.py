@@ -133,7 +133,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     defined = areas.subset(is_defined)
     texts = wording.estimate_texts(defined, _DECIMALS, p_values=False)
     values = named_values_text(
-        texts, tasks[is_defined], defined.numbers("estimate"), "tasks", preposition="in"
+        texts, list(tasks[is_defined]), defined.numbers("estimate"), "tasks", preposition="in"
     )
     yield f"{subject} was {values}."
     if not is_defined.all():

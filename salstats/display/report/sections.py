@@ -175,4 +175,5 @@ def _metrics_with_all_decreases(results: ReportFrames) -> list[str]:
     differences = results.estimates("difference")
     n_decreases = decreases.frame.loc[decreases.has_estimate, "metric"].value_counts()
     n_differences = differences.frame.loc[differences.has_estimate, "metric"].value_counts()
-    return [metric for metric, n in n_decreases.items() if n == n_differences[metric]]
+    metrics = [str(metric) for metric in n_decreases.index]
+    return [metric for metric in metrics if n_decreases[metric] == n_differences[metric]]

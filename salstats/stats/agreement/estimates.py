@@ -202,7 +202,8 @@ def agreement(  # noqa: C901
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
         # All scores have one metric, which names the estimates.
-        keys.insert(0, "metric", text_column([str(frame["metric"].iloc[0])] * len(keys)))
+        metric_names = text_column([str(frame["metric"].iloc[0])] * len(keys))
+        keys.insert(0, "metric", pd.Series(metric_names, index=keys.index))
     if record.pairs:
         keys["pair"] = text_column(" - ".join(result.raters) for result in results)
     # Places of the terms in the arrays of `Coefficients`. A kind with variants estimates the chosen one only.

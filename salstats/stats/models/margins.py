@@ -378,7 +378,8 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             reference_levels += [reference_level] * len(levels)
         margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
     frame = _marginal_frame(fitted, margins, options, notes)
-    frame.insert(list(frame.columns).index("estimate"), "term", text_column(term_names))
+    terms = pd.Series(text_column(term_names), index=frame.index)
+    frame.insert(list(frame.columns).index("estimate"), "term", terms)
     if any(reference_levels):
         frame = frame.assign(reference_level=text_column(reference_levels))
     return adjust_unless_none(frame, adjust)
