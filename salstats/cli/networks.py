@@ -14,7 +14,6 @@ from salstats.cli.option_values import number, numbers, repeated_assignments, sp
 from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
-    from salstats.explain.networks import Network
     from salstats.images.preparation import Preparation
 
 #: Endings of the images that are read from a folder.
@@ -113,7 +112,7 @@ class NetworkOptions:
     mean: list[str] | None
     std: list[str] | None
 
-    def network(self, name: str) -> "Network":
+    def network(self, name: str) -> Any:
         """Return the network of a name of torchvision, or of a path MODULE:NAME or FILE.py:NAME."""
         if ":" in name:
             self._check_no_options(name)
@@ -207,7 +206,7 @@ def image_cases(folder: Path) -> dict[str, Path]:
     return cases
 
 
-def network_of_function(path: str) -> "Network":
+def network_of_function(path: str) -> Any:
     """Return the network that a Python function makes, or that a name in a module stands for.
 
     `path` is MODULE:NAME or FILE.py:NAME.

@@ -32,7 +32,7 @@ def test_the_error_of_simulated_power_is_that_of_a_share(monkeypatch):
         10: StudyCounts(n_shown=40, width=0.3, n_pairs=20.0, interval="t", test="none"),
         40: StudyCounts(n_shown=360, width=0.15, n_pairs=80.0, interval="t", test="none"),
     }
-    monkeypatch.setattr(curves, "simulate", lambda *args, **kwargs: counts)
+    monkeypatch.setattr(curves, "simulate_studies", lambda *args, **kwargs: counts)
     precision = partial(precision_of_units, 0.2)
     curve = Curve(
         keys={},
