@@ -94,7 +94,7 @@ def make_maps(
 
 
 def _method_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read options of single methods: numbers and lists as Python writes them, all else as text."""
+    """Read options of single methods: literals of Python, such as 5, None and [1, 2], and else as text."""
     options: dict[str, dict[str, Any]] = {}
     for name, text in repeated_assignments(texts, "--option", "rise.n_masks=500").items():
         method, dot, option = name.partition(".")

@@ -99,7 +99,10 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
 
 
 def _model_outputs(request: Request, images: torch.Tensor, n_expected: int) -> torch.Tensor:
-    """Return the outputs of one pass; raise ShapeError unless there is one row for each expected image."""
+    """Return the outputs of one pass; raise ShapeError unless they have `n_expected` rows.
+
+    These are more than `images` has where a hook puts several outputs of a layer in the place of one.
+    """
     with torch.autocast(images.device.type, enabled=request.mixed_precision):
         return check_outputs(request.model(images.clone()), n_expected)
 

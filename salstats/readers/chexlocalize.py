@@ -282,15 +282,15 @@ def _file_by_kind_and_maps(
     return files, maps
 
 
-def _several_files_error(folder: Path, kind: str, names: Sequence[str]) -> InputFileError:
+def _several_files_error(folder: Path, option: str, names: Sequence[str]) -> InputFileError:
     """Make the error of a folder that holds several files of a kind of which one is read."""
     choice = Message()
     if {split_of(name) for name in names} == {"val", "test"}:
         choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
     return InputFileError(
         f"{folder} holds {quoted(names)}, and one of them is wanted",
-        hint=Message("choose with ", choice, Setting(kind)),
-        option=kind,
+        hint=Message("choose with ", choice, Setting(option)),
+        option=option,
         choices=names,
         path=folder,
     )

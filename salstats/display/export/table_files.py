@@ -10,7 +10,7 @@ from salstats.checks import check_number
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
-from salstats.display.export.table_text import csv_text, json_text, markdown_text
+from salstats.display.export.table_text import csv_text, json_document_text, markdown_text
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFIXES
 from salstats.display.tables.great_table import record_of
 from salstats.display.tables.rows import TableRows, table_to_rows
@@ -183,7 +183,7 @@ def _markdown_content(rows: TableRows, target: Path) -> bytes:
 
 def _json_content(rows: TableRows, target: Path) -> bytes:
     """Return the JSON of a table."""
-    return json_text(rows).encode()
+    return json_document_text(rows).encode()
 
 
 #: Functions that return the content of a file, by the endings of the formats that are written from a record.

@@ -154,7 +154,7 @@ def _type_size_commands(layout: PageLayout) -> list[str]:
 
 
 def _caption_lines(rows: TableRows, label: str, end: str) -> list[str]:
-    """Return title and subtitle as a caption with a label to refer to, or a comment without a title."""
+    """Return title and subtitle as a caption with a label to refer to, or a comment without either."""
     key = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     label_command = ""
     if key:

@@ -61,7 +61,7 @@ def markdown_text(rows: TableRows) -> str:
     return _with_plain_spaces("\n\n".join(paragraphs)) + "\n"
 
 
-def json_text(rows: TableRows) -> str:
+def json_document_text(rows: TableRows) -> str:
     """Return a table as JSON: `title`, `subtitle`, `columns`, `n_label_columns`, `rows`, `notes`.
 
     `columns` are the headings of each column, the outermost first; the first `n_label_columns` of them hold

@@ -367,7 +367,7 @@ def _only_reference(estimates: Estimates) -> str:
 
 
 def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labels: Labels) -> PairsData:
-    """Return the pairs of the groups and methods of differences; raise unless these are their means."""
+    """Return the pairs of the groups and methods of differences; raise unless they belong to each other."""
     groups = [key for key in estimates.keys if key not in ("method", "reference")]
     key_columns = [*groups, "method"]
     check_rows_are_distinct(estimates, key_columns)
@@ -417,7 +417,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
 
 
 def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: list[str]) -> None:
-    """Raise unless each difference of unweighted pairs is the mean of its pairs."""
+    """Raise unless each unweighted difference is the mean of its pairs, and each weighted one has pairs."""
     means = pairs.groupby(key_columns, as_index=False)["difference"].mean()
     compared_differences = differences.merge(means, how="left", on=key_columns)
     error = (compared_differences["estimate"] - compared_differences["difference"]).abs()

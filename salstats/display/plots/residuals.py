@@ -135,7 +135,7 @@ def plot_residuals(
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
     frame_labels = Labels(labels, frame)
     numbers["group"] = group_titles(frame, frame_labels, groups)
-    numbers["name"] = _case_names_of_rows(frame, groups, frame_labels)
+    numbers["name"] = _case_and_task_names(frame, groups, frame_labels)
     rows, perfect_note = _without_perfect_fits(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
@@ -252,7 +252,7 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return rows[has_residuals].assign(group=groups), note
 
 
-def _case_names_of_rows(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
+def _case_and_task_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
     """Return the name of each row: its case, and its task where a model is of several tasks."""
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]

@@ -157,7 +157,7 @@ class Labels:
         self._units = labels._units | self._units
         self._human = self._human or labels._human
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
-        self._ambiguous_spellings = _shared_spellings(self._methods)
+        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
         self._has_other_labels = labels._has_other_labels or self._has_other_labels
         self._variables_of_numbers = labels._variables_of_numbers | self._variables_of_numbers
         self._ranks = labels._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
@@ -180,14 +180,14 @@ class Labels:
                 lists[str(key)] = value
             else:
                 self._labels_of_any_column[str(key)] = str(value)
-        self._ambiguous_spellings = _shared_spellings(self._methods)
+        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
             self._value_labels_by_column[column] = {
                 _value_text(value): self.value(column, value) for value in values
             }
         self._methods = tuple(dict.fromkeys((*self.values_named_by_user("method"), *self._methods)))
-        self._ambiguous_spellings = _shared_spellings(self._methods)
+        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
 
     def with_references(self, references: Iterable[str]) -> "Labels":
         """Return the same labels with some methods first, except for those that a user named."""
@@ -372,7 +372,7 @@ def method_spelling(name: str) -> str | None:
     return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
 
 
-def _shared_spellings(methods: Iterable[str]) -> set[str]:
+def _spellings_of_several_known_methods(methods: Iterable[str]) -> set[str]:
     """Return the spellings that several methods share; these methods keep the names of the frame."""
     spellings = [method_spelling(method) for method in methods]
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}

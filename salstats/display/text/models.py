@@ -11,11 +11,11 @@ from salstats.display.estimates import Estimates
 from salstats.display.text.format import capitalized, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
+    distinct_random_groupings,
     distinct_term_and_factor_rows,
     factors_of,
     only_term_text,
     random_group_text,
-    random_groups,
     right_side_columns,
     right_side_text,
     with_reference_rows,
@@ -32,7 +32,7 @@ def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     family_labels = [_model_family_label(str(family)) for family in estimates.distinct_values("family")]
     groups: dict[tuple[str, ...], None] = {}
     for formula in estimates.distinct_values("formula"):
-        groups |= dict.fromkeys(random_groups(str(formula)))
+        groups |= dict.fromkeys(distinct_random_groupings(str(formula)))
     text = joined(family_labels)
     if groups:
         group_names = joined([random_group_text(columns, labels) for columns in groups])

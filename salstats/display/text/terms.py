@@ -69,7 +69,7 @@ def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
     return parsed.terms
 
 
-def random_groups(formula: str) -> list[tuple[str, ...]]:
+def distinct_random_groupings(formula: str) -> list[tuple[str, ...]]:
     """Return the columns that group each of a formula's random effects."""
     parsed = _parsed_formula(formula)
     if not parsed:
@@ -155,7 +155,7 @@ def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str
     texts = []
     for factors in factors_of(formula):
         texts.append(TIMES.join(variable_text(factor.name, labels) for factor in factors))
-    groups = [random_group_text(columns, labels) for columns in random_groups(formula)]
+    groups = [random_group_text(columns, labels) for columns in distinct_random_groupings(formula)]
     if random and texts and groups:
         texts.append(f"random effects of {joined(groups)}")
     return " + ".join(texts) or formula.partition("~")[2].strip()

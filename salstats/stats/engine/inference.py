@@ -186,7 +186,7 @@ class InferredEstimates:
 
 @dataclass(frozen=True)
 class _RowMasks:
-    """Rows that are treated in a special way; bool, shape (n_rows,)."""
+    """Rows of estimates whose interval or test differs from that of most rows; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
     outside_unit_range: NDArray[np.bool_]
@@ -194,8 +194,8 @@ class _RowMasks:
     trials: NDArray[np.bool_]
     #: Rows in which a few outlying units hold most of the variance.
     outlying: NDArray[np.bool_]
-    #: Outlying rows in which few units have only zeros, so that a 0 is an exception.
-    exceptional: NDArray[np.bool_]
+    #: Outlying rows in which few units have only zeros, so that such a unit is an exception.
+    outlying_with_few_zeros: NDArray[np.bool_]
 
 
 # a list of steps, each taken once; the few branches follow from the interval
@@ -282,7 +282,7 @@ def infer(  # noqa: C901
         ratio=_is_ratio(estimand),
         outside_unit_range=masks.outside_unit_range,
         trials=masks.trials,
-        outlying=masks.exceptional,
+        outlying=masks.outlying_with_few_zeros,
     )
     basis = _basis_with_interval_inputs(basis, cells, estimand, record, replicates)
     smallest = np.where(membership, cells.smallest_n_in_sample_of_cells()[:, None], np.inf).min(axis=0)
@@ -345,7 +345,13 @@ def _basis_with_interval_inputs(
 def _outside_range_trial_and_outlying_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
 ) -> _RowMasks:
-    """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
+    """Find rows that may leave 0 to 1, of independent 0/1 scores, or whose variance a few outliers decide.
+
+    `robust` are the CR2 variances of the rows, None where the interval needs none.
+
+    Trials are looked for only where the interval has another one for them (`binary_defaults`), and outlying
+    units only in rows of scores that are not averages of other rows.
+    """
     membership = estimand.cells_by_rows_mask()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
@@ -354,15 +360,15 @@ def _outside_range_trial_and_outlying_masks(
     if record.binary_defaults:
         trials = _is_of_independent_trials(cells, estimand) & ~outside_unit_range
     outlying = np.zeros_like(outside_unit_range)
-    exceptional = np.zeros_like(outside_unit_range)
+    outlying_with_few_zeros = np.zeros_like(outside_unit_range)
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
         units = _unit_influences_on_score_scale(term, cells, estimand, robust)
         # influence per leverage: how far a unit's mean lies from that of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
-        exceptional = outlying & ~_has_many_zero_units(cells, estimand)
-    return _RowMasks(outside_unit_range, trials, outlying, exceptional)
+        outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
+    return _RowMasks(outside_unit_range, trials, outlying, outlying_with_few_zeros)
 
 
 def _unit_influences_on_score_scale(
@@ -399,7 +405,7 @@ def _robust_df(robust: Cr2Variances, record: Interval, masks: _RowMasks) -> np.n
     if record.bounded:
         df = np.where(masks.outside_unit_range, df, np.fmin(df, robust.spread_df))
     if record.mistakes_outlying:
-        df = np.where(masks.exceptional, np.fmin(df, robust.spread_df), df)
+        df = np.where(masks.outlying_with_few_zeros, np.fmin(df, robust.spread_df), df)
     if record.kind == "share":
         return np.full_like(df, np.nan)
     return np.where(masks.trials, np.nan, df)

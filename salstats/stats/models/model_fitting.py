@@ -538,7 +538,7 @@ def _note_units_without_effect(
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
-    if n_units < len(rows) and inference.every_effect_divides_some_unit(codes):
+    if n_units < len(rows) and inference.every_random_effect_divides_some_unit(codes):
         notes.add(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),

@@ -58,7 +58,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def every_effect_divides_some_unit(self, units: NDArray[np.integer]) -> bool:
+    def every_random_effect_divides_some_unit(self, units: NDArray[np.integer]) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.random_effects:

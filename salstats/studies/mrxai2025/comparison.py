@@ -372,9 +372,9 @@ def _no_worst_score_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labe
 
 def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names: Labels) -> GT:
     """Make the table of both runs side by side."""
-    columns: dict[Any, Cell] = {}
+    columns: dict[TableColumn, Cell] = {}
     for prefix, run in RUNS.items():
-        columns |= _run_columns(prefix, run, options)
+        columns |= _cell_functions_of_run(prefix, run, options)
     columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_text
     n_tests = 0
     if "verdict" in rows:
@@ -404,27 +404,29 @@ def _has_changed_estimate(rows: pd.DataFrame) -> pd.Series:
     return rows["verdict"].notna() & (rows["estimate"] != rows["worst_estimate"])
 
 
-def _run_columns(prefix: str, run: str, options: ToolComparisonOptions) -> dict[Any, Cell]:
-    """Return the columns of one run: n, mean, and the difference with its interval."""
+def _cell_functions_of_run(
+    column_prefix: str, heading: str, options: ToolComparisonOptions
+) -> dict[TableColumn, Cell]:
+    """Return the columns of one run, each with the function of a row that writes its cell."""
 
     def n_text(row: Any) -> str:
-        return count_text(getattr(row, f"{prefix}n"))
+        return count_text(getattr(row, f"{column_prefix}n"))
 
     def mean_text(row: Any) -> str:
-        return fixed_text(getattr(row, f"{prefix}mean"), n_decimals(row.metric))
+        return fixed_text(getattr(row, f"{column_prefix}mean"), n_decimals(row.metric))
 
     def difference_text(row: Any) -> str:
         if row.method == options.reference:
             return ""
-        estimate = getattr(row, f"{prefix}estimate")
-        low = getattr(row, f"{prefix}conf_low")
-        high = getattr(row, f"{prefix}conf_high")
+        estimate = getattr(row, f"{column_prefix}estimate")
+        low = getattr(row, f"{column_prefix}conf_low")
+        high = getattr(row, f"{column_prefix}conf_high")
         return interval_text(estimate, low, high, n_decimals(row.metric))
 
     return {
-        TableColumn("n", (run,)): n_text,
-        TableColumn("Mean", (run,)): mean_text,
-        TableColumn("Difference (95% CI)", (run,)): difference_text,
+        TableColumn("n", (heading,)): n_text,
+        TableColumn("Mean", (heading,)): mean_text,
+        TableColumn("Difference (95% CI)", (heading,)): difference_text,
     }
 
 

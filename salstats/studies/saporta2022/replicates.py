@@ -16,9 +16,9 @@ from salstats.studies.options import check_enough_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
 from salstats.studies.saporta2022.release import SCORES
 from salstats.studies.saporta2022.script_inference import (
+    bootstrap_as_published,
     decrease_of_replicates,
     order_limits,
-    replicates_as_published,
 )
 from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
@@ -40,7 +40,7 @@ def replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
     if inference.published:
-        replicates = replicates_as_published(scores, KEYS, inference.n_replicates)
+        replicates = bootstrap_as_published(scores, KEYS, inference.n_replicates)
     else:
         replicates = ss.bootstrap(drop_absent_findings(scores), by=KEYS, n_replicates=inference.n_replicates)
     return ItemResult(replicates, note="means of the scores that each replicate drew")

@@ -78,7 +78,7 @@ def summarize_as_published(
     return result.sort_values(columns, kind="stable", ignore_index=True)
 
 
-def replicates_as_published(
+def bootstrap_as_published(
     scores: pd.DataFrame, by: Sequence[str] = ("metric", "method", "task"), n_replicates: int = 1000
 ) -> pd.DataFrame:
     """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""

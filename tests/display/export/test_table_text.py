@@ -10,7 +10,7 @@ from display.table_examples import EXAMPLES, ODD, estimates, rich, stub_of_level
 
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page
-from salstats.display.export.table_text import csv_text, json_text, markdown_text
+from salstats.display.export.table_text import csv_text, json_document_text, markdown_text
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.tables.rows import table_to_rows
@@ -111,7 +111,7 @@ def test_markdown_is_paragraphs_with_a_table_between_them():
 
 
 def test_json_holds_texts_groups_and_marks():
-    text = json_text(table_rows(rich()))
+    text = json_document_text(table_rows(rich()))
     assert "β é − ± ²" in text
     read = json.loads(text)
     assert (read["title"], read["subtitle"]) == ("Title & more", "Sub < title 100%")
@@ -121,6 +121,6 @@ def test_json_holds_texts_groups_and_marks():
     assert read["rows"][0]["cells"] == ["Edema <x>", "0.57", "0.566 (0.526, 0.606)***", "1", ODD]
     assert [row["bold"] for row in read["rows"]] == [[1], [], [], [], []]
     assert [row["underlined"] for row in read["rows"]] == [[], [2], [], [], []]
-    plain = json.loads(json_text(table_rows(stub_of_levels())))
+    plain = json.loads(json_document_text(table_rows(stub_of_levels())))
     assert {row["group"] for row in plain["rows"]} == {None}
     assert plain["title"] is None

@@ -10,13 +10,13 @@ from salstats.display.text.terms import (
     TermVariable,
     column_of_factor,
     covariate_units_texts,
+    distinct_random_groupings,
     distinct_term_and_factor_rows,
     factor_names_of_rows,
     min_max_scaled_covariates_note,
     model_text,
     only_term_text,
     random_group_text,
-    random_groups,
     right_side_columns,
     right_side_text,
     term_variables,
@@ -180,8 +180,8 @@ def test_the_right_side_of_a_formula_is_written_in_labels():
 
 def test_random_effects_are_named_by_their_groups():
     formula = "iou ~ age + (1 | reader:case) + (1 | task)"
-    assert random_groups(formula) == [("reader", "case"), ("task",)]
-    assert random_groups("y ~ (1 ||") == []
+    assert distinct_random_groupings(formula) == [("reader", "case"), ("task",)]
+    assert distinct_random_groupings("y ~ (1 ||") == []
     assert random_group_text(("reader", "case"), Labels()) == "reader × case"
     assert right_side_text(formula, Labels()) == "Age + random effects of reader × case and task"
     assert right_side_text(formula, Labels(), random=False) == "Age"

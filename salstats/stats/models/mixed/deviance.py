@@ -223,17 +223,17 @@ def block_weighted_products_by_level(
 
 
 def _times_lambda_of_dense_columns(
-    matrix: np.ndarray, products: Crossproducts, relative_factors: Sequence[np.ndarray]
+    dense_columns: np.ndarray, products: Crossproducts, relative_factors: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Multiply a matrix with one column for each dense column of Z by the Lambda of these columns."""
-    scaled = np.empty_like(matrix)
+    scaled = np.empty_like(dense_columns)
     for term in products.dense:
         relative_factor = relative_factors[term]
         columns = products.term_columns[term] - products.n_blocked_columns
         span = slice(columns[0, 0], columns[-1, -1] + 1)
         if len(relative_factor) == 1:
-            scaled[:, span] = matrix[:, span] * relative_factor[0, 0]
+            scaled[:, span] = dense_columns[:, span] * relative_factor[0, 0]
         else:
-            by_level = matrix[:, span].reshape(len(matrix), *columns.shape)
-            scaled[:, span] = (by_level @ relative_factor).reshape(len(matrix), -1)
+            by_level = dense_columns[:, span].reshape(len(dense_columns), *columns.shape)
+            scaled[:, span] = (by_level @ relative_factor).reshape(len(dense_columns), -1)
     return scaled
