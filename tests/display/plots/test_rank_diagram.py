@@ -11,32 +11,6 @@ from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.display.plots.rank_diagram import _pairs_without_bar_note
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
-METHODS = ["cam", "ig", "lrp", "rise"]
-#: From the best to the worst.
-LEVELS = {"lrp": 0.4, "rise": 0.3, "cam": 0.2, "ig": 0.1}
-
-
-@pytest.fixture(scope="module")
-def scores():
-    """Two metrics whose best method is another."""
-    rng = np.random.default_rng(4)
-    index = pd.MultiIndex.from_product(
-        [[f"c{i}" for i in range(40)], METHODS, ["iou", "assd"]], names=["case", "method", "metric"]
-    )
-    frame = index.to_frame(index=False)
-    return frame.assign(score=frame["method"].map(LEVELS) + 0.2 * rng.random(len(frame)))
-
-
-@pytest.fixture(scope="module")
-def ranks(scores):
-    return ss.rank_stability(scores, n_replicates=200)
-
-
-@pytest.fixture(scope="module")
-def significance(scores):
-    return ss.significance_map(scores, test="t")
-
-
 #: Demšar (2006), Table 6: AUC of four variants of C4.5 on 14 data sets. The last two of "voting" have ranks 2
 #: and 3 there, so that they differ beyond the third decimal.
 C45 = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]

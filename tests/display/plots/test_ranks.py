@@ -17,31 +17,6 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.errors import ColumnError, SalstatsError
 
-METHODS = ["cam", "ig", "lrp", "rise"]
-#: From the best to the worst.
-LEVELS = {"lrp": 0.4, "rise": 0.3, "cam": 0.2, "ig": 0.1}
-
-
-@pytest.fixture(scope="module")
-def scores():
-    """Two metrics whose best method is another."""
-    rng = np.random.default_rng(4)
-    index = pd.MultiIndex.from_product(
-        [[f"c{i}" for i in range(40)], METHODS, ["iou", "assd"]], names=["case", "method", "metric"]
-    )
-    frame = index.to_frame(index=False)
-    return frame.assign(score=frame["method"].map(LEVELS) + 0.2 * rng.random(len(frame)))
-
-
-@pytest.fixture(scope="module")
-def ranks(scores):
-    return ss.rank_stability(scores, n_replicates=200)
-
-
-@pytest.fixture(scope="module")
-def significance(scores):
-    return ss.significance_map(scores, test="t")
-
 
 def shown(figure, axis):
     """Position -> label of an axis."""
@@ -57,13 +32,13 @@ def test_each_method_has_its_own_row_under_its_own_name(ranks):
     figure = ss.plot_ranks(ranks[ranks["metric"] == "iou"], labels={"rise": "RISE!"})
     names = shown(figure, "y")
     data = figure.data.set_index("method")
-    assert {m: names[data.loc[m, "y"]] for m in METHODS} == {
+    assert {m: names[data.loc[m, "y"]] for m in data.index} == {
         "cam": "CAM",
         "ig": "Integrated Gradients",
         "lrp": "LRP",
         "rise": "RISE!",
     }
-    assert list(data.sort_values("y", ascending=False).index) == list(LEVELS)
+    assert list(data.sort_values("y", ascending=False).index) == ["lrp", "rise", "cam", "ig"]
     assert figure.mapping["x"] == "estimate"
 
 
@@ -72,8 +47,8 @@ def test_labels_order_the_methods(ranks):
     assert figure.data.set_index("method")["y"].groupby(level=0).first().sort_values().index[-1] == "ig"
 
 
-def test_blobs_are_the_shares(ranks, scores):
-    shares = ss.rank_frequencies(scores, n_replicates=200)
+def test_blobs_are_the_shares(ranks, two_metrics):
+    shares = ss.rank_frequencies(two_metrics, n_replicates=200)
     figure = ss.plot_ranks(ranks, frequencies=shares)
     blobs = layers(figure, "geom_point")[0]
     assert dict(blobs.mapping) == {"x": "rank", "y": "y", "size": "share"}
@@ -82,8 +57,8 @@ def test_blobs_are_the_shares(ranks, scores):
     np.testing.assert_array_equal(blobs._data["share"], shares["share"])
 
 
-def test_blobs_of_metrics_without_ranks_are_not_drawn(ranks, scores):
-    shares = ss.rank_frequencies(scores, n_replicates=50)
+def test_blobs_of_metrics_without_ranks_are_not_drawn(ranks, two_metrics):
+    shares = ss.rank_frequencies(two_metrics, n_replicates=50)
     own = ranks[ranks["metric"] == "iou"]
     blobs = layers(ss.plot_ranks(own, frequencies=shares), "geom_point")[0]
     assert set(blobs._data["metric"]) == {"iou"}
@@ -92,11 +67,11 @@ def test_blobs_of_metrics_without_ranks_are_not_drawn(ranks, scores):
             ss.plot_ranks(own, frequencies=other)
 
 
-def test_notes_say_what_ranks_and_lines_are(ranks, scores):
+def test_notes_say_what_ranks_and_lines_are(ranks, two_metrics):
     said = caption(ss.plot_ranks(ranks))
     assert "Ranked by mean score." in said
     assert "in 95% of 200 replicates" in said
-    other = ss.rank_stability(scores, scheme="median", n_replicates=200)
+    other = ss.rank_stability(two_metrics, scheme="median", n_replicates=200)
     assert "Ranked by median score." in caption(ss.plot_ranks(other))
 
 
@@ -137,14 +112,14 @@ def test_the_map_says_its_level_and_procedure(significance):
     assert "P < 0.05; paired t test; Holm" in caption(ss.plot_significance(significance))
 
 
-def test_wrong_frames_are_refused(ranks, significance, scores):
+def test_wrong_frames_are_refused(ranks, significance, two_metrics):
     with raises(ColumnError, column="method"):
         ss.plot_ranks(ranks.drop(columns="method"))
     with raises(SalstatsError, option="ranks", rows=tuple(range(len(ranks), 2 * len(ranks)))):
         ss.plot_ranks(pd.concat([ranks, ranks]))
     with raises(SalstatsError, option="frequencies", column="method", value="ig"):
         ss.plot_ranks(
-            ranks[ranks["method"] != "ig"], frequencies=ss.rank_frequencies(scores, n_replicates=50)
+            ranks[ranks["method"] != "ig"], frequencies=ss.rank_frequencies(two_metrics, n_replicates=50)
         )
     with raises(SalstatsError, option="ranks", column="method", value="ig"):
         ss.plot_significance(significance, ranks=ranks[ranks["method"] != "ig"])
@@ -152,8 +127,8 @@ def test_wrong_frames_are_refused(ranks, significance, scores):
         ss.plot_significance(ranks)
 
 
-def test_figures_draw(ranks, significance, scores):
-    shares = ss.rank_frequencies(scores, n_replicates=50)
+def test_figures_draw(ranks, significance, two_metrics):
+    shares = ss.rank_frequencies(two_metrics, n_replicates=50)
     for figure in (ss.plot_ranks(ranks, frequencies=shares), ss.plot_significance(significance)):
         assert figure.draw().axes
 
@@ -176,8 +151,8 @@ def test_limits_of_ranks_are_drawn_as_such(significance):
     assert "joint 95% confidence limits" in said
 
 
-def test_the_reference_is_a_black_diamond(scores):
-    with_people = scores.replace({"method": {"rise": "human"}})
+def test_the_reference_is_a_black_diamond(two_metrics):
+    with_people = two_metrics.replace({"method": {"rise": "human"}})
     marks = ss.plot_ranks(ss.rank_stability(with_people, n_replicates=50)).data
     styles = marks.groupby("method")[["colour", "shape"]].first()
     assert tuple(styles.loc["human"]) == (REFERENCE, REFERENCE_SHAPE)
