@@ -111,11 +111,15 @@ def check_drawable(estimates: Estimates) -> None:
 def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> NDArray[np.bool_]:
     """Return whether each row belongs to a panel that is drawn: one with an estimate.
 
-    Panels are the values of some columns; without columns there is a single one.
+    A panel holds one metric, where there are metrics, and one value of each of some columns. The rows of a
+    metric without any estimate are in no drawn panel, also where the only other metric is named at the axis.
     """
-    if not panel_columns:
+    columns = list(panel_columns)
+    if "metric" not in columns:
+        columns += estimates.existing_columns(["metric"])
+    if not columns:
         return np.ones(len(estimates), dtype=bool)
-    panels = estimates.frame.groupby(list(panel_columns), dropna=False, observed=True)
+    panels = estimates.frame.groupby(columns, dropna=False, observed=True)
     return np.asarray(panels["estimate"].transform("count") > 0)
 
 

@@ -146,13 +146,24 @@ def test_a_frame_without_any_estimate_is_an_error_and_two_terms_share_no_axis():
         require_single_term(read_estimates(both))
 
 
-def test_panels_with_one_estimate_are_drawn_and_without_columns_there_is_one_panel():
+def test_panels_with_one_estimate_are_drawn_and_without_metrics_there_is_one_panel():
     frame = estimates(methods=["lime"])
     frame.loc[frame["metric"] == "hit", "estimate"] = np.nan
     frame.loc[0, "estimate"] = np.nan
     is_drawn = are_in_drawn_panels(read_estimates(frame), ["metric"])
     assert is_drawn.tolist() == (frame["metric"] == "iou").tolist()
-    assert are_in_drawn_panels(read_estimates(frame), []).tolist() == [True] * 4
+    assert are_in_drawn_panels(read_estimates(frame), []).tolist() == is_drawn.tolist()
+    without_metrics = frame.loc[is_drawn].drop(columns="metric")
+    assert are_in_drawn_panels(read_estimates(without_metrics), []).tolist() == [True, True]
+
+
+def test_rows_of_a_metric_without_estimates_are_not_in_the_panel_of_the_other():
+    frame = estimates(metrics=["iou", "auc"])
+    frame.loc[frame["metric"] == "auc", "estimate"] = np.nan
+    drawing = prepared_drawing(read_estimates(frame), None)
+    assert set(drawing.frame["metric"]) == {"iou"}
+    # the line at chance of the AUC, 0.5, would stand among scores of IoU
+    assert guide_lines(drawing, "mean")["guide"].tolist() == [0.0]
 
 
 def test_a_single_metric_is_in_the_titles_of_contrasts_and_of_panels_of_another_column_only():
