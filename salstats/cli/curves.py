@@ -83,7 +83,6 @@ def curves(
     import pandas as pd
 
     from salstats.checks import check_choice
-    from salstats.errors import SalstatsError
     from salstats.files.frame_files import check_output, write_frame
     from salstats.stats.engine.cautions import add_cautions_of_scores
 
@@ -93,16 +92,16 @@ def curves(
     for file in (output, points):
         if file is not None:
             check_output(file, overwrite=overwrite)
-    with_finding = None
+    options: dict[str, Any] = {}
     if scores is not None:
-        # a wrong file is an error before hours of work
         with_finding = _cases_and_tasks_with_finding(scores)
+        options = {"cases": with_finding["case"], "tasks": with_finding["task"]}
     explain = imported_explain()
     cases = image_cases(images)
     network_options = NetworkOptions(
         tasks_of_outputs(tasks), weights, outputs, probability, layer, size, fit, mean, std
     )
-    options: dict[str, Any] = {"steps": whole_number(steps, "--steps"), "device": device, "progress": True}
+    options |= {"steps": whole_number(steps, "--steps"), "device": device, "progress": True}
     if baseline is not None:
         options["baseline"] = baseline
     if batch_size is not None:
@@ -110,18 +109,12 @@ def curves(
     model = network_options.network(network)
     frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
     all_curves = pd.concat(frames, ignore_index=True)
-    if with_finding is not None:
-        all_curves = all_curves.merge(with_finding)
-        if all_curves.empty:
-            raise SalstatsError(
-                f"no map in {maps} is of a case and task with the finding in {scores}", option="scores"
-            )
     areas = explain.curve_scores(all_curves)
     if points is not None:
         # a plot of the curves says what their areas are warned of
         write_frame(add_cautions_of_scores(all_curves, areas), points, overwrite=overwrite)
     write_frame(areas, output, overwrite=overwrite)
-    print(f"Areas under the curves of {len(cases)} images written to {output}")
+    print(f"Areas under the curves of {areas['case'].nunique()} images written to {output}")
 
 
 def _cases_and_tasks_with_finding(file: Path) -> "pd.DataFrame":

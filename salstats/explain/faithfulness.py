@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import check_choice, check_count, quoted
+from salstats.checks import check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black_baseline, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
@@ -83,9 +83,11 @@ def insertion(
         Index of the network's output, for all images or for each. By default a `Network` gives the outputs
         of `tasks`, or of the tasks of the folder.
     cases : sequence of str, optional
-        Name of each image; by default "0", "1", ...
+        Name of each image; by default "0", "1", ... If `maps` is a folder: the cases whose curves are
+        computed, by default all of the folder.
     tasks : sequence of str, optional
-        Task of each image, such as a finding. Images with several targets need it.
+        Task of each image, such as a finding. Images with several targets need it. If `maps` is a folder:
+        one task for each of `cases`; only these pairs are computed, such as the images with a finding.
     method : str, optional
         Name of the method if `maps` is not a mapping; by default "saliency".
     baseline : {"blur", "zero", "mean", "black"}, number or array_like
@@ -222,7 +224,7 @@ def deletion(
 
 
 class _ImageLabels(NamedTuple):
-    """The labels that a user gave images and maps; a folder of maps has its own."""
+    """The labels that a user gave images and maps; those of a folder choose some of its maps."""
 
     targets: Any
     cases: Sequence[Any] | None
@@ -256,7 +258,7 @@ def _curve_frame(
 ) -> pd.DataFrame:
     """Return the insertion or deletion curves of maps, which are arrays or lie in a folder.
 
-    Arrays may have labels. A folder has its own, and needs a Network, which says the output of each task.
+    The labels of a folder choose some of its maps; it needs a Network, which says the output of each task.
     """
     network = model if isinstance(model, Network) else None
     options = _options_completed_by_network(options, network)
@@ -265,7 +267,8 @@ def _curve_frame(
         _check_folder_labels(network, labels)
     module = model.open() if isinstance(model, Network) else model
     if network is not None and is_folder:
-        return _folder_curves(maps_of_folder(network, module, images, maps), module, options)
+        folder_maps = maps_of_folder(network, module, images, maps, labels.cases, labels.tasks)
+        return _folder_curves(folder_maps, module, options)
     stack = check_images(images)
     keys = image_keys(labels.cases, labels.tasks, len(stack))
     checked_maps = image_maps(maps, labels.method, keys)
@@ -278,20 +281,21 @@ def _curve_frame(
 
 
 def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
-    """Raise SalstatsError if maps of a folder have no Network, or labels beside those of the folder."""
+    """Raise SalstatsError if maps of a folder have no Network, or targets or a method beside its table's."""
     if network is None:
         raise SalstatsError(
             "the maps of a folder go with a Network, which says the output of each task",
             hint=Message("give a Network as ", Setting("model"), ", or the maps as an array"),
             option="model",
         )
-    given_names = [name for name, label in labels._asdict().items() if label is not None]
-    if given_names:
-        raise SalstatsError(
-            f"the maps of a folder have the labels of its table, and none of {quoted(given_names)}",
-            hint="leave them out",
-            option=given_names[0],
-        )
+    for option in ("targets", "method"):
+        if getattr(labels, option) is not None:
+            raise SalstatsError(
+                Setting(option),
+                " is known from the table of a folder of maps",
+                hint="leave it out",
+                option=option,
+            )
 
 
 def _options_completed_by_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:

@@ -186,14 +186,20 @@ class FolderMaps:
 
 
 def maps_of_folder(
-    network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
+    network: Network,
+    module: nn.Module,
+    images: Any,
+    folder: str | os.PathLike[str],
+    cases: Sequence[Any] | None = None,
+    tasks: Sequence[Any] | None = None,
 ) -> FolderMaps:
     """Return the maps of a network in a map folder, which are read case by case later.
 
     A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
-    maps of one network. `images` map cases to images as for `make_maps`. SalstatsError if the network has no
-    maps or does not know a task, or a case has no image; InputFileError if settings say that another network
-    made the maps.
+    maps of one network. Only maps of the given `cases` are kept; with `tasks`, one for each case, only those
+    of these pairs of case and task. `images` map cases to images as for `make_maps`. SalstatsError if the
+    network has no such maps or does not know a task, or a case has no image; InputFileError if settings say
+    that another network made the maps.
     """
     path = Path(folder)
     if not isinstance(images, Mapping):
@@ -210,6 +216,7 @@ def maps_of_folder(
             path=path / TABLE,
             choices=models,
         )
+    network_rows = _rows_of_cases(network_rows, cases, tasks, path)
     ((_, outputs),) = members_with_outputs([network], None)
     rows_by_case: dict[str, list[MapRow]] = {}
     for row in network_rows:
@@ -231,6 +238,31 @@ def maps_of_folder(
             )
     check_network_made_maps(network, module, outputs, (row.key for row in network_rows), path)
     return FolderMaps(network, outputs, images_by_case, rows_by_case)
+
+
+def _rows_of_cases(
+    rows: list[MapRow], cases: Sequence[Any] | None, tasks: Sequence[Any] | None, folder: Path
+) -> list[MapRow]:
+    """Return the rows of the given cases, or of the given pairs of case and task; all rows without cases."""
+    if cases is None:
+        if tasks is not None:
+            raise SalstatsError(
+                Setting("tasks"),
+                " of a folder need the case of each",
+                hint=Message("give ", Setting("cases")),
+                option="tasks",
+            )
+        return rows
+    if tasks is None:
+        chosen_cases = {str(case) for case in cases}
+        chosen = [row for row in rows if row.key.case in chosen_cases]
+    else:
+        task_names = _image_names(tasks, len(cases), "tasks")
+        chosen_pairs = {(str(case), task) for case, task in zip(cases, task_names, strict=True)}
+        chosen = [row for row in rows if (row.key.case, row.key.task) in chosen_pairs]
+    if not chosen:
+        raise SalstatsError(f"{folder} has no map of these cases and tasks", option="cases", path=folder)
+    return chosen
 
 
 def _is_made_by(series: Series, network: Network) -> bool:

@@ -350,6 +350,12 @@ def test_curves_of_a_folder_are_those_of_its_maps(tmp_path, curve):
     pd.testing.assert_frame_equal(
         found.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True)
     )
+    # images of other cases are neither needed nor shown to the network
+    only_b = curve(
+        network, {"b": pictures["b"]}, tmp_path / "maps", steps=9, cases=["b", "c"], tasks=["A", "A"]
+    )
+    assert (only_b.pop("model") == "cnn").all()
+    pd.testing.assert_frame_equal(only_b, found.query("case == 'b' and task == 'A'").reset_index(drop=True))
 
 
 def in_folder(folder, saliency, **columns):
@@ -411,7 +417,11 @@ def test_black_is_among_the_choices_of_a_misspelt_baseline(curve):
     [
         ({"model": one_pixel(7)}, SalstatsError, {"option": "model"}),
         ({"targets": 0}, SalstatsError, {"option": "targets"}),
-        ({"cases": ["a"], "method": "ig"}, SalstatsError, {"option": "cases", "match": "'cases', 'method'"}),
+        ({"cases": ["a"], "method": "ig"}, SalstatsError, {"option": "method"}),
+        ({"cases": ["b"]}, SalstatsError, {"option": "cases"}),
+        ({"cases": ["a"], "tasks": ["B"]}, SalstatsError, {"option": "cases"}),
+        ({"cases": ["a"], "tasks": ["A", "B"]}, ShapeError, {"match": "tasks"}),
+        ({"tasks": ["A"]}, SalstatsError, {"option": "tasks"}),
         ({"images": {"b": np.ones((1, 2, 4))}}, SalstatsError, {"option": "images", "value": "a"}),
         ({"images": [np.ones((1, 2, 4))]}, SalstatsError, {"option": "images", "value": None}),
         ({"images": {"a": np.ones((1, 4, 2))}}, InputFileError, {"match": r"case 'a': .*\(4, 2\)"}),
