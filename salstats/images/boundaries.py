@@ -53,6 +53,7 @@ def nearest_distances(
     height, width = shape
     if _PIXELS_PER_POINT * (pixel_indices.size + target_indices.size) < height * width:
         return _tree_distances(pixel_indices, target_indices, width, pixel_size)
+    # the transforms measure each pixel's distance from the nearest pixel of value 0
     is_no_target = np.ones(shape, np.uint8)
     is_no_target.reshape(-1)[target_indices] = 0
     if pixel_size[0] != pixel_size[1] or height**2 + width**2 > _EXACT_SQUARE:

@@ -36,9 +36,9 @@ class CenterBias:
     Readers look at the middle of a radiograph whatever it shows. The mean map of many recordings shows
     that habit; scores that are corrected for it (`sncc`, `sauc`) need it on the pixels of each image.
 
-    It is made of each case's box, the mean over its readers', and (height, width); ValueRangeError names a
-    case whose box has no extent or leaves its image. `n_maps` and `average` are the maps added so far that
-    cover each pixel of the frame, which holds every image at the size of the average box, and their mean.
+    It is made from the box and the (height, width) of each case; a case's box is the mean of its readers'
+    boxes. The frame has room for every image at the size of the average box. For each pixel of the frame,
+    `n_maps` is the number of maps added so far that cover it, and `average` is their mean.
 
     With `s = average box / box`, for height and width separately, a map is resized bilinearly (half-pixel
     centres) to `round(s * shape)`, made to sum to 1 again, and added at `round(margin - s * top)`; `margin`
@@ -65,7 +65,8 @@ class CenterBias:
     def __init__(self, boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]) -> None:
         """Lay out the frame for images with these boxes and shapes (height, width), by case; no map is added.
 
-        ValueRangeError for a box that has no extent or leaves its image, or a frame too large for memory.
+        ValueRangeError, which names the case, for a box that has no extent or leaves its image, or a frame
+        too large for memory.
         """
         self._boxes = boxes
         self._shapes = shapes
@@ -109,8 +110,9 @@ class CenterBias:
     def add(self, case: str, *densities: np.ndarray) -> None:
         """Add the maps of a case's recordings, one by one or, which is quicker, together.
 
-        They are densities on the case's image, of any sum, each counted as one. ValueRangeError where one is
-        none, also after it is resized (which passes over pixels where it shrinks by more than a half).
+        They are densities on the case's image, of any sum; each has the same weight. ValueRangeError for an
+        array that is no density (`check_density`), or that is 0 everywhere once it is resized: a map that
+        shrinks to less than half its size loses pixels.
         """
         area, density_sum = self._frame_area_and_density_sum(case, densities)
         self._sums[area] += density_sum
@@ -124,9 +126,10 @@ class CenterBias:
     def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> BiasOnImage:
         """Return the centre bias on the pixels of a case's image, and the number of pixels without a map.
 
-        The case's own maps, as they were added, are taken out if `without` has them, so that the case is not
-        compared with a bias it is part of. The density has sum 1, and is 0 at pixels without a map: one of
-        the frame's pixels around them has no map (of weight 0 too, as in OpenCV), or they lie outside.
+        `without` takes the case's own maps, as they were added, and leaves them out, so that the case is not
+        compared with a bias that it contributes to. The density has sum 1, and is 0 at pixels without a map:
+        pixels outside the frame, and those next to a pixel of the frame without a map, even where that has
+        weight 0 in the interpolation (as in OpenCV).
         ValueRangeError if maps are taken out that were never added, or nothing is left.
         """
         sums = self._sums
@@ -143,7 +146,7 @@ class CenterBias:
             sums = sums.copy()
             n_maps = n_maps.copy()
             n_maps[area] -= len(without)
-            # rounding may leave a number below 0 of a map that is taken out
+            # where a map is taken out, rounding may leave a sum below 0
             sums[area] = np.maximum(sums[area] - density_sum, 0)
         density = self._image_cut_out(_mean_or_nan(sums, n_maps), case)
         is_unseen = np.isnan(density)

@@ -78,7 +78,7 @@ class Consensus:
 
 
 def majority(patterns: Patterns) -> ConsensusEstimate:
-    """Estimate the probability by the share of the readers who mark a pixel; the mask is of the majority."""
+    """Estimate the probability by the share of the readers who mark a pixel."""
     unknown = np.full(patterns.decisions.shape[1], np.nan)
     return ConsensusEstimate(patterns.decisions.mean(axis=1), unknown, unknown)
 
@@ -92,7 +92,7 @@ def staple(patterns: Patterns) -> ConsensusEstimate:
 
     The prior is taken over the whole image, so that a wider margin of background makes specificities larger
     and the mask grow. Where nobody marks anything, or all mark everything, there is nothing to estimate:
-    the mask is what all say.
+    the mask is empty or full as all the readers' masks are.
 
     Warfield SK, Zou KH, Wells WM. Simultaneous truth and performance level estimation (STAPLE): an algorithm
     for the validation of image segmentation. IEEE Transactions on Medical Imaging 2004.

@@ -41,7 +41,7 @@ class Geometry:
     Raises
     ------
     ValueRangeError
-        A shape is none, a scale is not positive, or the input holds nothing of the image.
+        A shape is not (height, width), a scale is not positive, or the input shows no part of the image.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Geometry:
 
     @property
     def fills(self) -> bool:
-        """True if the input shows the whole image and nothing else: a map of it is one of the image."""
+        """True if the input shows the whole image without padding: a map of the input is one of the image."""
         upper_left, lower_right = self._corners_in_input()
         fills_start = np.allclose(upper_left, 0, atol=1e-6)
         fills_end = np.allclose(lower_right, self.network_shape, atol=1e-6)
@@ -131,7 +131,7 @@ class Geometry:
     ) -> np.ndarray:
         """Return a map of the input as one of the image in float32, by one bilinear sampling.
 
-        Beyond the outermost centres of the grid its values go on unchanged.
+        Beyond the outermost centres of the grid, the outermost values are repeated.
 
         Parameters
         ----------
@@ -146,8 +146,8 @@ class Geometry:
         Raises
         ------
         ShapeError, ValueRangeError
-            The map does not have two dimensions, or is not finite; no pixel of so coarse a `shape` has its
-            centre in what the network saw.
+            The map does not have two dimensions or is not finite, or `shape` is so coarse that no pixel has
+            its centre in the part of the image that the network saw.
 
         Notes
         -----
@@ -184,8 +184,8 @@ class Geometry:
     def to_input(self, saliency: Any) -> np.ndarray:
         """Return a map of the image as one of the network's input; the padding is never salient.
 
-        It is a grid of any size that covers the image, sampled as `to_image` does; what lies in the padding
-        gets the smallest value. Raises what that does.
+        The map is a grid of any size that covers the image, sampled as by `to_image`, whose errors it raises.
+        The padding gets the smallest value of the rest.
 
         Examples
         --------

@@ -157,16 +157,15 @@ class SaliencyOnImage:
 
         A number from 0 to 1 marks what lies strictly above it in the stretched map. A name of
         `images.thresholds.THRESHOLDS`, such as "otsu", marks what lies above the level that it finds in the
-        map's grey levels, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
+        map's grey levels, holes filled and single pixels dropped. With a colormap it must be "otsu".
         """
         transposed = self._transposed_mask(threshold)
         return np.asarray(cv2.transpose(transposed.view(np.uint8))).reshape(self.shape).view(bool)
 
     def tp_fp_fn_tn(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
-        """Count the pixels that mask and truth share, that one of them marks, and that neither does.
+        """Return (tp, fp, fn, tn), the numbers of pixels on which the mask agrees or not with the truth.
 
-        Returned are tp, fp, fn, tn. The mask (see `mask`) is not encoded, and the truth, an `Rle` of the
-        image's shape, is not decoded.
+        The mask (see `mask`) is not encoded, and the truth, an `Rle` of the image's shape, is not decoded.
         """
         starts, ends = self._checked_runs(truth)
         mask = self._transposed_mask(threshold).reshape(-1)

@@ -143,7 +143,7 @@ def encode(mask: np.ndarray) -> Rle:
 def check_mask(mask: object, name: str = "mask", option: str | None = None) -> np.ndarray:
     """Return a mask as an array of bool in two dimensions, from one of bool or of zeros and ones.
 
-    Errors call the mask `name`, and have the parameter that it came in as `option`, by default the name.
+    An error's message calls the mask `name`; its `option` is the parameter at fault, by default the name.
     """
     array = np.asarray(mask)
     if array.ndim != 2:
@@ -175,7 +175,7 @@ def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
 
 
 def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int]) -> Rle:
-    """Return the code of a mask that is `box` from the upper left `corner` (row, col) on, else empty."""
+    """Return the code of a mask of a shape that holds `box` with its upper left at `corner` (row, col)."""
     first_row, first_col = corner
     height, width = shape
     n_rows, n_cols = box.shape
@@ -216,13 +216,13 @@ def area(rle: Rle) -> int:
 
 
 def intersection_area(a: Rle, b: Rle) -> int:
-    """Return the number of pixels that two masks share, without decoding them; they have one shape."""
+    """Return the number of pixels that two masks of the same shape share, without decoding them."""
     _check_one_shape([a, b])
     return int(coco.area(coco.merge([_coco_record(a), _coco_record(b)], True)))
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
-    """Return the union of one or more masks of one shape, without decoding them."""
+    """Return the union of one or more masks of the same shape, without decoding them."""
     _check_one_shape(masks)
     return Rle(masks[0].shape, coco.merge([_coco_record(m) for m in masks], False)["counts"])
 
@@ -233,7 +233,7 @@ def _coco_record(rle: Rle) -> dict[str, Any]:
 
 
 def _check_one_shape(masks: Sequence[Rle]) -> None:
-    """Raise ShapeError unless the masks have one shape (pycocotools would return an empty mask)."""
+    """Raise ShapeError unless all masks have the same shape (pycocotools would return an empty mask)."""
     for mask in masks:
         if mask.shape != masks[0].shape:
             raise ShapeError(
@@ -246,8 +246,8 @@ def _check_one_shape(masks: Sequence[Rle]) -> None:
 def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Return an array of bool, True for points that a mask marks, without decoding it.
 
-    Point i is at `rows[i]`, `cols[i]`. A fraction lies in the pixel it falls into: row 2.7 is in row 2. A
-    point outside the image is not marked (negative numbers count nothing from the end).
+    Point i is at `rows[i]`, `cols[i]`; fractions are rounded down, so that 2.7 is in row 2. A point outside
+    the image is not marked; a negative row or column does not count from the end.
     """
     height, width = rle.shape
     is_inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)

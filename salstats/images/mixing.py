@@ -26,9 +26,10 @@ def mixed_map_of_classes(
 
     `maps` are (C, M, N), with a probability for each class. Its weight is 1 where that is at least the
     threshold, which may be each class's own, else 0 ("thresholded"); the probability ("weighted"); or 1
-    ("uniform"). Where no class reaches its threshold the map of class `no_finding` is taken; None says that
-    there is none: the map is then 0 everywhere, which scores that need a map that varies call undefined. What
-    does not fit is a ShapeError or ValueRangeError, as are probabilities of 0 only for "weighted".
+    ("uniform"). Where no class reaches its threshold, the map of class `no_finding` is taken. If that is
+    None, the map is then 0 everywhere, and scores that need a map that varies are undefined. Arrays that do
+    not fit each other, numbers outside 0 to 1 and, for "weighted", probabilities that are all 0 are a
+    ShapeError or ValueRangeError.
 
     The weighted sum is divided by the sum of the weights, as in formulas (2) and (3) of the study. Its code
     does not divide. No score of this package depends on it: they do not change when a map is multiplied by

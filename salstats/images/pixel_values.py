@@ -75,7 +75,7 @@ class PixelValues:
         return self.total / self.flat.size
 
     def divided_by_tiny_spread(self) -> tuple["PixelValues", float]:
-        """Return values and a divisor whose product are the values here.
+        """Return scaled values and the divisor: their product is the values here.
 
         Where values differ by so little that their squared deviations would be 0 in float64, the values are
         divided by their spread; else, and where all are equal, they are returned as they are, with 1.

@@ -63,7 +63,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
 def checked_vertices_xy(polygons: Sequence[Any], source: str) -> list[np.ndarray]:
     """Return each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does.
 
-    The rows of a ValueRangeError are the places of polygons in their list.
+    A ValueRangeError has the index of the polygon in its `rows`.
     """
     if not isinstance(polygons, Sequence | np.ndarray):
         raise ValueRangeError(

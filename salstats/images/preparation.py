@@ -61,7 +61,7 @@ class Preparation:
     Raises
     ------
     ValueRangeError
-        An option is not one of those above, or a std is 0.
+        An option is not one of those above, or a std is not positive.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Preparation:
                 Setting("channels"), f" must be 1 or 3, not {self.channels!r}", value=self.channels
             )
         for name in ("mean", "std"):
-            object.__setattr__(self, name, _per_channel(getattr(self, name), name, self.channels))
+            object.__setattr__(self, name, _checked_mean_or_std(getattr(self, name), name, self.channels))
 
     def apply(self, image: Any) -> tuple[np.ndarray, Geometry]:
         """Return an image as the network takes it, float32 (channels, height, width), and its geometry.
@@ -187,7 +187,7 @@ class Preparation:
             return np.asarray(resized).reshape(height, width, *array.shape[2:])
         if array.dtype == np.uint8 or array.ndim == 2:
             return np.asarray(Image.fromarray(array).resize((width, height), pillow_filter))
-        # Pillow has no colours of float32
+        # Pillow has no colour images in float32, so each channel is resized as a grey image
         channels = []
         for index in range(array.shape[2]):
             channel = Image.fromarray(np.ascontiguousarray(array[..., index]))
@@ -219,7 +219,7 @@ def _start_in_input(image_side: int, input_side: int) -> int:
 
 
 def _checked_image(image: Any) -> np.ndarray:
-    """Return an image in uint8 if it is of bytes or bool, else in float32; raise where it is no image."""
+    """Return a finite grey or RGB image in uint8 if it is of bytes or bool, else in float32."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or (array.ndim == 3 and array.shape[2] != 3):
         has_opacity = array.ndim == 3 and array.shape[2] == 4
@@ -272,8 +272,8 @@ def _values_of_black_and_white(image: Any, values: np.ndarray, rescale: str) -> 
     return 0.0, float(np.iinfo(dtype).max)
 
 
-def _per_channel(value: Any, name: str, channels: int) -> float | tuple[float, ...] | None:
-    """Return a mean or std as None, a number, or a tuple with one for each channel."""
+def _checked_mean_or_std(value: Any, name: str, channels: int) -> float | tuple[float, ...] | None:
+    """Return a mean or std as None, a number for all channels, or a tuple with a number for each channel."""
     if value is None:
         return None
     numbers = np.asarray(value, np.float64)

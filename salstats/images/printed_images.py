@@ -14,7 +14,7 @@ _TOLERANCE = 0.35
 
 
 def printed_shape(shape: tuple[int, int], long_mm: float) -> tuple[int, int]:
-    """Return (rows, cols) of a picture of an image whose long side has a length in print."""
+    """Return (rows, cols) at which an image is printed, its long side `long_mm` long and never enlarged."""
     long_side = min(MAX_PIXELS, round(long_mm * PIXELS_PER_MM), max(shape))
     scale = max(long_side, 1) / max(shape)
     rows, cols = (max(round(side * scale), 1) for side in shape)

@@ -22,7 +22,7 @@ _MORE_FOLLOW = 0b100000
 _LARGEST_CODE = 0b111111
 #: Bit of the last digit that is set if the number is negative.
 _SIGN_BIT = 0b010000
-#: Largest number of characters of a number.
+#: Largest number of characters of a number: their 35 bits hold every difference of two 32-bit lengths.
 _MAX_CHARACTERS = 7
 
 

@@ -17,10 +17,12 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
 
     Elongation and irrectangularity are those of the dominant instance, the contour with the most boundary
     points as in the study's scripts, the first on ties; areas and the perimeter are those of the whole mask.
-    Without `n_instances`, the outlines that the annotator drew, 8-connected components are counted, which
-    are fewer where outlines touch or overlap; an empty mask has 0 in any case. The keys are described in
-    `scoring.features`; elongation and irrectangularity are NaN where the rectangle has no area (a single
-    pixel, a straight line), both and the perimeter where the mask is empty.
+    `n_instances` is the number of outlines that the annotator drew. Without it, 8-connected components are
+    counted, which are fewer where outlines touch or overlap. An empty mask has 0 instances in any case.
+
+    The keys are described in `scoring.features`. Elongation and irrectangularity are NaN where the rectangle
+    has no area (a single pixel, a straight line); these two and the perimeter are NaN where the mask is
+    empty.
 
     Contours are OpenCV's with every boundary pixel (`RETR_LIST`, `CHAIN_APPROX_NONE`). They run through
     the centres of the boundary pixels: 10 x 20 pixels are a rectangle of 9 x 19, of elongation 19/9.
