@@ -17,7 +17,7 @@ from salstats.images.fixations import checked_density_pixels
 from salstats.images.pixel_values import PRODUCT_BLOCK, PixelShares, PixelValues, pixel_blocks
 
 #: Readings of a constant map as a density: undefined, or the uniform density.
-CONSTANT = ("nan", "uniform")
+CONSTANT_MAP_READINGS = ("nan", "uniform")
 
 
 class Densities:
@@ -62,12 +62,12 @@ class Densities:
         return np.array([pixels.total for pixels in self._pixels])
 
     def correlations(self, saliency: PixelValues) -> np.ndarray:
-        """Return Pearson's correlation of each density with a map, (k,); NaN where one is constant."""
+        """Return Pearson's correlation of each density with a map, (k,); NaN where either is constant."""
         return correlations(saliency, self._pixels)
 
 
 def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.ndarray:
-    """Return Pearson's correlation of a map with each density, (k,); NaN where one is constant.
+    """Return Pearson's correlation of a map with each density, (k,); NaN where map or density is constant.
 
     The sum of (m - mean m)(d - mean d) over the pixels, over the product of the norms of both deviations,
     for the values m of the map and d of a density.
@@ -95,13 +95,13 @@ def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "na
 
     A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency; one that is
     not stays where it is. A minimum is added to every pixel after that and before the division, in the map's
-    own unit. With `constant="uniform"` a constant map is the uniform density (as in pysaliency; a map of
-    zeros too).
+    own unit. With `constant="uniform"` a constant map, even one of zeros, is the uniform density, as in
+    pysaliency.
     """
-    check_choice(constant, CONSTANT, "constant")
-    added = check_number(minimum, "minimum")
+    check_choice(constant, CONSTANT_MAP_READINGS, "constant")
+    minimum = check_number(minimum, "minimum")
     if not pixels.is_constant:
-        return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=added)
+        return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=minimum)
     if constant == "uniform":
         return PixelShares(PixelValues(np.ones(pixels.shape)))
     return None

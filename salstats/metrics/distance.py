@@ -1,8 +1,8 @@
 """Hausdorff and surface distances between a mask and the truth, in pixels or mm.
 
 All metrics come from the same two lists: from each point of the mask the distance to the nearest point of the
-truth, and from each point of the truth to the mask's nearest (`surface_distances`). Of a distance less is
-better, and 0 is perfect agreement. They are undefined where a mask is empty, and only there:
+truth, and from each point of the truth to the mask's nearest (`surface_distances`). A smaller distance is
+better, and 0 is perfect agreement. The metrics are undefined where mask or truth is empty, and only there:
 
 ================  ===================  ============================================
 empty             `undefined="nan"`    `undefined="worst"`
@@ -113,9 +113,9 @@ def surface_distances(
         Size of a pixel, mm per pixel: one number, or that along rows (between one row and the next) and
         along columns. By default distances are in pixels.
     points : {"boundary", "boundary8", "foreground"}, default "boundary"
-        Which pixels are compared: those of the mask with a background pixel above, below, left or right;
-        diagonals counted too; or all pixels of the mask. Outside the image is background. Distances run
-        from pixel centre to pixel centre.
+        Pixels of mask and truth that are compared: those with a background pixel above, below, left or
+        right; those with one diagonally too; or all of them. Outside the image is background. Distances
+        run from pixel centre to pixel centre.
 
     Returns
     -------
@@ -133,10 +133,10 @@ def surface_distances(
     (`images.boundaries.nearest_distances`).
     """
     predicted, reference = mask_pair(mask, truth)
-    steps = _checked_pixel_size(spacing)
+    pixel_size = _checked_pixel_size(spacing)
     check_choice(points, POINTS, "points")
     height, width = predicted.shape
-    diagonal = float(np.hypot(height * steps[0], width * steps[1]))
+    diagonal = float(np.hypot(height * pixel_size[0], width * pixel_size[1]))
     box = bounding_box(predicted | reference)
     if box is None:
         return SurfaceDistances(np.zeros(0), np.zeros(0), diagonal)
@@ -145,8 +145,8 @@ def surface_distances(
     mask_points = _flat_indices_of_compared_pixels(predicted[box], points)
     truth_points = _flat_indices_of_compared_pixels(reference[box], points)
     return SurfaceDistances(
-        to_truth=nearest_distances(mask_points, truth_points, box_shape, steps),
-        to_mask=nearest_distances(truth_points, mask_points, box_shape, steps),
+        to_truth=nearest_distances(mask_points, truth_points, box_shape, pixel_size),
+        to_mask=nearest_distances(truth_points, mask_points, box_shape, pixel_size),
         diagonal=diagonal,
     )
 
@@ -198,7 +198,7 @@ def hausdorff(
     mask, truth, spacing, points
         As for `surface_distances`.
     undefined : {"nan", "worst"}, default "nan"
-        What an empty mask or truth gives, see the table of the module.
+        Value where mask or truth is empty, by the table at the top of this module.
 
     Returns
     -------
@@ -241,16 +241,16 @@ def hd95(
     rule: str = "directed",
     undefined: str = "nan",
 ) -> float:
-    """Return the 95th percentile of the Hausdorff distance.
+    """Return the 95th-percentile Hausdorff distance.
 
-    Takes, returns and raises what `hausdorff` does, and `rule`: "directed", the larger of the 95th
+    Takes, returns and raises what `hausdorff` does. In addition `rule` is "directed", the larger of the 95th
     percentiles of the two lists of distances, or "pooled", the percentile of both lists put together.
 
     Notes
     -----
     "directed" is what Metrics Reloaded defines and MONAI computes, "pooled" what medpy (`hd95`) does. The
-    latter is smaller where the longer outline is the better one: on the oracle's speckled mask 38 pixels
-    instead of 47. Percentiles interpolate linearly between order statistics.
+    latter is smaller where the longer outline is the better one: on a speckled mask 38 pixels instead of 47.
+    Percentiles interpolate linearly between order statistics.
 
     References
     ----------
@@ -288,7 +288,7 @@ def assd(
     -----
     Both lists of distances are put together, so that the longer outline weighs more, as in medpy (`assd`)
     from 0.5.2 on, MONAI and Metrics Reloaded (reference in `hd95`). Earlier versions of medpy give the mean
-    of the two lists' means. So does SimpleITK's average Hausdorff distance, over all pixels.
+    of the two lists' means, and so does SimpleITK's average Hausdorff distance, which takes all pixels.
 
     Examples
     --------
@@ -311,9 +311,9 @@ def nsd(
 ) -> float:
     """Return the normalized surface distance: the share of both outlines within a tolerance of the other.
 
-    From 0 to 1, and more is better. Also called surface Dice. Takes and raises what `hausdorff` does, and
-    `tolerance`: the largest distance that counts as agreement, in pixels or the unit of `spacing`. It is what
-    readers differ by, and lets pass what hardly matters.
+    From 0 to 1, and more is better. Also called surface Dice. Takes and raises what `hausdorff` does. In
+    addition `tolerance` is the largest distance that counts as agreement, in pixels or the unit of `spacing`:
+    a distance by which readers differ, or one that hardly matters.
 
     Notes
     -----
@@ -405,7 +405,7 @@ NSD = Metric(
     source=f"over {_BOUNDARY} MONAI; Nikolov et al. 2021, doi:10.2196/26151; {_RELOADED}",
     needs=_NEEDS,
     kernel=SurfaceDistances.nsd,
-    note=f"NSD at a tolerance of {TOLERANCE:g} pixels (mm where the size of a pixel is given), or as said.",
+    note=f"NSD at a tolerance of {TOLERANCE:g} pixels (mm where the size of a pixel is given) unless stated.",
     full="normalized surface distance",
     words=_tolerance_text,
     column=_OPTIONS_COLUMN,

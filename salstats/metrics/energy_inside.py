@@ -31,12 +31,12 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     Raises
     ------
     ShapeError, ValueRangeError
-        The map is not finite, the truth is no mask, or one does not have two dimensions.
+        The map is not finite, the truth is not a mask, or one of them does not have two dimensions.
 
     Notes
     -----
     The map is not stretched to [0, 1], as it is for masks: that would move its zero, and the share with it.
-    So a map whose zero means nothing (signed, shifted or in logarithms) should not be scored so. Negative
+    So this is no score for a map whose zero means nothing (signed, shifted or in logarithms). Negative
     values are cut before the resize, at the map's own resolution, where the ReLU of a class activation map
     is. Multiplying a map changes nothing.
 
@@ -80,7 +80,7 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
         inside = float(positive[decode(reference)].sum())
     else:
         inside = _sum_inside_runs(positive, rows, cols, starts, ends)
-    # the two sums go in another order, so that rounding may carry their quotient past 1
+    # the two sums add in different orders, so that rounding may carry their quotient past 1
     return float(min(max(inside / total, 0.0), 1.0))
 
 

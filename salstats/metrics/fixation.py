@@ -1,14 +1,14 @@
 """Scores of a map as a prediction of where people look: against a density of fixations.
 
 A *density* is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite,
-not negative, of any positive sum. *Points* are fixations, (row, col), in the same pixels. *Others* are those
-of other images, in the pixels of this one. What takes points stands in `fixation_points`.
+not negative, of any positive sum. *Points* are fixations, (row, col), in the same pixels. *Others* are
+fixations on other images, in the pixels of this one. The metrics that take points are in `fixation_points`.
 
 ================  ===========  ======  ======  ======================  ==================================
-metric            range        better  chance  needs map and           NaN, but for a constant map, where
+metric            range        better  chance  needs map and           also NaN where there is or are
 ================  ===========  ======  ======  ======================  ==================================
-ncc               -1 to 1      more    0       density                 the density is constant
-sncc              -2 to 2      more    0       density, centre bias    one of the two is constant
+ncc               -1 to 1      more    0       density                 a constant density
+sncc              -2 to 2      more    0       density, centre bias    one of the two constant
 auc               0 to 1       more    0.5     density
 sauc              0 to 1       more    0.5     density, centre bias
 sim               0 to 1       more            density
@@ -22,21 +22,21 @@ information_gain  unbounded    more    0       points, a baseline      no point;
 
 All take the map as `saliency`, an array_like of number of shape (M, N), finite, larger meaning more salient,
 and give a float. They raise ShapeError where shapes differ or a map does not have two dimensions, and
-ValueRangeError where a map is not finite, a density is negative or not finite somewhere or nothing but 0, a
+ValueRangeError where a map is not finite, a density is negative or not finite somewhere or 0 everywhere, a
 point lies outside the image, or an option is out of its range.
 
-**A constant map gets NaN from all of them.** It says nothing about where, so that there is nothing to score:
-0.5 or 0, which pysaliency gives, are the scores of a map that says something, and is right by chance. A
-method that failed must not pass for one that guessed. A mean over the scores that are there leaves such maps
-out, though: say how many (`n_missing`), or a method looks better for failing. For a map that is *meant* as
-the uniform density, `sim`, `kl` and `information_gain` take `constant="uniform"`. A map is constant where its
-values differ by no more than rounding makes them (1e-14 of the largest magnitude), as in `images.peaks`.
+**Each of them is NaN for a constant map.** It points nowhere, so that there is nothing to score: 0.5 or 0,
+which pysaliency gives, are the scores of a map that points somewhere and is right by chance. A method that
+failed must not pass for one that guessed. A mean over the defined scores leaves such maps out, though: report
+how many (`n_missing`), or a method looks better for failing. For a map that is *meant* as the uniform
+density, `sim`, `kl` and `information_gain` take `constant="uniform"`. A map is constant if its values differ
+by no more than rounding can (1e-14 of the largest magnitude), as in `images.peaks`.
 
-Areas under curves stay as they are under any increasing transformation of the map; `ncc`, `sncc` and `nss`
-when it is shifted or multiplied by a positive number. `sim`, `kl` and `information_gain` read the map as a
-density (it is divided by its sum, after one that is negative somewhere is raised until its smallest value is
-0), and stay only when it is multiplied. AUC-Judd of few fixations lies too high, by chance up to 0.75: see
-there. `RankedMap` does one map against many densities with one sort.
+Areas under curves do not change under any increasing transformation of the map; `ncc`, `sncc` and `nss` do
+not change when it is shifted or multiplied by a positive number. `sim`, `kl` and `information_gain` read the
+map as a density: a map that is negative somewhere is raised until its smallest value is 0, and divided by its
+sum. They do not change when the map is multiplied. AUC-Judd is biased upwards where fixations are few: chance
+is then up to 0.75 (see `auc_judd`). `RankedMap` compares one map with many densities by one sort.
 """
 
 from collections.abc import Sequence
@@ -147,8 +147,8 @@ def sauc(
 ) -> float:
     """Return the exact shuffled area under the ROC curve of a map: a density against the centre bias.
 
-    As `auc`, the negatives being drawn from the centre bias, or ranked by its weight: whoever marks the
-    middle of every image gains nothing by it. A constant centre bias gives `auc`, a constant map NaN.
+    As `auc`, but with negatives from the centre bias, drawn or weighted by it: a map that marks the middle of
+    every image gains nothing by that. A constant centre bias gives `auc`, a constant map NaN.
 
     Examples
     --------
@@ -172,17 +172,17 @@ def _auc_of_sampled_pixels(
 ) -> float:
     """Return the area under the ROC curve between `n_samples` positives and as many negatives.
 
-    They are pixels drawn with replacement by the densities, negatives first; without a density of negatives
-    from all pixels alike.
+    They are pixels drawn with replacement by the densities, negatives first. Without a density of negatives
+    every pixel is a negative with the same probability.
     """
-    n_pixels = check_count(n_samples, "n_samples")
+    n_draws = check_count(n_samples, "n_samples")
     generator = check_generator(rng)
     negative_shares = None
     if negative_density is not None:
         negative_shares = _flat_shares(check_density(negative_density, ranked.shape, "center_bias"))
     positive_shares = _flat_shares(check_density(positive_density, ranked.shape))
-    negative_pixels = generator.choice(ranked.values.size, n_pixels, p=negative_shares)
-    positive_pixels = generator.choice(ranked.values.size, n_pixels, p=positive_shares)
+    negative_pixels = generator.choice(ranked.values.size, n_draws, p=negative_shares)
+    positive_pixels = generator.choice(ranked.values.size, n_draws, p=positive_shares)
     return sampled_auc(ranked.values, positive_pixels, negative_pixels)
 
 
@@ -262,8 +262,8 @@ def kl(
     Notes
     -----
     The default is the MIT benchmark's code (reference in `sim`), the number most papers print. Where the map
-    is 0 and people looked, it is the epsilon that is scored: map values that do not matter to any rank then
-    matter a lot. pysaliency's `MIT_KLDiv` has `epsilon=2.2204e-16`, and its own divergence
+    is 0 and people looked, the epsilon decides the score: a change of the map that alters no rank may then
+    alter the score a lot. pysaliency's `MIT_KLDiv` has `epsilon=2.2204e-16`, and its own divergence
     `epsilon=0, minimum=1e-20`; both take a constant map for the uniform density. A map that is negative
     somewhere is raised as there; the MIT benchmark's code leaves it.
 
@@ -275,7 +275,7 @@ def kl(
     """
     pixels = checked_pixels(saliency)
     truth = checked_density_pixels(density, pixels.shape)
-    added = check_number(epsilon, "epsilon")
+    epsilon = check_number(epsilon, "epsilon")
     shares = as_density(pixels, minimum=minimum, constant=constant)
     if shares is None:
         return float("nan")
@@ -284,20 +284,20 @@ def kl(
     # with values m of the map, d of the density, and their sums M, D (the MIT benchmark's code);
     # the quotient is (M / D) d / (m + epsilon M)
     scale = shares.total / true_shares.total
-    added_to_map = added * shares.total
+    added_to_map = epsilon * shares.total
     divergence = 0.0
     with np.errstate(divide="ignore"):
         for block in pixel_blocks(pixels.values.size):
             density_values = true_shares.values_plus_raise_and_minimum(block)
             map_values = shares.values_plus_raise_and_minimum(block)
-            if added == 0:
+            if epsilon == 0:
                 # a pixel that nobody looked at adds 0, not 0 times the logarithm of 0
                 map_values = map_values[density_values > 0]
                 density_values = density_values[density_values > 0]
             # in place, as memory costs more time than arithmetic
             terms = scale * density_values
             terms /= map_values + added_to_map
-            terms += added
+            terms += epsilon
             np.log(terms, out=terms)
             terms *= density_values
             divergence += float(terms.sum())
@@ -389,7 +389,7 @@ SIM = Metric(
     direction=1,
     true_zero=True,
     source=_BYLINSKII,
-    needs=("laid", "density"),
+    needs=("map_on_image", "density"),
     kernel=sim,
 )
 KL = Metric(
@@ -400,9 +400,9 @@ KL = Metric(
     direction=-1,
     true_zero=True,
     source=_BYLINSKII,
-    needs=("laid", "density"),
+    needs=("map_on_image", "density"),
     kernel=kl,
-    note="KL divergence in nats; 2^-52 is added where a map is 0, and there decides the score.",
+    note="KL divergence in nats; 2^-52 is added to maps, and decides the score where a map is 0.",
     full="Kullback-Leibler divergence",
 )
 EMD = Metric(

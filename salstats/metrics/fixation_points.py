@@ -1,8 +1,7 @@
 """Scores of a map at fixations, as in saliency prediction: kernels of map and points.
 
 The docstring of `fixation` describes what they have in common. Points are an array_like of number of shape
-(n, 2), (row, col) in pixels; a fraction belongs to the pixel below it, and a pixel that was fixated twice
-counts twice.
+(n, 2), (row, col) in pixels; fractions are rounded down, and a pixel that was fixated twice counts twice.
 """
 
 from math import inf, sqrt
@@ -82,8 +81,8 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     Notes
     -----
     Ties count half. With all pixels as negatives this is `auc` against the density of the fixated pixels,
-    and the mean over fixations of each one's own. pysaliency (`thresholds="all"`) gives the same, and 0.5
-    for a constant map.
+    and the mean of the areas for the single fixations. pysaliency (`thresholds="all"`) gives the same, and
+    0.5 for a constant map.
 
     References
     ----------
@@ -114,9 +113,9 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     """Return the area under the ROC curve of a map: fixations against those of other images.
 
     A map that is bright in the middle of every image gains nothing by that. `points` and `others` are (row,
-    col) each; one outside the image raises ValueRangeError. `others` are fixations of other images in the
-    pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
-    share a pixel. NaN for a constant map, and without points or others.
+    col) each; one outside the image raises ValueRangeError. `others` are fixations on other images in the
+    pixels of this one: rows multiplied by this image's height over the other's, columns likewise. All of them
+    count, even where they share a pixel. NaN for a constant map, and without points or others.
 
     Notes
     -----
@@ -152,9 +151,9 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     saliency, points
         As for `nss`.
     jitter : array_like of number, shape (M, N), optional
-        Added to the map, to break ties; uniform noise from 0 to 1e-7 in the MIT benchmark's code. Randomness
-        is data here: draw it yourself. None, the default, leaves ties as they are. A constant map stays
-        constant.
+        Added to the map, to break ties; uniform noise from 0 to 1e-7 in the MIT benchmark's code. Nothing is
+        drawn here: give the noise. None, the default, leaves ties as they are. A constant map gives NaN all
+        the same.
 
     Notes
     -----
@@ -201,9 +200,9 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     negatives = np.sort(flat[_unfixated_flat_mask(pixels, flat.size)])
     if not len(negatives):
         return _NAN
-    thresholds, n_at = np.unique(flat[pixels], return_counts=True)
+    thresholds, n_fixations = np.unique(flat[pixels], return_counts=True)
     # shares of fixations and of other pixels at or above each threshold, from the highest to the lowest
-    true_positive_rate = np.cumsum(n_at[::-1]) / len(pixels)
+    true_positive_rate = np.cumsum(n_fixations[::-1]) / len(pixels)
     false_positive_rate = 1 - np.searchsorted(negatives, thresholds[::-1]) / len(negatives)
     # the curve runs from (0, 0) to (1, 1)
     return float(np.trapezoid(np.r_[0, true_positive_rate, 1], np.r_[0, false_positive_rate, 1]))
@@ -212,11 +211,11 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
 def information_gain(
     saliency: Any, points: Any, baseline: Any | None, *, minimum: float = 0.0, constant: str = "nan"
 ) -> float:
-    """Return how many bits a fixation a map, read as a density, predicts better than a baseline.
+    """Return the information gain of a map, read as a density, over a baseline, in bits per fixation.
 
-    The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf where the map is 0
-    at a fixation (it ruled out what happened; a minimum prevents it), inf where only the baseline is, NaN
-    where both are or where fixations of both kinds meet. NaN also without points, and for a constant map
+    The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf if the map is 0 at
+    a fixation (a minimum prevents that), inf if only the baseline is, NaN if both are 0 at one fixation or
+    one is 0 at a first fixation and the other at a second. NaN also without points, and for a constant map
     that counts as undefined.
 
     Parameters
@@ -233,10 +232,11 @@ def information_gain(
 
     Notes
     -----
-    It measures a *density*: unlike ranks it changes when the map is stretched. Numbers are comparable only
-    between maps brought to densities in one way, and mean what they say only where the map was meant as one.
-    No mean survives -inf. Without it a mean is over the images where the map did better, and flatters maps
-    with zeros: give a minimum to compare them.
+    It measures a *density*: unlike ranks it changes when the map is stretched. Scores are comparable only
+    between maps made densities in the same way, and are bits only where the map was meant as a density. A
+    mean with one score of -inf is -inf, and a mean without these scores flatters maps with zeros: give a
+    minimum to compare such maps.
+
     As pysaliency's `SaliencyMapNormalizingModel`, which takes a constant map for the uniform density
     (reference in `auc_points`). The MIT benchmark's code stretches map and baseline to [0, 1] first, and adds
     2.2e-16 inside the logarithm.
@@ -338,7 +338,7 @@ SAUC_POINTS = Metric(
     direction=1,
     true_zero=False,
     source=_BYLINSKII,
-    needs=("laid", "points", "others"),
+    needs=("map_on_image", "points", "others"),
     kernel=sauc_points,
 )
 AUC_JUDD = Metric(
@@ -349,7 +349,7 @@ AUC_JUDD = Metric(
     direction=1,
     true_zero=False,
     source=_BYLINSKII,
-    needs=("laid", "points"),
+    needs=("map_on_image", "points"),
     kernel=auc_judd,
 )
 NSS = Metric(
@@ -360,7 +360,7 @@ NSS = Metric(
     direction=1,
     true_zero=False,
     source="pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019",
-    needs=("laid", "points"),
+    needs=("map_on_image", "points"),
     kernel=nss,
     full="normalized scanpath saliency",
 )
@@ -372,7 +372,7 @@ INFORMATION_GAIN = Metric(
     direction=1,
     true_zero=False,
     source="pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112",
-    needs=("laid", "points", "center_bias"),
+    needs=("map_on_image", "points", "center_bias"),
     kernel=_information_gain_over_center_bias,
     note="Information gain in bits per fixation over the baseline.",
 )

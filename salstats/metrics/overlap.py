@@ -1,8 +1,7 @@
 """Overlap of a mask and the truth: four counts, the rates made of them, and the overlap of outlines.
 
-Each rate is a function of a mask and the truth, and a kernel of `Counts` (`iou_from_counts`) for many at
-once. Each record gives the range of a rate and the end that is better. A rate is NaN where its denominator
-is 0, and only there:
+Each rate is a function of a mask and the truth (`iou`), and one of `Counts` for many pairs at once
+(`iou_from_counts`). A rate is NaN where its denominator is 0, and only there:
 
 =======================  =====  =====  =========  ======  ===========
 empty or full            iou    dice   precision  recall  specificity
@@ -29,7 +28,7 @@ from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
 from salstats.metrics.records import Metric
 
-#: It leaves a rate undefined if its denominator is 0, and only then.
+#: Source of the rates: medpy leaves a rate undefined if its denominator is 0, and only then.
 _MEDPY = "medpy (medpy.metric.binary)"
 _COUNTS = ("counts",)
 #: Default width of the band of `boundary_iou`, as a share of the image's diagonal.
@@ -37,7 +36,10 @@ DILATION = 0.02
 
 
 class Counts(NamedTuple):
-    """Pixels marked by both masks, by the mask only, by the truth only, by neither: numbers or arrays."""
+    """Numbers of pixels that mask and truth, only the mask, only the truth, or neither marks.
+
+    They are numbers, or arrays of one shape.
+    """
 
     tp: Any
     fp: Any
@@ -95,7 +97,7 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
 
 
 def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Return mask and truth as arrays of bool of one shape.
+    """Return mask and truth as arrays of bool; ShapeError if their shapes differ.
 
     Examples
     --------
@@ -272,8 +274,8 @@ def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: float = DILATION) -> float:
     """Return intersection over union of the pixels of mask and truth near their own borders.
 
-    From 0 to 1, and more is better; NaN where mask and truth are empty. IoU hardly sees the outline of a
-    large area, which this looks at alone.
+    From 0 to 1, and more is better; NaN where mask and truth are empty. The IoU of large areas hardly depends
+    on their outlines; this depends on nothing else.
 
     Parameters
     ----------
@@ -308,7 +310,7 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     >>> boundary_iou(mask, truth, dilation=0.1)  # 8 pixels of the mask's border lie around the hole
     0.6666666666666666
     """
-    check_number(dilation, "dilation", 1, exclude_low=True)
+    check_number(dilation, "dilation", high=1, exclude_low=True)
     predicted, reference = mask_pair(mask, truth)
     diagonal = float(np.hypot(predicted.shape[0], predicted.shape[1]))
     width = max(1, round(dilation * diagonal))

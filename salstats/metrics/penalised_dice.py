@@ -49,7 +49,7 @@ def pdc(
     Returns
     -------
     float
-        From 0 to 1, and above 0 for every mask that marks something; NaN where mask or truth is empty.
+        From 0 to 1, and above 0 if mask and truth mark something; else NaN, or 0 by `undefined`.
 
     Raises
     ------

@@ -80,6 +80,8 @@ class RankedMap:
     def _sorted(self) -> _SortedPixels:
         """The pixels in the order of their values."""
         flat = self.values.ravel()
+        # values that single precision holds exactly can be sorted together with their positions, which is
+        # quicker
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
         if np.array_equal(single, flat):
@@ -141,9 +143,9 @@ class RankedMap:
 
 
 def _order_and_ordered_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of values of single precision, and codes in that order that are equal where they are.
+    """Return the indices that sort float32 values, and whole numbers in that order that tie as the values do.
 
-    Value and pixel are joined to one whole number of 64 bits; sorting these takes a third of the time.
+    Value and index are joined to one whole number of 64 bits; sorting these takes a third of the time.
     """
     # the bits of a positive float32, read as a whole number, are in the order of the values;
     # adding 0 turns -0 into 0

@@ -7,10 +7,10 @@ from inspect import signature
 from math import inf
 from typing import Any
 
-#: Inputs of kernels. Scoring makes each of these once for all metrics that need it. The order is that of the
-#: metrics in tables and figures.
+#: Inputs of kernels. Scoring makes each of these once for all metrics that need it. Tables and figures order
+#: metrics by their first need here.
 NEEDS = {
-    "counts": "pixels by what mask and truth say of them, an `overlap.Counts`",
+    "counts": "numbers of pixels that mask and truth mark, an `overlap.Counts`",
     "peak": "the map's first maximum, or the points that a person marked, shape (n, 2)",
     "peaks": "every maximum of the map, or the points that a person marked, shape (n, 2)",
     "saliency": "the map at its own size",
@@ -21,18 +21,18 @@ NEEDS = {
     "density": "where people look, one density",
     "prob": "the network's probability while pixels are changed (the extra `explain`)",
     "agreement": "how alike several maps of one case are, a `repeats.MapAgreement`",
-    # inputs that accompany these
+    # inputs that metrics take besides one of these
     "truth": "the truth, an ndarray of bool",
     "runs": "the truth, an `Rle`",
-    "laid": "the map at its image's size, an ndarray of float64",
+    "map_on_image": "the map at its image's size, an ndarray of float64",
     "ranked": "the same, sorted: a `ranks.RankedMap`",
     "others": "fixations on other images, shape (n, 2)",
     "center_bias": "where people look whatever the image, `densities.Densities` of one",
     "fraction": "the share of pixels changed",
 }
 #: Needs for which a mask is made.
-OF_MASK = frozenset({"counts", "distances", "mask"})
-#: The score of an empty mask is chosen for all metrics together, so that it is an option of none.
+MASK_NEEDS = frozenset({"counts", "distances", "mask"})
+#: Parameter of kernels that is chosen once for all metrics together, so that it is no option of a single one.
 _SHARED_OPTION = "undefined"
 
 
@@ -99,7 +99,7 @@ class Metric:
     @cached_property
     def compares_mask(self) -> bool:
         """True if a mask is compared, rather than a map or points."""
-        return not OF_MASK.isdisjoint(self.needs)
+        return not MASK_NEEDS.isdisjoint(self.needs)
 
     @cached_property
     def is_length(self) -> bool:
@@ -117,7 +117,7 @@ class Metric:
         return self.direction > 0
 
     def options_text(self, options: Mapping[str, Any]) -> str | None:
-        """Return the options in words, those that are not given with their defaults; None without words."""
+        """Return options in words, with defaults for those not given; None for a metric without `words`."""
         if self.words is None:
             return None
         return self.words(**{**self.options, **options})

@@ -94,17 +94,17 @@ _NOT_HERE = {
     "auprc": "it changes with the size of the finding, so cases cannot be compared",
     "average_precision": "it changes with the size of the finding, so cases cannot be compared",
 }
-#: What metrics are computed from whose kernels need such an input.
+#: Data that the metrics with such an input are computed from.
 _SOURCE_OF_NEED = {
     "ranked": "recorded gaze",
-    "laid": "recorded gaze",
+    "map_on_image": "recorded gaze",
     "prob": "the outputs of a network",
     "agreement": "several maps of one image",
 }
 
 
 def metrics_computed_from(inputs: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the metrics whose kernels need no other inputs."""
+    """Return the names of the metrics whose kernels need no inputs besides these."""
     names = []
     for metric in METRICS.values():
         if metric.kernel is not None and set(metric.needs) <= set(inputs):
@@ -168,13 +168,12 @@ def direction(name: object) -> int:
     return 0 if metric is None else metric.direction
 
 
-#: Other names of registered metrics.
-_ALIASES = {"auroc": "auc", "roc_auc": "auc", "cc": "ncc"}
-
-
 def may_have_true_zero(name: str) -> bool:
-    """Return True if a ratio of two means of this metric has a meaning, or the metric is unknown."""
-    metric = registered_metric(_ALIASES.get(name.lower(), name))
+    """Return True if a ratio of two means of this metric has a meaning, or the metric is unknown.
+
+    The metric may have its name in papers and other packages.
+    """
+    metric = registered_metric(_NAMES_HERE.get(name.lower(), name))
     return metric is None or metric.true_zero
 
 

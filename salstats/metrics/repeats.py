@@ -19,8 +19,8 @@ class MapAgreement(NamedTuple):
     sd: float
     #: Mean overlap of two masks, over all pairs of which one marks a pixel; NaN without such a pair.
     iou: float
-    #: Mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN without
-    #: such a pair.
+    #: Mean of Pearson's correlation of two maps over the pixels, over all pairs without a constant map; NaN
+    #: without such a pair.
     ncc: float
 
 
@@ -80,16 +80,16 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
         products += values @ values.T
         n_overlap += marks @ marks.T
     n_marked = np.diag(n_overlap)
-    # a correlation with a constant map is undefined; rounding of its mean may give it a length above 0
+    # a correlation with a constant map is undefined; rounding of its mean may give deviations above 0
     is_constant = [flat_map.min() == flat_map.max() for flat_map in flat_maps]
-    lengths = np.where(is_constant, np.nan, np.sqrt(np.diag(products)))
+    norms = np.where(is_constant, np.nan, np.sqrt(np.diag(products)))
     # rows and columns of the pairs above the diagonal: each two maps once
     first, second = np.triu_indices(n_maps, k=1)
     pair_overlap = n_overlap[first, second]
     # 0 / 0, NaN, for two empty masks
     with np.errstate(invalid="ignore"):
         ious = pair_overlap / (n_marked[first] + n_marked[second] - pair_overlap)
-    correlations = products[first, second] / (lengths[first] * lengths[second])
+    correlations = products[first, second] / (norms[first] * norms[second])
     return MapAgreement(
         sd=sum_of_sds / n_pixels,
         iou=_mean_of_defined(ious),

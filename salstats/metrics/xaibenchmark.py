@@ -1,7 +1,7 @@
-"""Saliency-Bench's four scores by the rules of its package `xaibenchmark`, to compare with its numbers.
+"""Saliency-Bench's four scores by the rules of its package `xaibenchmark`, for comparison with its numbers.
 
 As metrics of `score` they are called `xaibenchmark_iou`, `xaibenchmark_precision`, `xaibenchmark_recall` and
-`xaibenchmark_hit`, because the rules differ from those of the metrics called as here:
+`xaibenchmark_hit`, because their rules differ from those of the other metrics of these names:
 
 =========  ==========================================  =============================================
 name       here, as `xaibenchmark` has it              `metrics.overlap` and `metrics.pointing`
@@ -10,7 +10,7 @@ iou        map > 0, whatever its scale                 a mask is made first (Ots
 precision  map > 0                                     the same mask as iou
 recall     map > 0.5: another mask than the others'    the same mask as iou
 hit        any maximum; a constant map is a hit        the first maximum; a constant map is no hit
-truth      cut to whole numbers, but not by `hit`      a mask
+truth      cut to whole numbers, except by `hit`       a mask
 empty      a truth that adds up to 0 is left out       NaN, counted
 =========  ==========================================  =============================================
 
@@ -34,7 +34,7 @@ RECALL_THRESHOLD = 0.5
 
 
 def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Return intersection over union of the pixels where a map is positive and the truth, cut to whole.
+    """Return intersection over union of the pixels where a map is positive and the truth, cut to integers.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
     """Return the share of the truth, cut to whole numbers, on which a map exceeds 0.5.
 
     Takes and raises what `iou` does; 0 where cutting leaves nothing of the truth. A map of 0.5 everywhere
-    has recall 0 beside a precision that counts all of it.
+    has recall 0, although its precision counts every pixel.
     """
     marked, positive = _map_and_truth_masks(saliency, truth, RECALL_THRESHOLD)
     n_positive = int(np.count_nonzero(positive))
@@ -110,7 +110,7 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 def resized_to_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return a map at its truth's size: bilinear where they differ, its values as they are."""
+    """Return a map at its truth's size: resized bilinearly where they differ, and not rescaled."""
     if saliency.shape == truth.shape:
         return saliency
     return resize(saliency, (truth.shape[0], truth.shape[1]))
@@ -145,7 +145,7 @@ def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, 
 def _map_and_truth_masks(
     saliency: np.ndarray, truth: np.ndarray, map_threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixels where a map exceeds a threshold, and where the truth, cut to whole, is not 0."""
+    """Return the pixels where a map exceeds a threshold, and where the truth, cut to integers, is not 0."""
     values, reference = _checked_pair(saliency, truth)
     return values > map_threshold, np.trunc(reference) != 0
 

@@ -17,7 +17,7 @@ from salstats.images.maps import is_finite
 from salstats.metrics import overlap
 from salstats.metrics.distance import SurfaceDistances, surface_distances
 from salstats.metrics.overlap import Counts
-from salstats.metrics.records import OF_MASK, Metric
+from salstats.metrics.records import MASK_NEEDS, Metric
 from salstats.metrics.registry import METRICS, metrics_computed_from
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, MaskSetting
@@ -43,7 +43,7 @@ TRUE_POSITIVE = "true-positive"
 FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
 #: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no others.
-AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
+AVAILABLE_NEEDS = (*sorted(MASK_NEEDS), "truth", "runs", "peak", "peaks", "saliency")
 SCORED = metrics_computed_from(AVAILABLE_NEEDS)
 #: Column of whether a score depends on which of several equal maxima of a map counts; `score` takes it out.
 AMBIGUOUS_PEAK = "ambiguous_peak"

@@ -23,7 +23,7 @@ from salstats.scoring.rows import row_identifiers
 from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
 #: Metrics that need no more than a map, where people look, and the centre bias.
-SCORED = metrics_computed_from(("laid", "ranked", "densities", "density", "points", "center_bias"))
+SCORED = metrics_computed_from(("map_on_image", "ranked", "densities", "density", "points", "center_bias"))
 #: Metrics that can be estimated from drawn pixels.
 AREAS = tuple(name for name in SCORED if "draws" in METRICS[name].options)
 INTEROBSERVER = Series("interobserver")
@@ -261,7 +261,7 @@ class GazeComparison:
         if len(truth_indices) == 1:
             densities = self._single_densities[truth_indices[0]]
         inputs = {
-            "laid": ranked.values,
+            "map_on_image": ranked.values,
             "ranked": ranked,
             "center_bias": self._bias_density,
             "densities": densities,

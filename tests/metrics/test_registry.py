@@ -111,7 +111,9 @@ def test_a_ratio_has_a_meaning_where_the_metric_has_a_true_zero():
     assert may_have_true_zero("IoU")
     assert may_have_true_zero("a metric of mine")
     # chance is 0.5 for an area under a curve, and correlations may be negative
-    assert not any(may_have_true_zero(name) for name in ("auc", "AUROC", "roc_auc", "cc"))
+    assert not any(
+        may_have_true_zero(name) for name in ("auc", "AUROC", "roc_auc", "cc", "Pearson", "judd_auc")
+    )
 
 
 def test_a_threshold_has_the_label_of_its_record():
