@@ -17,10 +17,12 @@ from salstats.stats.engine.inference import checked_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 
-#: Names of a mean over trainings in the columns `seed` and `model`.
-MEANS = ("mean", "ensemble")
+#: Columns whose values are repetitions of a case.
+_REPETITION_COLUMNS = ("seed", "model")
+#: Values of these columns that name a mean over trainings.
+_MEAN_NAMES = ("mean", "ensemble")
 #: 95 % of the differences of two scores of a case are smaller than this times the SD within a case.
-_REPEATABILITY = 1.96 * np.sqrt(2)
+_REPEATABILITY_FACTOR = 1.96 * np.sqrt(2)
 
 
 def within_case_sd(
@@ -131,18 +133,18 @@ def within_case_sd(
             f" ({', '.join(columns)})",
             column=over,
         )
-    if over not in KEY_COLUMNS[5:]:
+    if over not in _REPETITION_COLUMNS:
         raise ColumnError(
             Setting("over", over),
             " does not tell repetitions of a case apart",
             hint="take 'seed' or 'model'",
-            choices=("seed", "model"),
+            choices=_REPETITION_COLUMNS,
         )
     check_one_metric(codes, columns)
     warn_pooled_methods(scores, columns)
     warn_if_repetition_is_mean(scores[over].dropna(), over)
     units = resolve_unit(codes, unit)
-    # A series are the scores that differ in `over` only.
+    # A series holds the scores that differ in `over` only.
     series_of_row = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
     first_rows = np.unique(series_of_row, return_index=True)[1]
     values = scores["score"].to_numpy(dtype=np.float64)
@@ -198,7 +200,10 @@ def within_case_sd(
     table |= inference_to_column_if_any(scores, units.codes, keys)
     table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}
     special: dict[str, Any] = {"over": over, **_n_repeats_mean_and_icc_columns(series, groups, len(keys))}
-    special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.n_replicates_column_if_any()}
+    special |= {
+        "repeatability": _REPEATABILITY_FACTOR * table["estimate"],
+        **options.n_replicates_column_if_any(),
+    }
     frame = estimates_frame(keys, table, special)
     return add_n_shared_and_cautions(frame, codes, columns, lambda: advice_to_keep_shared_cases(scores))
 
@@ -206,11 +211,11 @@ def within_case_sd(
 def warn_if_repetition_is_mean(values: Iterable[object], over: str) -> None:
     """Warn if one of several repetitions is a mean over the others, by its name."""
     distinct = set(values)
-    means = sorted(str(value) for value in distinct if value in MEANS)
+    means = sorted(str(value) for value in distinct if value in _MEAN_NAMES)
     if means and len(distinct) > 1:
         warn(
-            f"{over} has the value {means[0]!r}: if it is a mean over the others it is no repetition of "
-            "them, and all looks steadier than it is",
+            f"{over} has the value {means[0]!r}: if it is a mean over the others it is not a repetition "
+            "of them, and scores look more repeatable than they are",
             hint="leave it out",
             column=over,
             value=means[0],

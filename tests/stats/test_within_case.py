@@ -132,3 +132,8 @@ def test_bad_requests_are_named(frame):
         within_case_sd(frame, by=["seed"])
     with raises(ColumnError, option="over", value="prob", choices=("seed", "model")):
         within_case_sd(frame.assign(prob=0.5), over="prob")
+
+
+def test_readers_are_not_repetitions(frame):
+    with raises(ColumnError, option="over", value="reader", choices=("seed", "model")):
+        within_case_sd(frame.rename(columns={"seed": "reader"}), over="reader")
