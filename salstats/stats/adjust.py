@@ -22,7 +22,13 @@ from salstats.checks import (
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import simultaneous_limits_and_levels
-from salstats.stats.engine.equivalence import SIDES, is_strictly_below, sides_and_claims, verdict_texts
+from salstats.stats.engine.equivalence import (
+    INCONCLUSIVE,
+    SIDES,
+    is_strictly_below,
+    sides_and_claims,
+    verdict_texts,
+)
 from salstats.stats.engine.grouping import is_summary_row
 from salstats.stats.engine.joint_adjustment import (
     NullDraws,
@@ -37,15 +43,16 @@ from salstats.stats.engine.monte_carlo import (
     warn_if_within_monte_carlo_error,
 )
 
+#: Terms of rows that belong to no family: an intercept, and the global test of `mrmc` that all methods are
+#: equal.
 INTERCEPT = "(Intercept)"
-#: The global test beside differences that are compared two by two, see `mrmc`.
-GLOBAL = "equal"
+GLOBAL_TEST_TERM = "equal"
 #: The procedure whose P values agree with simultaneous limits.
 SINGLE_STEP = "single-step"
 #: Procedures for contrasts of a model: for all pairs of a factor's levels, and for any contrasts.
 TUKEY = "tukey"
 MULTIVARIATE_T = "mvt"
-#: The procedure whose limits `adjust` makes, while limits beside all others are those of Bonferroni.
+#: `adjust(intervals=True)` makes Sidak's limits for this procedure, and Bonferroni's for all others.
 SIDAK = "sidak"
 #: Significance level of rows whose frame has no conf_level.
 _ALPHA = 0.05
@@ -225,7 +232,7 @@ def adjusted_frame(
 
     is_tested = ~np.isnan(p_values)
     if "term" in estimates.columns:
-        is_tested &= (~estimates["term"].isin((INTERCEPT, GLOBAL))).to_numpy(dtype=bool)
+        is_tested &= (~estimates["term"].isin((INTERCEPT, GLOBAL_TEST_TERM))).to_numpy(dtype=bool)
     family_codes = _family_codes(estimates, groups)
     families = [np.flatnonzero(family_codes == code) for code in range(int(family_codes.max()) + 1)]
     floors = p_floors(estimates)
@@ -256,7 +263,7 @@ def adjusted_frame(
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
         result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
     if "n_replicates" in result.columns and procedure_name != "none":
-        # The index numbers the rows, of which warnings name some.
+        # Warnings refer to rows by their position in the result, which is the index.
         tested = result.reset_index(drop=True)[is_tested]
         _warn_of_imprecise_p_values(tested, _alpha_of_rows(estimates)[is_tested], procedure_name, null_draws)
     return result
@@ -311,14 +318,13 @@ def _adjusted_verdicts(
 ) -> pd.Series:
     """Return the verdicts of a result, "inconclusive" where its adjusted P values or limits show nothing.
 
-    `is_within_margin` says in which rows the adjusted P value against the margin is below alpha. Verdicts in
-    other words than those of comparisons are returned unchanged, as are missing ones.
+    `is_within_margin` says in which rows the adjusted P value against the margin is below alpha. Missing
+    verdicts, and those of frames that do not compare methods, are returned unchanged.
     """
     verdict = result["verdict"]
-    inconclusive = SIDES[-1]
-    # Rows that are no comparison have no verdict.
+    # Rows that compare nothing have no verdict.
     has_verdict = verdict.notna()
-    sides, claims = sides_and_claims(verdict.where(has_verdict, inconclusive))
+    sides, claims = sides_and_claims(verdict.where(has_verdict, INCONCLUSIVE))
     if not set(sides) <= set(SIDES):
         return verdict
     # A P value of NaN is not below alpha either.
@@ -328,7 +334,7 @@ def _adjusted_verdicts(
     if limits_widened:
         holds_zero = (result["conf_low"] <= 0) & (result["conf_high"] >= 0)
         is_undecided |= holds_zero.to_numpy(dtype=bool)
-    sides = np.where(is_undecided, inconclusive, sides)
+    sides = np.where(is_undecided, INCONCLUSIVE, sides)
     claims = np.where(is_within_margin, claims, "")
     adjusted = pd.Series(verdict_texts(sides, claims), result.index, dtype=verdict.dtype)
     return adjusted.where(has_verdict)
@@ -416,7 +422,7 @@ def _max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
 
 
 def _min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
-    """Adjust by step-down min-p, bounded from above by Holm's procedure, which no number of draws limits."""
+    """Adjust by step-down min-p; Holm's P value, which does not depend on draws, is an upper bound."""
     adjusted = np.minimum(step_down_min_p(family), _holm(p, size=len(p)))
     return np.asarray(np.maximum(adjusted, p))
 
@@ -513,10 +519,10 @@ def find_procedure(name: object) -> Procedure | None:
 def checked_procedure(
     procedure: str, option: str = "procedure", *, has_draws: bool = False, of_contrasts: bool = False
 ) -> str:
-    """Return the procedure's name in R's spelling.
+    """Return the procedure's name in R's spelling; raise for one that does not suit the P values.
 
-    Joint procedures need P values from draws (`has_draws`), and those of Tukey and by the multivariate t
-    distribution contrasts of a model (`of_contrasts`).
+    Joint procedures need P values that are counted from draws (`has_draws`); `tukey` and `mvt` need contrasts
+    of a model (`of_contrasts`).
     """
     record = find_procedure(procedure)
     if record is None or (record.name in (TUKEY, MULTIVARIATE_T) and not of_contrasts):

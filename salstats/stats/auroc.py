@@ -192,7 +192,7 @@ def auroc(  # noqa: C901
     """
     frame = check_frame(data, "data")
     term = "auroc" if reference is None else "auroc_difference"
-    record = choose_interval(interval, term)
+    interval_record = choose_interval(interval, term)
     checked_procedure(adjust, "adjust")
     level = check_level(level)
     wide = labelled_table(frame, score, label, reference, by, unit)
@@ -213,17 +213,22 @@ def auroc(  # noqa: C901
     n = np.array([len(rows) for rows in rows_of_groups])
     n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
     areas = _areas_of_groups(
-        scores, labels == 1, wide.reference_scores, rows_of_groups, units_of_groups, record.name
+        scores, labels == 1, wide.reference_scores, rows_of_groups, units_of_groups, interval_record.name
     )
     is_default = interval is None or interval == RECOMMENDED
     columns = _area_columns(
-        areas, n_units == n, record, term, level, falls_back_on_wilson=is_default and reference is None
+        areas,
+        n_units == n,
+        interval_record,
+        term,
+        level,
+        falls_back_on_wilson=is_default and reference is None,
     )
     is_tied = np.zeros(len(keys), dtype=bool)
     if wide.reference_scores is None:
         is_tied = _are_tied(scores, rows_of_groups)
     _warn_of_undefined_areas_and_tests(keys, areas, columns, is_tied)
-    if record.name == "delong":
+    if interval_record.name == "delong":
         _warn_of_dependent_rows(keys, n, n_units, recommended=choose_interval(None, term).name)
 
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
@@ -358,7 +363,7 @@ def _areas_of_groups(
 
 
 def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
-    """Return True for groups whose scores are all equal, shape (n_groups,); a group without rows is none."""
+    """Return True for groups whose scores are all equal, shape (n_groups,); False without rows."""
     return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
 
 
@@ -407,7 +412,7 @@ def _one_sided_pairs_with_missing_side(
 def _area_columns(
     areas: pd.DataFrame,
     is_independent: NDArray[np.bool_],
-    record: Interval,
+    interval_record: Interval,
     term: str,
     level: float,
     *,
@@ -417,7 +422,7 @@ def _area_columns(
 
     `areas` has a row per group and the columns of `RocArea`; `is_independent` (n_groups,) marks groups with
     one row per unit. With `falls_back_on_wilson` areas without a variance get Wilson's limits, as if the
-    area were a proportion of `n_least` cases.
+    area were a proportion of as many cases as units have the rarer label (`n_least`).
     """
     estimate = areas["estimate"].to_numpy(dtype=np.float64)
     variance = areas["variance"].to_numpy(dtype=np.float64)
@@ -427,25 +432,25 @@ def _area_columns(
     n_least = areas["n_least"].to_numpy(dtype=np.float64)
     # Obuchowski's variance may be negative.
     std_error = np.sqrt(np.where(variance < 0, np.nan, variance))
-    if record.name == "delong":
+    if interval_record.name == "delong":
         df = np.full(len(areas), np.nan)
-    elif record.name == "obuchowski":
+    elif interval_record.name == "obuchowski":
         df = np.where(is_independent, np.nan, df)
     basis = Basis(term, level, estimate, np.where(std_error > 0, std_error, np.nan), df)
-    low, high, *_ = record.limits(basis)
+    low, high, *_ = interval_record.limits(basis)
     is_area = term == "auroc"
     # The null hypothesis is an area of 1/2, whose logit is 0, or a difference of 0.
     null_value = 0.5 if is_area else 0.0
     deviation = estimate - null_value
     deviation_error = basis.std_error
-    if record.scale == "logit":
+    if interval_record.scale == "logit":
         # Areas of 0 and 1 have no logit; by the delta method the standard error of logit(A) is
         # se / (A (1 - A)).
         inner_area = np.where((estimate > 0) & (estimate < 1), estimate, np.nan)
         deviation = special.logit(inner_area)
         deviation_error = deviation_error / (inner_area * (1 - inner_area))
     statistic = deviation / deviation_error
-    interval_names = np.full(len(areas), record.name, dtype=object)
+    interval_names = np.full(len(areas), interval_record.name, dtype=object)
     has_no_limits = ~np.isnan(estimate) & np.isnan(low)
     if falls_back_on_wilson:
         wilson_low, wilson_high = wilson(estimate, n_least, level)

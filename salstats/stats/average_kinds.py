@@ -35,8 +35,9 @@ def is_average_over_column(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataF
 def members_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, list[int]]:
     """Return for each row that is an average the rows that it averages: its members.
 
-    Their numbers of scores add up to that of the average; an average of which the frame lacks some members
-    has none. `frame` has the columns `term`, `n` and `estimate`, and of comparisons the means of both sides.
+    Their numbers of scores add up to that of the average; the list is empty for an average of which the frame
+    lacks some members. `frame` has the columns `term`, `n` and `estimate`, and in comparisons the means of
+    both sides.
     """
     averages = is_average_over_column(frame, keys)
     is_average_row = averages.any(axis=1)
@@ -69,7 +70,7 @@ def decrease_of_means_or_mean_of_decreases(
 
     `members` are the rows that count alike in the average. Without any, as where the frame lacks them or
     weights them, it is an average of decreases if it differs from the decrease of the averages by more than
-    three printed decimals of these explain.
+    rounding of the averages to three decimals explains. It is `OF_MEANS` where the decrease is undefined.
     """
     estimate = float(frame["estimate"].iloc[row])
     method_mean = float(frame["method_mean"].iloc[row])
@@ -88,6 +89,7 @@ def decrease_of_means_or_mean_of_decreases(
         return AverageKind.EITHER
     mean_of_decreases = float(frame["estimate"].iloc[list(members)].mean(skipna=False))
     error_of_decreases = abs(mean_of_decreases - estimate)
+    # `not <=` also holds where a member's decrease is NaN.
     if not error_of_decreases <= max(tolerance, _EXCLUDING_RATIO * error_of_means):
         return AverageKind.OF_MEANS
     if not error_of_means <= max(tolerance, _EXCLUDING_RATIO * error_of_decreases):

@@ -13,10 +13,11 @@ from salstats.stats.engine.resampling_units import possible_unit_columns, resolv
 from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.summaries import summarize
 
-#: Most bins, and fewest rows of a group in a bin where a group has twice as many.
+#: Largest number of bins.
 _MAX_BINS = 5
-_MIN_ROWS = 10
-#: Columns of the result, and of the scores that it is made of, that no grouping column may be called as.
+#: Rows of the smallest group that a bin should hold on average; two bins are made from fewer, too.
+_MIN_ROWS_PER_BIN = 10
+#: Columns of the result, and of the scores that it is made from; no grouping column may have these names.
 _OWN_COLUMNS = ("bin", "score", "x_mean")
 
 
@@ -25,8 +26,9 @@ def binned_means(
 ) -> pd.DataFrame:
     """Mean of `y` in bins of `x`, with the default interval of `summarize`; warnings are not shown.
 
-    The bins are the same for all groups of a panel: quantiles of its `x`, up to five and so many that each
-    group has about ten rows or more in each, but two at least. With `distinct` each value of `x` is a bin.
+    The bins are the same for all groups of a panel, with borders at quantiles of its `x`. There are two to
+    five of them, as many as leave each group about ten rows or more in each. With `distinct` each value of
+    `x` is a bin.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def binned_means(
     Raises
     ------
     ColumnError
-        A column of `panels` or `groups` is called as one of the result.
+        A column of `panels` or `groups` has the name of a column of the result.
     """
     by = [*panels, *groups]
     check_names_of_groups(by, _OWN_COLUMNS)
@@ -65,7 +67,7 @@ def binned_means(
             if column in rows.columns:
                 scores[column] = rows[column]
         if scores.duplicated(scores.columns).any():
-            # rows of a tidy table need not be told apart by its columns
+            # Rows of a tidy table may agree in all these columns, and `summarize` needs distinct cases.
             scores["case"] = [str(number) for number in range(len(rows))]
         scores = scores.assign(
             score=rows[y].astype(float),
@@ -92,7 +94,7 @@ def _bin_numbers_within_panels(
         is_in_panel = panel == number
         group_sizes = np.bincount(group[is_in_panel])
         smallest = group_sizes[group_sizes > 0].min()
-        n_bins = int(np.clip(smallest // _MIN_ROWS, 2, _MAX_BINS))
+        n_bins = int(np.clip(smallest // _MIN_ROWS_PER_BIN, 2, _MAX_BINS))
         bins[is_in_panel] = quantile_bin_numbers(values[is_in_panel], n_bins)
     return bins
 

@@ -31,13 +31,13 @@ from salstats.stats.models.family import NotEstimableError, qr_and_leverage
 from salstats.stats.models.logit import bernoulli_variance, logit
 from salstats.stats.summaries import summarize
 
-#: Bins of a curve, unless there are fewer rows than `_ROWS_OF_BIN` for each of them.
+#: Default number of bins of a curve; there are fewer where a bin would have fewer than `_MIN_ROWS_PER_BIN`.
 _MAX_BINS = 10
-_ROWS_OF_BIN = 20
+_MIN_ROWS_PER_BIN = 20
 #: Largest error of a calibration intercept.
 _TOLERANCE = 1e-12
-#: Terms of `calibration`, in the order of its rows, with the value of a perfectly calibrated prediction.
-_PERFECT = {"calibration_intercept": 0.0, "calibration_slope": 1.0, "brier_score": np.nan}
+#: Terms of `calibration` in the order of its rows, each with its null value; NaN where there is no test.
+_NULL_VALUES = {"calibration_intercept": 0.0, "calibration_slope": 1.0, "brier_score": np.nan}
 
 
 def calibration(
@@ -105,7 +105,7 @@ def calibration(
     ------
     ColumnError
         A name is neither a column nor a metric, or is not numeric; a case of a scores frame has two values of
-        `prob` or `label` in a group.
+        `prob` or `label` in a group; no row has both a probability and a label.
     ValueRangeError
         A value of `prob` is below 0 or above 1; a label is neither 0 nor 1.
 
@@ -117,8 +117,8 @@ def calibration(
     Notes
     -----
     Intercept and slope are those of Cox's logistic recalibration; the intercept is estimated with the slope
-    fixed at 1 (calibration in the large). Both say nothing about calibration between: draw
-    `calibration_curve`. Checked against statsmodels' `GLM` with an offset and its `Logit`.
+    fixed at 1 (calibration in the large). Neither shows in which range predictions are wrong:
+    `calibration_curve` does. Checked against statsmodels' `GLM` with an offset and its `Logit`.
 
     In simulations of calibrated predictions (500 studies each of 40 and of 100 patients with 1 to 6 rows that
     are correlated by 0.5) 95 % limits held in 93 to 97 % of the studies.
@@ -162,9 +162,9 @@ def calibration(
     low, high = t_limits(estimate, std_error, df, level)
     low[:, -1] = brier_scores["conf_low"]
     high[:, -1] = brier_scores["conf_high"]
-    statistic = (estimate - list(_PERFECT.values())) / std_error
+    statistic = (estimate - list(_NULL_VALUES.values())) / std_error
     columns = {
-        "term": np.tile(list(_PERFECT), len(keys)),
+        "term": np.tile(list(_NULL_VALUES), len(keys)),
         "estimate": estimate.ravel(),
         "std_error": std_error.ravel(),
         "statistic": statistic.ravel(),
@@ -175,7 +175,7 @@ def calibration(
         "conf_level": level,
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
-    group_of_row = np.repeat(np.arange(len(keys)), len(_PERFECT))
+    group_of_row = np.repeat(np.arange(len(keys)), len(_NULL_VALUES))
     columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
     cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
@@ -410,7 +410,7 @@ def _summarized_means(
     level: float,
     interval: str | None = None,
 ) -> pd.DataFrame:
-    """Return what `summarize` estimates of values (n_rows,) in each group of rows; NaN where it has none."""
+    """Return the frame of `summarize` for values (n_rows,), a row per group; NaN without values."""
     rows = np.concatenate(rows_of_groups)
     group_sizes = [len(group_rows) for group_rows in rows_of_groups]
     scores = pd.DataFrame(
@@ -433,7 +433,7 @@ def _summarized_means(
 def _population_unit_and_n_missing_columns(
     predictions: _Predictions, group_of_row: NDArray[np.integer]
 ) -> dict[str, Any]:
-    """Return columns that say what is independent and how many rows of the group are incomplete.
+    """Return the columns `inference_to`, if the rows have readers or trainings, `unit` and `n_missing`.
 
     `group_of_row` is the group of each row of the estimates frame.
     """
@@ -479,7 +479,7 @@ def _bins_of_group(
     if not len(rows):
         return []
     if n_bins is None:
-        n_bins = int(np.clip(len(rows) // _ROWS_OF_BIN, 2, _MAX_BINS))
+        n_bins = int(np.clip(len(rows) // _MIN_ROWS_PER_BIN, 2, _MAX_BINS))
     bin_of_row = quantile_bin_numbers(probs, n_bins)
     bins = []
     for number, bin_code in enumerate(np.unique(bin_of_row), start=1):
@@ -525,15 +525,15 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
             slopes[group] = _logit_slope(log_odds, labels, clusters)
         except NotEstimableError:
             has_no_slope[group] = True
-    both = "intercept and slope are"
-    is_only_certain = has_certain & ~has_one_class
+    is_undefined_by_certainty = has_certain & ~has_one_class
     certain_prob = None
-    if is_only_certain.any():
-        rows = predictions.rows_of_groups[int(np.flatnonzero(is_only_certain)[0])]
+    if is_undefined_by_certainty.any():
+        rows = predictions.rows_of_groups[int(np.flatnonzero(is_undefined_by_certainty)[0])]
         certain_prob = float(predictions.probs[rows][is_certain[rows]][0])
+    both = "intercept and slope are"
     reasons = [
         (has_one_class, "n_positive", None, both, "all labels are equal"),
-        (is_only_certain, "estimate", certain_prob, both, "a probability is exactly 0 or 1"),
+        (is_undefined_by_certainty, "estimate", certain_prob, both, "a probability is exactly 0 or 1"),
         (has_no_slope, "estimate", None, "slope is", "all probabilities are equal or separate the labels"),
     ]
     for has_reason, column, value, subject, reason in reasons:
@@ -544,7 +544,7 @@ def _coefficients_of_groups(predictions: _Predictions) -> _Coefficients:
                 column=column,
                 value=value,
             )
-    # groups, intercept and slope, and the fields of a coefficient
+    # Axes: groups; intercept and slope; estimate, standard error and degrees of freedom
     numbers = np.array([intercepts, slopes]).swapaxes(0, 1)
     return _Coefficients(estimate=numbers[..., 0], std_error=numbers[..., 1], df=numbers[..., 2])
 

@@ -239,7 +239,10 @@ def _rows_of_branch(
     *,
     is_compared: bool,
 ) -> Iterator[dict[str, object]]:
-    """Yield the rows of one branch: what is excluded at each stage, and what remains."""
+    """Yield the rows of one branch: what is excluded at each stage, and what remains.
+
+    `reason_of_row` holds the reason why each score of the file is undefined, "" where it is defined.
+    """
     method_rows = branch["method_row"].to_numpy()
     reference_rows = branch["reference_row"].to_numpy()
     source = branch["source"].to_numpy()

@@ -177,6 +177,7 @@ def _picks_by_name(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better
     cases = list(rows.iloc[defined][case_columns].itertuples(index=False, name=None))
     scores = values[defined]
     score_range = float(np.ptp(scores)) or 1.0
+    # Multiplied by the sign, the worst score is the smallest, whatever the metric.
     sign = 1 if larger_is_better else -1
     picked_cases: set[object] = set()
     picked = {}
@@ -184,7 +185,7 @@ def _picks_by_name(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better
         if name not in picks:
             continue
         target = sign * _TARGETS[name](sign * scores)
-        # Both scores about a median of two are equally far from it, but for rounding errors.
+        # Rounding makes ties of the two scores beside a median, which are equally far from it.
         distance = np.round(np.abs(scores - target) / score_range, _TIE_DIGITS)
         order = np.argsort(distance, kind="stable")
         new_positions = [i for i in order if cases[i] not in picked_cases]

@@ -187,10 +187,10 @@ def correlate_clustered(
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
         **n_absent_column_if_any(keys, keys_of_absent_findings(data, [x, y], groups), data),
     }
-    special: dict[str, object] = {"x": x, "y": y}
+    special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
-        special |= {"stratum": stratified, "n_strata": [len(strata) for strata in strata_of_groups]}
-    return estimates_frame(keys, columns, special | options.n_replicates_column_if_any())
+        special_columns |= {"stratum": stratified, "n_strata": [len(strata) for strata in strata_of_groups]}
+    return estimates_frame(keys, columns, special_columns | options.n_replicates_column_if_any())
 
 
 def _warn_of_doubtful_percentiles(

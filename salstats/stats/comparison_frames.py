@@ -46,13 +46,13 @@ from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_
 from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
 
-_BY = ("metric", "task")
+_DEFAULT_BY = ("metric", "task")
 
 
 class HypothesisOptions(NamedTuple):
-    """Options of the test of each row, and of the family that all rows are."""
+    """Options of the tests of all rows, of their adjustment as one family, and of effect sizes."""
 
-    #: None for the test that is one procedure with the interval.
+    #: Name of the test; None for the one that agrees with the interval.
     test: str | None
     adjust: str
     simultaneous: bool | None
@@ -101,9 +101,9 @@ class HypothesisOptions(NamedTuple):
         if is_joint and not RECORDS[test].resampled:
             raise SalstatsError(
                 Setting("adjust", adjust),
-                " needs a test from flips or replicates, and ",
+                " needs a test from flips or replicates, which ",
                 Setting("test", test),
-                " is none",
+                " is not",
                 hint=Message("take ", Setting("test", "wild")),
             )
         if is_joint and self.margin is not None:
@@ -154,7 +154,7 @@ def comparison_frame(
     _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
-    codes, columns = code_scores(scores, by, _BY, excluded_column="method")
+    codes, columns = code_scores(scores, by, _DEFAULT_BY, excluded_column="method")
     check_one_metric(codes, columns)
     codes, units, weights = rows_with_positive_weight(
         codes, resolve_unit(codes, unit), hypothesis.weights, comparison.average
@@ -180,7 +180,7 @@ def comparison_frame(
     table.pop("df", None)
     table |= _df_statistic_and_p_value_columns(tested, estimates)
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
-    special["test"] = paired_test_of_each_row(test, estimates)
+    special["test"] = test_name_of_each_row(test, estimates)
     special |= _replicates_column(options, estimates, tested)
     special |= metric_option_columns(scores, keys)
     if hypothesis.simultaneous:
@@ -226,7 +226,7 @@ def _check_pairs_suit_options(
             )
     if hypothesis.effect_size is not None and all_scores:
         raise SalstatsError(
-            Setting("effect_size"), " is of pairs, so it needs ", Setting("pairs", "complete")
+            Setting("effect_size"), " describes pairs, so it needs ", Setting("pairs", "complete")
         )
     if test == "signflip" and all_scores:
         raise SalstatsError(
@@ -255,7 +255,7 @@ def _df_statistic_and_p_value_columns(
 def _means_pairs_and_verdict_columns(
     paired_target: PairedTarget, reported: InferredEstimates, scores: pd.DataFrame, margin: Margin | None
 ) -> dict[str, Any]:
-    """Return the columns of both means, of the pairs and of the verdict.
+    """Return the columns of both means, the number of pairs and the verdict.
 
     Where a confidence set may be unbounded, `conf_set` describes it.
     """
@@ -267,7 +267,7 @@ def _means_pairs_and_verdict_columns(
         "n_pairs": paired_target.n_pairs,
     }
     metrics = metric_of_each_key(target.keys, scores)
-    columns |= lower_or_higher_verdict_columns(reported, reference_mean, method_mean, metrics, margin)
+    columns |= verdict_and_margin_columns(reported, reference_mean, method_mean, metrics, margin)
     if reported.conf_set is not None:
         columns["conf_set"] = reported.conf_set
     return columns
@@ -340,7 +340,7 @@ def infer_and_test(
     return estimates, paired_test_result(test, paired_target, estimates, units)
 
 
-def paired_test_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray | str:
+def test_name_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarray | str:
     """Return the name of each row's test, or of all; `wild` falls back on `cr2` or `score` in some rows."""
     if test != "wild":
         return test
@@ -353,14 +353,14 @@ def paired_test_of_each_row(test: str, estimates: InferredEstimates) -> np.ndarr
 
 
 def options_without_binary_defaults_for_flips(options: Options, test: str | None, adjust: str) -> Options:
-    """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
+    """Return options without the special defaults of 0/1 scores if these must be tested by flips, too."""
     if test == "wild" or adjust in JOINT:
         return options.without_binary_defaults()
     return options
 
 
 def binary_score_choices(options: Options, test: str) -> list[tuple[str, str]]:
-    """List option and value of the interval and of the test, where they are for paired 0/1 scores only."""
+    """List the options that are for paired 0/1 scores only (`interval`, `test`), each with its value."""
     choices = []
     if options.interval.kind == "share":
         choices.append(("interval", options.interval.name))
@@ -369,7 +369,7 @@ def binary_score_choices(options: Options, test: str) -> list[tuple[str, str]]:
     return choices
 
 
-def lower_or_higher_verdict_columns(
+def verdict_and_margin_columns(
     estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
@@ -387,6 +387,7 @@ def lower_or_higher_verdict_columns(
         # A limit by flips may be 0 itself, whichever side of the level its P value is on.
         significant = estimates.sign_flips.p_value <= 1 - estimates.conf_level
         excludes_zero = np.where(estimates.interval_names == "wild", significant, excludes_zero)
+    # An unbounded confidence set may have a gap, and excludes 0 if the gap contains it.
     if estimates.zero_in_gap is not None:
         excludes_zero |= estimates.zero_in_gap
     # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.

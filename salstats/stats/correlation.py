@@ -53,8 +53,8 @@ from salstats.stats.engine.score_reasons import (
 from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice_to_keep_shared_cases
 from salstats.stats.engine.wide_tables import correlation_table
 
-#: Number of units below which a variance between them is not estimated.
-FEWEST_UNITS = 4
+#: Fewest units from which a variance between units is estimated.
+_FEWEST_UNITS = 4
 
 
 def correlate(
@@ -403,7 +403,7 @@ def warn_pairs_pooled_by_default(
     strata: Sequence[str],
     within: Unit = None,
 ) -> bool:
-    """Warn of pairs of several tasks, data sets or models pooled by default; return if there are any.
+    """Warn of pairs of several tasks, data sets or models pooled by default; return True if there are any.
 
     `within` names the units within which pairs are correlated.
     """
@@ -413,7 +413,7 @@ def warn_pairs_pooled_by_default(
 
 
 class _GroupCorrelation(NamedTuple):
-    """Correlation of a group, and the pairs that it is of."""
+    """Correlation of a group, and its pairs."""
 
     #: Columns of the estimates frame.
     columns: dict[str, float]
@@ -480,7 +480,7 @@ class _StrataCorrelations(NamedTuple):
     r: np.ndarray
     #: Standard errors on Fisher's z scale, shape (n_strata,).
     std_error: np.ndarray
-    #: Reasons why a correlation cannot be used, with the column at fault, read only where it is not usable.
+    #: Why a correlation could not be used, and the column at fault; meaningless where it is usable.
     reasons: list[tuple[str, str | None]]
 
     @property
@@ -559,10 +559,10 @@ def _clustered_test_and_limits_columns(
 ) -> dict[str, float]:
     """Return the test and limits of combined strata whose rows are clustered by unit, as columns.
 
-    The combined z is sum(w_s arctanh(r_s)) with weights w_s of the inverse squared standard errors. There are
-    two standard errors of it, and the one with the larger P value and the wider limits is used: CR2's, from
-    the influences summed by unit and stratum, and that of independent rows, because with a few hits or misses
-    influences may vary too little by chance.
+    The combined z is sum(w_s arctanh(r_s)) with weights w_s proportional to the inverse squared standard
+    errors. It has two standard errors, and the one with the larger P value and the wider limits is used:
+    CR2's, from the influences summed by unit and stratum, and that of independent rows, because with a few
+    hits or misses influences may vary too little by chance.
     """
     test = sample.test
     weights = std_error**-2 / (std_error**-2).sum()
@@ -588,7 +588,7 @@ def _clustered_test_and_limits_columns(
     formula = "bonett-wright" if test == "spearman" else "fisher"
     independent_variances = fisher_std_error(r, effective_n, test, formula) ** 2
     independent_error = float(np.sqrt((weights**2 * independent_variances).sum()))
-    if n_units < FEWEST_UNITS or np.isnan(independent_error):
+    if n_units < _FEWEST_UNITS or np.isnan(independent_error):
         cr2_error = np.nan
         independent_error = np.nan
     # The standard error of independent rows keeps its level with a normal quantile if every row is a unit.

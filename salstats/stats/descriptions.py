@@ -19,8 +19,8 @@ from salstats.stats.engine.shared_cases import add_n_shared_and_cautions, advice
 
 #: Number of values at which the density of a group is computed.
 _N_DENSITY_VALUES = 101
-#: Whiskers of a box reach to the furthest score within this many interquartile ranges.
-REACH = 1.5
+#: Whiskers of a box reach to the furthest score within this many interquartile ranges of the quartiles.
+_WHISKER_REACH_IQRS = 1.5
 
 
 def describe(
@@ -136,7 +136,7 @@ def box_values(scores: pd.DataFrame, by: str | Sequence[str] | None = None) -> B
     values = scores["score"].to_numpy(dtype=np.float64)
     q1 = boxes["q1"].to_numpy()
     q3 = boxes["q3"].to_numpy()
-    reach = REACH * (q3 - q1)
+    reach = _WHISKER_REACH_IQRS * (q3 - q1)
     is_outside = (values < (q1 - reach)[codes]) | (values > (q3 + reach)[codes])
     inside = pd.Series(np.where(is_outside, np.nan, values)).groupby(codes)
     boxes = boxes.assign(

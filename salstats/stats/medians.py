@@ -482,6 +482,7 @@ def _inverted_limits(
             side_low, side_high = quantile_limits(shares, 1 - level)
             if side_low < scores.min() or side_high > scores.max():
                 beyond_scores[row] = True
+            # Limits of the first side, which for a difference are replaced below
             if not sides_shares:
                 low[row] = side_low
                 high[row] = side_high

@@ -109,15 +109,15 @@ def missing_bounds(
     if "n_readers" in frame.columns:
         raise SalstatsError(
             Call("missing_bounds"),
-            " counts scores alike, and ",
+            " weights all scores equally, and ",
             Call("mrmc"),
-            " counts readers alike",
+            " weights all readers equally",
             hint=Message(
                 "take the bounds of ",
                 Call("difference"),
                 " or ",
                 Call("summarize"),
-                ", which speak of these readers",
+                ", which are for these readers only",
             ),
             column="n_readers",
         )
@@ -131,13 +131,15 @@ def missing_bounds(
     if "weights" in frame.columns and frame["weights"].notna().any():
         raise SalstatsError(
             Call("missing_bounds"),
-            " counts scores alike",
-            hint=Message("take it of estimates without ", Setting("weights")),
+            " weights all scores equally",
+            hint=Message("use estimates without ", Setting("weights")),
             column="weights",
         )
     is_comparison = "n_pairs" in frame.columns
     if scores is not None and not is_comparison:
-        raise SalstatsError(Setting("scores"), " is for differences and decreases", hint="means need none")
+        raise SalstatsError(
+            Setting("scores"), " is for differences and decreases", hint="leave it out for means"
+        )
     keys = list(frame.columns[: frame.columns.get_loc("term")])
     if is_comparison:
         method, reference = _totals_of_both_sides(frame, keys, scores)
@@ -145,7 +147,7 @@ def missing_bounds(
     else:
         method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
         reference = None
-        n_undefined = method.n_undefined + 0
+        n_undefined = method.n_undefined.copy()
     lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
     means = pd.DataFrame(
         {
@@ -180,7 +182,7 @@ def _warn_of_averages_with_absent_members(frame: pd.DataFrame, averages: Mapping
         n_incomplete += int(frame["n"].iloc[members].sum() != frame["n"].iloc[row])
     if n_incomplete:
         warn(
-            f"{n_incomplete} averages have no bounds: the estimates lack rows that they are of",
+            f"{n_incomplete} averages have no bounds: the estimates lack some of the rows that they average",
             option="estimates",
             value=n_incomplete,
         )
@@ -205,7 +207,7 @@ class _ScoreTotals(NamedTuple):
 
 
 def _score_totals_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _ScoreTotals:
-    """Return the scores of means by their number and mean."""
+    """Return the score totals of means, from the number of defined scores and their mean."""
     n = n_defined.to_numpy(dtype=np.float64)
     total = np.where(n > 0, n * mean.to_numpy(dtype=np.float64), 0.0)
     return _ScoreTotals(total, n_undefined, n + n_undefined)
@@ -267,20 +269,20 @@ def _method_and_reference_totals(
         sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
     row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
-    is_single = ~is_average_over_column(frame, keys).any(axis=1)
-    # a group whose pairs all lack the finding has none here
-    row_sums[is_single] = row_sums[is_single].fillna(0)
-    if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
+    is_no_average = ~is_average_over_column(frame, keys).any(axis=1)
+    # A group whose pairs all lack the finding has no sums.
+    row_sums[is_no_average] = row_sums[is_no_average].fillna(0)
+    if (row_sums["n_pairs"] != frame["n_pairs"])[is_no_average].any():
         raise SalstatsError(
             "the scores are not those that the estimates were made of: they have other pairs",
             option="scores",
         )
     is_repeated = (frame["n"] != frame["n_pairs"]) & (row_sums["n_method"] > frame["n"])
-    if is_repeated[is_single].any():
+    if is_repeated[is_no_average].any():
         raise SalstatsError(
             "estimates of ",
             Setting("pairs", "available"),
-            " count a score once that stands beside several readers' here",
+            " count a score once that is paired with several readers' scores here",
             hint=Message("take ", Setting("pairs", "complete")),
         )
     n = row_sums["n"].to_numpy()
@@ -291,8 +293,8 @@ def _method_and_reference_totals(
     return method, reference
 
 
-def _estimate_or_side_mean_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of mean scores."""
+def _mean_score_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the names of the columns of mean scores."""
     if "n_pairs" in frame.columns:
         return ["method_mean", "reference_mean"]
     return ["estimate"]
@@ -303,7 +305,7 @@ def _bounds_of_average_decrease(
 ) -> pd.Series:
     """Return the bounds `low` and `high` of an average percentage decrease.
 
-    Those in `bounds` are of the decrease of the averages. Where the estimate is the mean of the members'
+    `bounds` holds those of the decrease of the averages. Where the estimate is the mean of the members'
     decreases, the bounds are the means of theirs; where it may be either, they are the outer ones of both.
     """
     bounds_of_means = bounds.iloc[row]
@@ -349,7 +351,7 @@ def _score_ranges(
     metrics = pd.Series([""] * len(frame))
     if "metric" in frame.columns:
         metrics = frame["metric"].astype(TEXT)
-    means = frame[_estimate_or_side_mean_columns(frame)]
+    means = frame[_mean_score_columns(frame)]
     limits_of_metrics = _checked_limits_by_metric(limits, metrics)
     lows = {}
     highs = {}
@@ -417,7 +419,7 @@ def _checked_limits_by_metric(
         if metric not in metric_names:
             raise ValueRangeError(
                 Setting("limits"),
-                f" names {metric!r}, which is no metric of the estimates ({quoted(metric_names)})"
+                f" names {metric!r}, which is not a metric of the estimates ({quoted(metric_names)})"
                 f"{did_you_mean(metric, metric_names)}",
                 choices=metric_names,
             )

@@ -24,6 +24,8 @@ from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
 
+#: Choices of the option `test`.
+_TESTS = tuple(name for name in TESTS if name != "none")
 #: Procedures that control the family-wise error rate under any dependence of the tests.
 FAMILYWISE = ("holm", "bonferroni")
 
@@ -108,12 +110,13 @@ def significance_map(
         raise ValueRangeError(
             Setting("test", "none"),
             " tests nothing",
-            hint=f"choose from {', '.join(TESTS[:-1])}",
-            choices=TESTS[:-1],
+            hint=f"choose from {', '.join(_TESTS)}",
+            choices=_TESTS,
         )
     check_level(level)
     procedure = checked_procedure(adjust)
     groups = ranking_group_columns(scores, by)
+    # `greater` and `less` are one-sided P values: of the method scoring above the reference, and below it.
     if test == "wilcoxon":
         tests = _signed_rank_tests(scores, groups, unit)
     else:
@@ -275,9 +278,8 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     """Test every two methods by the signed-rank test of the units' mean differences.
 
     The frame has a row for each group and two methods: its keys, `estimate`, one-sided P values, `n_pairs`,
-    `unit` and `test`, and `caution` where many pairs are incomplete.
-
-    `greater` is the P value of the method scoring above the reference, `less` that of scoring below it.
+    `unit` and `test`, and `caution` where many pairs are incomplete. `greater` is the P value of the method
+    scoring above the reference, `less` that of scoring below it.
     """
     codes = coded_scores(scores)
     check_one_metric(codes, groups)

@@ -199,7 +199,7 @@ def _checked_covariates_of_option(
         if name not in covariates:
             raise ColumnError(
                 Setting(option),
-                f" names {name!r}, which is no covariate ({quoted(covariates)})",
+                f" names {name!r}, which is not one of the covariates ({quoted(covariates)})",
                 value=name,
                 choices=covariates,
                 column=name,
@@ -234,7 +234,7 @@ def _raise_different_values(
     values = data[column].iloc[rows].dropna().unique()
     unit_columns = [name for name in units.name.split(", ") if name in data.columns]
     unit_text = row_keys_text(data, unit_columns or ["case"], int(rows[0]))
-    # the unit in which values differ is no remedy
+    # The hint names a finer unit than the one within which values differ.
     finer_unit = ""
     if "task" not in unit_columns:
         finer_unit = ", such as case and task together"
@@ -267,7 +267,7 @@ def _keys_and_units_of_groups_and_overall(
 
 
 def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_kind: str | None) -> str:
-    """Return the kind of a covariate: the one that a user chose, else the one that the units' values tell."""
+    """Return the kind of a covariate: `chosen_kind` if given, else the kind that suits the units' values."""
     distinct = _categories_or_sorted_values(values)
     are_numbers = pd.api.types.is_numeric_dtype(values)
     if any(isinstance(value, _TIMES) for value in distinct):
@@ -277,7 +277,7 @@ def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_
             column=name,
         )
     if not distinct:
-        # a covariate of which nothing is known has a row without statistics
+        # A covariate without any known value gets a single row, whose statistics are missing.
         return CONTINUOUS
     if chosen_kind is not None:
         return chosen_kind

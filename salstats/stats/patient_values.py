@@ -99,7 +99,7 @@ def over_views(
     if values_in_key:
         raise ColumnError(
             Setting("value"),
-            f" {quoted(values_in_key)} names what rows are told apart by, not a number",
+            f" {quoted(values_in_key)} names a column that identifies rows, not one of numbers",
             column=values_in_key[0],
         )
     numbers = {name: check_numeric(frame, name, "frame") for name in values}

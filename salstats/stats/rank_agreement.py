@@ -151,7 +151,7 @@ def rank_agreement(
         if n_methods < 2:
             raise ColumnError(
                 f"{over} {first_name!r} and {second_name!r} have {n_methods} methods in common, and a "
-                "ranking is of two or more",
+                "ranking needs two or more",
                 hint="leave one out",
                 column=over,
             )
@@ -256,19 +256,18 @@ def _tau_limit_columns(
 ) -> dict[str, float]:
     """Return the columns `conf_low` and `conf_high` of tau.
 
-    `first_order_signs` and `second_order_signs` (n_methods, n_methods) are those of the two groups, of
-    `_significant_order_signs_by_group`.
-
-    Pairs of methods whose order is not significant in both groups may be concordant or discordant.
+    `first_order_signs` and `second_order_signs` (n_methods, n_methods) are those of the two groups, as
+    `_significant_order_signs_by_group` returns them, with all methods of the scores. Pairs of methods
+    whose order is not significant in both groups may be concordant or discordant.
     """
     positions = np.searchsorted(np.unique(_method_names_of_rows(rankings)), shared.names)
     n_methods = len(shared.names)
-    n_pairs = n_methods * (n_methods - 1)
+    n_ordered_pairs = n_methods * (n_methods - 1)
     agreement = (first_order_signs * second_order_signs)[np.ix_(positions, positions)]
-    n_undecided = n_pairs - np.abs(agreement).sum()
+    n_undecided = n_ordered_pairs - np.abs(agreement).sum()
     return {
-        "conf_low": (agreement.sum() - n_undecided) / n_pairs,
-        "conf_high": (agreement.sum() + n_undecided) / n_pairs,
+        "conf_low": (agreement.sum() - n_undecided) / n_ordered_pairs,
+        "conf_high": (agreement.sum() + n_undecided) / n_ordered_pairs,
     }
 
 

@@ -79,7 +79,7 @@ def rank_stability(
         - `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"): quantiles of the ranks in the
           replicates, which are not an interval of a true rank, see Notes. These and all columns from
           replicates are NaN if a method of the group has a single unit;
-        - `unit`, `inference_to`, `n` scores that the mean is of, `n_missing` other scores of the method,
+        - `unit`, `inference_to`, `n` scores behind the mean, `n_missing` other scores of the method,
           `n_absent`, `n_shared` and `caution` as in `summarize`, `n_units`, and `n_undefined` replicates in
           which a method of the group has no score;
         - `mean` score; `value`, the quantity that is ranked; `mean_rank` over the replicates; `share_first`,

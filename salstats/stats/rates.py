@@ -56,7 +56,7 @@ _RATES = {
     "iou": _Rate(numerator={"tp": 1}, denominator={"tp": 1, "fp": 1, "fn": 1}),
     "dice": _Rate(numerator={"tp": 2}, denominator={"tp": 2, "fp": 1, "fn": 1}),
 }
-_BY = ("method", "task")
+_DEFAULT_BY = ("method", "task")
 
 
 def pooled_rates(
@@ -157,7 +157,7 @@ def pooled_rates(
     rate_names = _checked_rate_names(rates)
     options = checked_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
-    columns = [column for column in check_by(scores, by, _BY) if column != "metric"]
+    columns = [column for column in check_by(scores, by, _DEFAULT_BY) if column != "metric"]
     codes = ColumnCodes(_counts_by_observation(coded))
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     rate_cells = _rate_cells(grouped_rows, rate_names, grouped_rows.frame)
@@ -265,6 +265,7 @@ def pooled_difference(
     target = Target("difference", cells, estimand, keys, method.cells.n_missing)
     estimates = infer(target, options)
     table = estimates.columns(grouped_rows.units.name) | {"n": method.n_cases.astype(np.int64)}
+    # Only pairs with counts of both methods are compared, so that none lacks a score.
     del table["n_missing"]
     method_rate, reference_rate = estimand.method_and_reference_levels_of_rows(target.cells.means())
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
@@ -336,23 +337,25 @@ def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
     counts = np.column_stack([check_numeric(scores, column) for column in COUNT_COLUMNS])
     is_count = ~np.isnan(counts)
     is_lacking = is_count.any(axis=1)[:, None] & ~is_count
-    _raise_if_any(scores, is_lacking, "has some of tp, fp, fn, tn and not all of them")
+    _raise_for_first_wrong_count(scores, is_lacking, "has some of tp, fp, fn, tn and not all of them")
     with np.errstate(invalid="ignore"):
         is_invalid = is_count & ((counts < 0) | (counts != np.floor(counts)))
-    _raise_if_any(scores, is_invalid, "has a count that is not a whole number of pixels")
+    _raise_for_first_wrong_count(scores, is_invalid, "has a count that is not a whole number of pixels")
     observation_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"]
     observations = coded.combined(observation_columns)
     first_counts = pd.DataFrame(counts).groupby(observations).first().to_numpy()
     observation_counts = first_counts[observations]
     is_different = is_count & (counts != observation_counts)
-    _raise_if_any(scores, is_different, "has other counts than another row of the same case, task and method")
+    _raise_for_first_wrong_count(
+        scores, is_different, "has other counts than another row of the same case, task and method"
+    )
     first_rows = np.sort(np.unique(observations, return_index=True)[1])
     columns = dict(zip(COUNT_COLUMNS, observation_counts[first_rows].T, strict=True))
     columns["score"] = observation_counts[first_rows, 0]
     return scores.iloc[first_rows].assign(**columns).reset_index(drop=True)
 
 
-def _raise_if_any(scores: pd.DataFrame, is_wrong: NDArray[np.bool_], problem: str) -> None:
+def _raise_for_first_wrong_count(scores: pd.DataFrame, is_wrong: NDArray[np.bool_], problem: str) -> None:
     """Raise ColumnError about the first count that `is_wrong` (n_rows, n_counts), if there is one."""
     if not is_wrong.any():
         return

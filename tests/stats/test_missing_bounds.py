@@ -235,7 +235,7 @@ def test_what_has_no_bounds_is_refused(scores) -> None:
         (means.assign(term="auroc"), {}, SalstatsError, {"column": "term", "match": "'auroc'"}),
         (means.drop(columns="n_missing"), {}, ColumnError, {"column": "n_missing"}),
         (weighted, {}, SalstatsError, {"column": "weights"}),
-        (means, {"scores": scores}, SalstatsError, {"option": "scores", "hint": "means need none"}),
+        (means, {"scores": scores}, SalstatsError, {"option": "scores"}),
         (means.assign(n_readers=3, design="factorial"), {}, SalstatsError, {"column": "n_readers"}),
         (means, {"limits": {"iou": (1, 0)}}, ValueRangeError, {"option": "limits", "match": r"\(1, 0\)"}),
         (means, {"limits": 0}, ValueRangeError, {"option": "limits", "match": "not 0"}),

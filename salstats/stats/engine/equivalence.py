@@ -25,7 +25,7 @@ Bounds = float | Sequence[float | None]
 Margin = Bounds | Mapping[str, Bounds]
 #: Verdicts of a comparison without a margin.
 SIDES = ("lower", "higher", "inconclusive")
-_LOWER, _HIGHER, _UNDECIDED = SIDES
+_LOWER, _HIGHER, INCONCLUSIVE = SIDES
 #: Verdicts of a comparison with a margin.
 CLAIMS = ("equivalent", "not inferior", "not superior")
 _EQUIVALENT, _NOT_INFERIOR, _NOT_SUPERIOR = CLAIMS
@@ -46,7 +46,7 @@ def _verdict_text(verdict: Verdict) -> str:
     """
     if not verdict.claim:
         return verdict.side
-    if verdict.side == _UNDECIDED:
+    if verdict.side == INCONCLUSIVE:
         return verdict.claim
     return f"{verdict.side}, {verdict.claim}"
 
@@ -67,7 +67,7 @@ def lower_or_higher_verdicts(difference: np.ndarray, excludes_zero: NDArray[np.b
     It is "inconclusive" for a difference of 0 and where the interval does not exclude 0.
     """
     side = np.where(difference < 0, _LOWER, _HIGHER)
-    return np.where(excludes_zero & (difference != 0), side, _UNDECIDED)
+    return np.where(excludes_zero & (difference != 0), side, INCONCLUSIVE)
 
 
 def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
@@ -320,7 +320,7 @@ def sides_and_claims(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     sides = []
     claims = []
     for text in map(str, verdict):
-        conclusion = _VERDICTS_BY_TEXT.get(text, Verdict(side=text or _UNDECIDED))
+        conclusion = _VERDICTS_BY_TEXT.get(text, Verdict(side=text or INCONCLUSIVE))
         sides.append(conclusion.side)
         claims.append(conclusion.claim)
     return np.array(sides, dtype=object), np.array(claims, dtype=object)

@@ -14,9 +14,9 @@ from salstats.errors import SalstatsWarning
 from salstats.jobs import batch_results
 from salstats.stats.comparison_frames import (
     infer_and_test,
-    lower_or_higher_verdict_columns,
     options_without_binary_defaults_for_flips,
-    paired_test_of_each_row,
+    test_name_of_each_row,
+    verdict_and_margin_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
@@ -94,14 +94,12 @@ class Plan:
         columns = {
             "n_pairs": paired_target.n_pairs,
             "interval": estimates.interval_names,
-            "test": paired_test_of_each_row(test, estimates),
+            "test": test_name_of_each_row(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,
             "p_value": test_result.p_value,
         }
-        columns |= lower_or_higher_verdict_columns(
-            estimates, reference_mean, method_mean, metrics, self.margin
-        )
+        columns |= verdict_and_margin_columns(estimates, reference_mean, method_mean, metrics, self.margin)
         return pd.DataFrame(columns)
 
     def reaches_goal(self, results: pd.DataFrame) -> NDArray[np.bool_]:
