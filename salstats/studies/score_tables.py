@@ -81,18 +81,18 @@ def read_score_tables(
     table_options : ScoreTableOptions, optional
         How files that do not have the columns of a scores frame are read.
     read_release : callable, optional
-        Reads a file in the columns of the study's release; any other is read as by `read_scores`.
+        Reads a file in the columns of the study's release; other files are read by `read_scores`.
     by_slice : bool
         True where the same case, task, method and metric may have a score in each slice that a column
         `slice` names; a file is of one slice.
     """
     table_options = table_options or ScoreTableOptions()
     if table_options.cells != TableOptions():
-        # files of a release have commas between cells, and decimal points
+        # A file with another separator or decimal mark is none of the release.
         read_release = None
-    if by_slice:
+    if by_slice and scores:
         slices = []
-        for tables in _tables_by_slice(scores, table_options):
+        for tables in _tables_of_each_slice(scores, table_options):
             slices.append(
                 read_score_tables(tables, features, table_options=table_options, read_release=read_release)
             )
@@ -111,12 +111,12 @@ def read_score_tables(
     all_scores = check_scores(all_scores)
     if not feature_tables:
         return all_scores
-    layout = checked_layout(table_options.rename or None, None, None)
+    layout = checked_layout(table_options.rename or None, case=None, patient_from=None)
     return join_tables(all_scores, read_joined(feature_tables, table_options.cells), layout)
 
 
 def read_renames(text: str) -> dict[str, str]:
-    """Read OLD=NEW, several with commas between, as our column by the file's."""
+    """Read OLD=NEW, or several with commas between: the package's name of a column by the file's."""
     renames = {}
     for pair in text.split(","):
         file_column, equals, column = pair.partition("=")
@@ -130,7 +130,7 @@ def read_method_metric_reader_by_column(text: str) -> dict[str, str | tuple[str 
     """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for column, target in read_renames(text).items():
-        # METHOD, METHOD:METRIC or METHOD:METRIC:READER; an empty name is given by another column
+        # METHOD, METHOD:METRIC or METHOD:METRIC:READER; another column of the file gives a name left empty.
         names = target.split(":")
         if len(names) > 3 or not names[-1]:
             raise argparse.ArgumentTypeError(f"{column}={target!r} should read like human_iou=human:iou")
@@ -140,20 +140,20 @@ def read_method_metric_reader_by_column(text: str) -> dict[str, str | tuple[str 
     return targets
 
 
-def _tables_by_slice(
+def _tables_of_each_slice(
     scores: Sequence[Path | pd.DataFrame], table_options: ScoreTableOptions
 ) -> list[list[Path | pd.DataFrame]]:
-    """Group tables by the slice of their scores; a frame of several slices is cut into one of each."""
-    tables: dict[str, list[Path | pd.DataFrame]] = {}
+    """Return the tables of each slice; a frame of several slices is cut into one of each."""
+    tables_by_slice: dict[str, list[Path | pd.DataFrame]] = {}
     for source in scores:
         cells = _table_cells(source, table_options)
-        if "slice" not in cells.columns:
-            tables.setdefault("", []).append(source)
+        if "slice" not in cells.columns or cells.empty:
+            tables_by_slice.setdefault("", []).append(source)
             continue
         names = cells["slice"].fillna("").astype(TEXT)
         if isinstance(source, pd.DataFrame):
             for name, rows in source.groupby(names, sort=False):
-                tables.setdefault(str(name), []).append(rows.reset_index(drop=True))
+                tables_by_slice.setdefault(str(name), []).append(rows.reset_index(drop=True))
             continue
         if names.nunique() > 1:
             raise InputFileError(
@@ -162,12 +162,12 @@ def _tables_by_slice(
                 column="slice",
                 path=source,
             )
-        tables.setdefault(names.iloc[0], []).append(source)
-    return list(tables.values())
+        tables_by_slice.setdefault(names.iloc[0], []).append(source)
+    return list(tables_by_slice.values())
 
 
 def _table_cells(source: Path | pd.DataFrame, table_options: ScoreTableOptions) -> pd.DataFrame:
-    """Return a frame as it is, or the cells of a file."""
+    """Return a frame as it is, or read the cells of a file."""
     if isinstance(source, pd.DataFrame):
         return source
     return read_table(source, table_options.cells).cells

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from tests_support import raises
 
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, SalstatsError
 from salstats.studies.score_tables import (
     ScoreTableOptions,
     read_method_metric_reader_by_column,
@@ -116,6 +116,14 @@ def test_a_file_is_of_one_slice(tmp_path):
     file = saved(both, tmp_path / "both.csv")
     with raises(InputFileError, column="slice", path=file):
         read_score_tables([file], by_slice=True)
+
+
+@pytest.mark.parametrize("by_slice", [True, False])
+def test_no_table_and_a_frame_without_rows_are_errors_of_the_package(by_slice):
+    without_rows = pd.DataFrame(columns=["case", "task", "method", "metric", "score", "slice"])
+    for scores in ([], [without_rows]):
+        with pytest.raises(SalstatsError):
+            read_score_tables(scores, by_slice=by_slice)
 
 
 def test_renames_are_our_columns_by_those_of_the_file():
