@@ -74,8 +74,8 @@ class PrintedNumbers:
         """Return each printed row beside that of the frame: `key, printed, found, equal, exact`.
 
         `key` joins the values of the key columns, `printed` and `found` the rounded numbers of print and of
-        the frame. A value that was not printed is left out of both, and so is a metric that the frame does
-        not have.
+        the frame. A value that was not printed is left out of both. A printed row of a metric that the frame
+        does not have is left out.
         """
         columns = [*self.keys, *self.values]
         printed_rows = self.rows()[columns]

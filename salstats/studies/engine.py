@@ -51,18 +51,18 @@ from salstats.studies.study_parser import Parser
 def parser_of(declaration: PublishedStudy, *, output: bool = True) -> Parser:
     """Make the parser of a study's options and of those that all studies have.
 
-    Without `output` there are no options for the folder to write.
+    With `output` there are options for the folder to write.
     """
     parser = Parser(
         prog=f"salstats reproduce {declaration.key}",
         description=f"{declaration.source}\n\n{declaration.description}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        # `--replicate 3` of a misspelt option must not become another one
+        # Argparse would take a misspelt option, such as `--replicate`, for an abbreviation of another.
         allow_abbrev=False,
     )
     declaration.add_options(parser)
     if declaration.open_scores is not None:
-        _add_score_tables(parser, declaration.key)
+        _add_score_table_options(parser, declaration.key)
     if output:
         folder = Path(f"salstats-{declaration.key}")
         parser.add_argument(
@@ -78,8 +78,8 @@ def parser_of(declaration: PublishedStudy, *, output: bool = True) -> Parser:
     return parser
 
 
-def _add_score_tables(parser: Parser, key: str) -> None:
-    """Add the options for tables of scores, which stand in the place of a folder."""
+def _add_score_table_options(parser: Parser, key: str) -> None:
+    """Add the options for tables of scores, which replace the study's folder of files."""
     group = parser.add_argument_group(
         "scores that are there already (CSV, TSV, Parquet, XLSX)",
         f"Example: salstats reproduce {key} --scores scores.csv --features features.csv "
@@ -170,12 +170,13 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     Returns
     -------
     int
-        1 where a printed number differs or an item failed by an error of the program, else 0.
+        1 where a number differs from print that should be equal, or an item failed by an error of the
+        program, else 0.
 
     Raises
     ------
     SalstatsError, OSError
-        The input cannot be used; then the output is as it was.
+        The input cannot be used; then the output folder is left as it was.
     """
     declaration = declaration_of(key)
     options = parser_of(declaration).parse_args(arguments)
@@ -219,7 +220,7 @@ def _print_distinct_texts(problems: Iterable[SalstatsWarning], spelling: Spellin
 
 
 def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need]) -> list[Message]:
-    """Return a message for each need that is not met, with the items that are not made or not whole."""
+    """Return a message for each need that is not met, with the items that lack it or a part."""
     names_by_lack: dict[_Lack, list[str]] = {}
     for item in items:
         unmet_needs = tuple(need for need in item.needs if need not in available)

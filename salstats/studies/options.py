@@ -11,8 +11,8 @@ from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 from salstats.files.input_files import is_one_unnamed_value
 
 #: Form of an option that names the folder of a series.
-SERIES = "METHOD[:MODEL[:SEED]]=DIR"
-#: Replicates that an interval of their order statistics needs.
+SERIES_FORM = "METHOD[:MODEL[:SEED]]=DIR"
+#: The fewest replicates whose order statistics give a 95 % interval.
 MIN_REPLICATES = 40
 
 
@@ -39,10 +39,11 @@ def named_folder_reader(form: str, *, unnamed: bool = False) -> Callable[[str], 
 
 
 def folder_by_series_name(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, str] | None:
-    """Return the folders of an option by name; each name may stand once.
+    """Return the folders of an option by the names of their series; None without folders.
 
     A folder without a name holds a folder for each series, called METHOD or METHOD_MODEL. Methods that have
-    a label may have underscores in their names; of others the last underscore ends the method.
+    a label may have underscores in their names; other methods end at the last underscore. A name that
+    stands twice raises an error.
     """
     folder_by_name: dict[str, str] = {}
     for name, folder in named_folders:
@@ -82,9 +83,10 @@ def names_in(values: Sequence[str] | None) -> list[str] | None:
 
 
 def values_by_option_and_method(**values: list[str] | None) -> dict[str, Any]:
-    """Read options that make masks, each by its name; those that are None are left out.
+    """Return options that make masks by their names, without those that are None.
 
-    One value or file holds for all methods; ig=100,lrp=80 is read as values by (None, method).
+    An option of one value or file, which holds for all methods, is a str. One such as ig=100,lrp=80 is a
+    dict of the values by (None, method), where None stands for all tasks.
     """
     options: dict[str, Any] = {}
     for name, texts in values.items():
@@ -115,13 +117,13 @@ def check_enough_replicates(n_replicates: int) -> None:
 
 
 def _series_folders(folder: Path) -> dict[str, str]:
-    """Return the folders in a folder by the series that their names say."""
+    """Return the subfolders of a folder by the names of their series; hidden ones are left out."""
     subfolders = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     return {_series_name(path.name): str(path) for path in subfolders if not path.name.startswith(".")}
 
 
 def _series_name(folder: str) -> str:
-    """Return METHOD or METHOD:MODEL of the name of a folder, METHOD or METHOD_MODEL."""
+    """Return the series METHOD or METHOD:MODEL of a folder called METHOD or METHOD_MODEL."""
     words = folder.split("_")
     labels = Labels()
     # By default the method ends at the last underscore. A longer or shorter name that has a label, such as

@@ -14,7 +14,7 @@ from salstats.errors import SalstatsError, Setting, warn
 from salstats.studies.declarations import KEYS, declaration_of
 from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
 from salstats.studies.result_folder import printed_rows
-from salstats.studies.study_parser import Parser, flag_of, unknown_option
+from salstats.studies.study_parser import Parser, flag_of, unknown_option_error
 
 #: A table of scores or of features: a file, or a frame.
 Source: TypeAlias = str | PathLike[str] | pd.DataFrame
@@ -139,10 +139,10 @@ def _command_arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
         if value is None:
             continue
         if name not in parser.options:
-            raise unknown_option(name, parser.prog, parser.options)
+            raise unknown_option_error(name, parser.prog, parser.options)
         flag = flag_of(parser.options[name])
         if value is False:
-            # Options that are not given are false, but for those with a third answer, that nothing is said.
+            # An option that is left out is False, except one of three values (yes, no, not given).
             if isinstance(parser.options[name], argparse.BooleanOptionalAction):
                 arguments.append(flag.replace("--", "--no-", 1))
             continue
@@ -154,7 +154,7 @@ def _command_arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return the values of an option that takes one or several."""
+    """Return a list or tuple as a list, and a single value as a list of it."""
     if isinstance(value, list | tuple):
         return list(value)
     return [value]
@@ -183,7 +183,7 @@ def _argument_texts(name: str, value: Any) -> list[str]:
 
 
 def _check_single_values(options: Mapping[str, Any], parsed: argparse.Namespace) -> None:
-    """Raise where an option of one value is given several, of which only the last would count."""
+    """Raise an error where an option of one value has several: the command would use the last alone."""
     for name, value in options.items():
         is_several = isinstance(value, list | tuple | Mapping) and len(value) > 1
         if is_several and not isinstance(getattr(parsed, name), list):

@@ -39,7 +39,10 @@ _INDEX_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return the folder to write; raise unless it is new, empty, or of an earlier run and nothing else."""
+    """Return the folder to write; raise unless it is new or empty.
+
+    With `overwrite` it may also hold the files of an earlier run, and nothing else.
+    """
     return check_output_folder(
         folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
@@ -70,14 +73,14 @@ def write_results(
 ) -> None:
     """Write every result, the index, the comparison with print, and the warnings.
 
-    The folder appears when it is complete. Of an item that cannot be written only the files are lost; its
-    warning is added to `caught`, which records the warnings of the run.
+    The folder appears when it is complete. Where a frame, a table or a figure fails, the other files are
+    written and a warning is added to `caught`, which records the warnings of the run.
     """
     with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as new_folder:
         for name in _SUBFOLDERS:
             (new_folder / name).mkdir(parents=True)
         index_rows = []
-        # Each result takes one step of the progress bar.
+        # Each result advances the progress bar by one step.
         steps = [1] * len(results)
         for item, result in with_bar(results, len(results), "Writing", progress=True, sizes=steps):
             index_rows += _write_files_of_result(item, result, new_folder, figures)

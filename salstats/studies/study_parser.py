@@ -9,7 +9,7 @@ from salstats.errors import (
     SalstatsError,
 )
 
-#: Options of the package's functions, and the option of a study that sets each.
+#: The option of a study that sets an option of the package's functions, by the name of the latter.
 _STUDY_OPTIONS = {"n_replicates": "replicates", "rng": "seed", "n_readers": "readers", "n_samples": "samples"}
 
 
@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def flags(self) -> dict[str, str]:
-        """The flag of each option by its name in Python, and by its name in the package's functions."""
+        """The flag of each option by its name in Python and, where it differs, in the package's functions."""
         flags = {action.dest: flag_of(action) for action in self._actions}
         for parameter, option in _STUDY_OPTIONS.items():
             if option in flags:
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
             flags = [flag_of(action) for action in self.options.values()]
-            raise unknown_option(unknown[0].partition("=")[0], self.prog, flags)
+            raise unknown_option_error(unknown[0].partition("=")[0], self.prog, flags)
         return parsed
 
     def error(self, message: str) -> NoReturn:
@@ -50,8 +50,8 @@ def flag_of(action: argparse.Action) -> str:
     return next(flag for flag in action.option_strings if flag.startswith("--"))
 
 
-def unknown_option(name: str, command: str, choices: Iterable[str]) -> SalstatsError:
-    """Return the error of an option that a command does not have, with those that it has."""
+def unknown_option_error(name: str, command: str, choices: Iterable[str]) -> SalstatsError:
+    """Return the error where a command does not have an option, with the options of the command."""
     choices = list(choices)
     return SalstatsError(
         f"{command} has no option {name!r} (options: {', '.join(choices)}){did_you_mean(name, choices)}",

@@ -8,7 +8,7 @@ from tests_support import raises
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.studies.options import (
     MIN_REPLICATES,
-    SERIES,
+    SERIES_FORM,
     check_enough_replicates,
     folder_by_series_name,
     named_folder_reader,
@@ -18,17 +18,17 @@ from salstats.studies.options import (
 
 
 def test_a_named_folder_is_split_at_the_first_equals_sign():
-    assert named_folder_reader(SERIES)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
+    assert named_folder_reader(SERIES_FORM)("gradcam:vit=maps/a=b") == ("gradcam:vit", "maps/a=b")
 
 
 @pytest.mark.parametrize("text", ["maps", "=maps", "gradcam="])
 def test_a_folder_needs_a_name_and_a_name_a_folder(text):
     with pytest.raises(argparse.ArgumentTypeError, match="METHOD"):
-        named_folder_reader(SERIES)(text)
+        named_folder_reader(SERIES_FORM)(text)
 
 
 def test_a_folder_of_folders_needs_no_name_where_that_is_allowed():
-    read = named_folder_reader(SERIES, unnamed=True)
+    read = named_folder_reader(SERIES_FORM, unnamed=True)
     assert read("maps") == ("", "maps")
     assert read("gradcam=maps") == ("gradcam", "maps")
     with pytest.raises(argparse.ArgumentTypeError):

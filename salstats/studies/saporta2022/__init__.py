@@ -9,8 +9,8 @@ import pandas as pd
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.studies.declarations import OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.saporta2022.covariates import (
-    by_confidence,
     feature_distributions,
+    localisation_by_confidence,
     summary_statistics,
     table_2_slopes_on_features,
 )
@@ -25,8 +25,8 @@ from salstats.studies.saporta2022.localisation import (
     decreases_from_people,
     ensemble_and_checkpoints,
     figure_2_means_of_main_and_people,
-    full_slice,
     mean_iou_by_threshold,
+    mean_iou_on_full_slice,
     means_with_tuned_thresholds,
     otsu_and_tuned,
     pooled_pixel_rates,
@@ -39,7 +39,7 @@ from salstats.studies.saporta2022.printed_numbers import (
     TABLE_2,
     TABLE_3,
     TABLE_S1,
-    decrease_printed,
+    printed_decreases,
 )
 from salstats.studies.saporta2022.release import read_released_scores_or_feature
 from salstats.studies.saporta2022.replicates import (
@@ -48,7 +48,7 @@ from salstats.studies.saporta2022.replicates import (
     replicate_needs,
     replicates_of_iou_and_hits,
 )
-from salstats.studies.saporta2022.score_slices import IN_TABLES, read_slices
+from salstats.studies.saporta2022.score_slices import TABLE_NEED_BY_NEED, separate_slices
 from salstats.studies.saporta2022.sensitivity import published_beside_clustered, sensitivity_to_choices
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -64,7 +64,7 @@ from salstats.studies.saporta2022.study_frames import (
     POINTS,
     PROBABILITIES,
     SEGMENTATIONS,
-    SEVERAL,
+    SEVERAL_MODELS,
     SHAPES,
     SWEEP,
     THRESHOLDS,
@@ -132,13 +132,14 @@ Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.c
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
 Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
 """
-# Slices of the items.
-_ALL = "all cases of the study"
-_TRUTH = "findings of the truth"
+# Slices of items whose numbers are of other cases than the true positives.
+_ALL_CASES = "all cases of the study"
+_TRUE_FINDINGS = "findings of the truth"
 
 #: The items of the study, in the order of the files.
 ITEMS = (
-    StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
+    StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics,
+              slice=_ALL_CASES),
     StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1_mean_iou_and_hit_rate,
               parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
     StudyItem("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people",
@@ -146,10 +147,10 @@ ITEMS = (
               needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
               partial(decreases_from_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
-              printed=decrease_printed("iou")),
+              printed=printed_decreases("iou")),
     StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
               partial(decreases_from_people, metric="hit"), needs=(MAPS, HITS, POINTS),
-              printed=decrease_printed("hit")),
+              printed=printed_decreases("hit")),
     StudyItem("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study",
               mean_iou_by_threshold, needs=(SWEEP,), slice="true-positive, validation"),
     StudyItem("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds",
@@ -159,21 +160,21 @@ ITEMS = (
     StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled_pixel_rates,
               needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
     StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
-              needs=(SEVERAL,), parts=(PEOPLE,)),
+              needs=(SEVERAL_MODELS,), parts=(PEOPLE,)),
     StudyItem("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
               needs=(CHECKPOINTS,)),
-    StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
+    StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", mean_iou_on_full_slice,
               needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
     StudyItem("extended_data_8", "Extended Data 8: distribution of the features", feature_distributions,
-              needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
+              needs=(SHAPES,), parts=FEATURES, slice=_TRUE_FINDINGS),
     StudyItem("table_2", "Table 2: features of the finding and localisation", table_2_slopes_on_features,
               needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
-    StudyItem("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
+    StudyItem("table_3", "Table 3: confidence and IoU", partial(localisation_by_confidence, metric="iou"),
               needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
-    StudyItem("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
-              needs=(PROBABILITIES, HITS)),
+    StudyItem("extended_data_9", "Extended Data 9: confidence and hits",
+              partial(localisation_by_confidence, metric="hit"), needs=(PROBABILITIES, HITS)),
     StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", auroc_by_model_and_task,
-              needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
+              needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL_CASES, printed=TABLE_S1),
     StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them",
               replicates_of_iou_and_hits),
     StudyItem("as_published_and_clustered",
@@ -184,13 +185,13 @@ ITEMS = (
     StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1_case_of_median_iou,
               needs=(MAPS, PICTURES)),
     StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3_extreme_findings,
-              needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUTH),
+              needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUE_FINDINGS),
     StudyItem("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
 
 def _open(options: argparse.Namespace) -> OpenedStudy:
-    """Read the study; it is tuned and scored later."""
+    """Read the study of files, which `load` tunes and scores, or the replicates of the study's scripts."""
     if options.bootstrap:
         return _open_replicates(options)
     if options.data is None:
@@ -224,7 +225,7 @@ def _bootstrap_with_other_data_error() -> SalstatsError:
 
 
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
-    """Take the replicates of the study's scripts, of which there are means and decreases."""
+    """Read the replicates of the study's scripts, from which means and decreases are made."""
     if options.data is not None or options.full_scores:
         raise _bootstrap_with_other_data_error()
     parser = Parser()
@@ -245,22 +246,22 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Take existing scores; needs that are not met are named in words of tables."""
+    """Prepare existing scores; messages name needs as tables and columns instead of files."""
     if options.bootstrap:
         raise _bootstrap_with_other_data_error()
-    study_scores = read_slices(scores, options)
+    study_scores = separate_slices(scores, options)
     items = []
     for item in ITEMS:
-        needs = tuple(IN_TABLES[need] for need in item.needs)
-        parts = tuple(IN_TABLES[need] for need in item.parts)
+        needs = tuple(TABLE_NEED_BY_NEED[need] for need in item.needs)
+        parts = tuple(TABLE_NEED_BY_NEED[need] for need in item.parts)
         items.append(replace(item, needs=needs, parts=parts))
-    available = frozenset(IN_TABLES[need] for need in study_scores.available)
+    available = frozenset(TABLE_NEED_BY_NEED[need] for need in study_scores.available)
     return OpenedStudy(items, available, lambda: _leave_out_tasks(study_scores.frames(options), options))
 
 
 def _leave_out_tasks(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
     """Leave out the tasks with fewer positive cases than `min_positives`, with a warning for each."""
-    frames = frames.with_enough(options.min_positives)
+    frames = frames.with_enough_positives(options.min_positives)
     warn_of_left_out_tasks(frames, options.min_positives)
     return frames
 

@@ -22,13 +22,13 @@ from salstats.studies.saporta2022.labels_and_notes import (
 )
 from salstats.studies.saporta2022.script_inference import coefficient_texts_as_published
 from salstats.studies.saporta2022.study_frames import (
-    ALL_TASKS,
     FEATURES,
     FULL_SLICE,
-    PER_TASK,
-    POOLED,
+    SCALED_OVER_ALL_TASKS,
+    SCALED_PER_TASK,
     TASK_EFFECTS,
-    WITHIN,
+    TASKS_POOLED,
+    WITHIN_TASKS,
     StudyFrames,
     confidence_estimates,
     confidence_rows,
@@ -42,7 +42,7 @@ def summary_statistics(frames: StudyFrames) -> ItemResult:
     counts = frames.counts
     assert counts is not None
     features = feature_statistics(frames.all_tasks or frames)
-    left_out = _left_out(counts)
+    left_out = _left_out_tasks_text(counts)
     return ItemResult(
         _add_feature_quartiles(counts, features),
         _summary_table(counts, features),
@@ -51,7 +51,7 @@ def summary_statistics(frames: StudyFrames) -> ItemResult:
     )
 
 
-def _left_out(counts: pd.DataFrame) -> str:
+def _left_out_tasks_text(counts: pd.DataFrame) -> str:
     """Name the tasks that are left out, with the number of cases and the reason."""
     texts = []
     for row in counts[counts["left_out"]].itertuples():
@@ -92,18 +92,19 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
 
 
 def _plot_cases_and_patients(counts: pd.DataFrame, left_out: str) -> Figure:
-    """Plot how many cases have each finding, and of how many patients they are."""
+    """Plot how many cases and how many patients have each finding."""
     names = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
     columns = [column for column in names if column in counts]
     rows = counts.melt("task", columns, "method", "estimate").replace({"method": names})
     # `plot_intervals` draws limits as lines: here from 0 to the number.
     rows = rows.assign(conf_low=0, conf_high=rows["estimate"])
     figure = ss.plot_intervals(rows, labels={"method": [names[column] for column in columns]})
-    return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
+    caption = wrapped(f"Left out of all that follows: {left_out}.", line_chars=74)
+    return figure + p9.labs(x="Number", caption=caption)
 
 
 def feature_statistics(frames: StudyFrames) -> pd.DataFrame:
-    """Return count, mean, median and quartiles of the features of each task's findings."""
+    """Return count, mean, quartiles and so on of each feature and task's findings, as `describe` has them."""
     rows = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
     return ss.describe(rows.astype({"score": "float64"}), by=["metric", "task"])
 
@@ -112,7 +113,7 @@ def feature_distributions(frames: StudyFrames) -> ItemResult:
     """Extended Data 8: letter values of the features."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by="task")
-    # Sizes and shapes of exactly 0 or 1 have no meaning of their own, so they are not counted.
+    # `table_describe` shows how many values are 0 and 1, which is no fact of interest about a size or shape.
     edge_counts = dict.fromkeys(["n_zero", "share_zero", "n_one", "share_one"], 0)
     described = feature_statistics(frames).assign(binary=False, **edge_counts)
     names = {feature: feature_name(feature) for feature in FEATURES}
@@ -126,7 +127,7 @@ def feature_distributions(frames: StudyFrames) -> ItemResult:
 
 
 def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
-    """Table 2: slopes of localisation on the features of the findings, which are scaled both ways."""
+    """Table 2: slopes of localisation on the features of the findings, scaled per task and over all tasks."""
     inference = frames.inference
     slopes = feature_slopes(frames, inference)
     if inference.published:
@@ -144,7 +145,7 @@ def table_2_slopes_on_features(frames: StudyFrames) -> ItemResult:
 
 
 def _slope_figure(slopes: pd.DataFrame) -> Figure:
-    """Plot the slopes of IoU and of the hit rate without task effects, the scales of features as methods."""
+    """Plot the slopes of IoU and hit rate without task effects, a colour for each scale of the features."""
     is_drawn = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
     rows = slopes[is_drawn]
     rows = rows.assign(method=rows["scale"])
@@ -154,7 +155,10 @@ def _slope_figure(slopes: pd.DataFrame) -> Figure:
 
 def _slope_table(slopes: pd.DataFrame) -> GT:
     """Make a table with a block of slopes for each scale of the features, without and with task effects."""
-    source_by_scale = {PER_TASK: "as the study's text has it", POOLED: "as its scripts have it"}
+    source_by_scale = {
+        SCALED_PER_TASK: "as the study's text has it",
+        SCALED_OVER_ALL_TASKS: "as its scripts have it",
+    }
     # Headings of the blocks by the value of the column `block`.
     blocks = {}
     for scale, source in source_by_scale.items():
@@ -164,7 +168,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     omitted_columns = ["scale", "pool", "method", "formula", "errors", "script_text"]
     rows = slopes.drop(columns=omitted_columns, errors="ignore")
     rows.insert(0, "block", block)
-    # The term of a single feature varies in no row, so that it is no column of the table.
+    # With a single feature the term is the same in all rows, so the table leaves it out.
     terms = "term" if rows["term"].nunique() > 1 else None
     return ss.table_estimates(
         rows,
@@ -182,10 +186,10 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
 
 
 def effect_of_scale_note(slopes: pd.DataFrame) -> str:
-    """Write how the scale of the features changes the slope of IoU on size and the signs of slopes."""
-    rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
-    per_task = rows[rows["scale"] == PER_TASK]
-    pooled = rows[rows["scale"] == POOLED]
+    """Write how the scale of features changes the slope of IoU on size, and the signs of slopes."""
+    rows = slopes[slopes["pool"] == TASKS_POOLED].set_index(["outcome", "term"])
+    per_task = rows[rows["scale"] == SCALED_PER_TASK]
+    pooled = rows[rows["scale"] == SCALED_OVER_ALL_TASKS]
     facts = []
     size = ("IoU", "area_ratio")
     if size in per_task.index and size in pooled.index:
@@ -213,12 +217,12 @@ def _significant_sign_or_nan(slopes: pd.DataFrame) -> pd.Series:
     return np.sign(slopes["conf_low"]).where(excludes_zero)
 
 
-def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
+def localisation_by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
     inference = frames.inference
     rows = drop_absent_findings(confidence_rows(frames, metric))
     estimates = confidence_estimates(frames, metric, inference)
-    tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN)]
+    tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN_TASKS)]
     table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     table = ss.table_estimates(
         table_rows,
@@ -228,7 +232,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
         stars=True,
         n_tests=1,
         n=True,
-        labels=labels_with(task=[*tasks, "Overall", WITHIN]),
+        labels=labels_with(task=[*tasks, "Overall", WITHIN_TASKS]),
     )
     errors = "classical" if inference.published else None
     lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
@@ -261,7 +265,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
 
 
 def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
-    """Return rows with an estimate in some of them, else None: two cases have no line or correlation."""
+    """Return the rows, or None where all estimates are missing: two cases have no line or correlation."""
     if rows["estimate"].notna().any():
         return rows
     return None
@@ -270,7 +274,7 @@ def _rows_or_none_if_unestimated(rows: pd.DataFrame) -> pd.DataFrame | None:
 def overall_slope_note(estimates: pd.DataFrame) -> str:
     """Write where the slope over all rows lies among those of the tasks."""
     slopes = estimates[estimates["term"] == "slope"].set_index("task")["estimate"]
-    task_slopes = slopes.drop(["Overall", WITHIN], errors="ignore")
+    task_slopes = slopes.drop(["Overall", WITHIN_TASKS], errors="ignore")
     if "Overall" not in slopes or len(task_slopes) < 2:
         return "there is one task"
     low = task_slopes.min()

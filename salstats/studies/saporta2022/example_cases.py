@@ -32,7 +32,7 @@ from salstats.studies.saporta2022.study_frames import (
 )
 from salstats.study import Study
 
-#: Ends of the range of a feature in print.
+#: Printed names of the ends of a feature's range.
 ENDS = {"low": "Smallest", "high": "Largest"}
 
 
@@ -101,7 +101,7 @@ def findings_with_extreme_features(frames: StudyFrames) -> pd.DataFrame:
 
 
 def figure_3_extreme_findings(frames: StudyFrames) -> ItemResult:
-    """Fig. 3 a-b: the findings at both ends of each feature, on their images where there are any."""
+    """Fig. 3 a-b: the findings with each feature's smallest and largest value, on their images if known."""
     all_frames = frames.all_tasks or frames
     rows = findings_with_extreme_features(all_frames)
     table = table_of(
@@ -132,9 +132,9 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     study = _study(frames)
     labels = Labels()
     names = {feature: [feature_name(feature)] for feature in dict.fromkeys(rows["feature"])}
-    layout = gallery_layout(names, [None] * len(names), ENDS, COLUMN_MM)
+    layout = gallery_layout(names, image_shapes=[None] * len(names), column_titles=ENDS, width=COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    options = PictureOptions(rule, check_images(frames.images), False, layout.box)
+    options = PictureOptions(rule, check_images(frames.images), shows_human=False, box_mm=layout.box)
     panels = []
     placed = []
     for finding in rows.to_dict("records"):
@@ -160,13 +160,14 @@ def _picture_with_smallest_rectangle(
 ) -> Picture:
     """Return the picture of a finding with the smallest rectangle around its dominant instance."""
     case = study.select(cases=[case_name]).cases[0]
-    panel = overlay_picture(case, task, None, (), options)
+    panel = overlay_picture(case, task, method=None, series=(), options=options)
     corners: np.ndarray = rectangle_around_longest_contour(decode(case.truths[task].read()))
+    # The rectangle is drawn like the outline of a mask; the legend of the figure names it.
     return replace(panel, outlines={**panel.outlines, "mask": [corners]})
 
 
 def _task_and_feature_text(task: str, feature_value: float, labels: Labels) -> str:
-    """Write the task and the value of a feature; three digits, since the smallest sizes would be 0.00."""
+    """Write the task and the value of a feature, with three digits since the smallest sizes would be 0.00."""
     number = feature_value
     if feature_value == int(feature_value):
         # Counts of instances are whole numbers.

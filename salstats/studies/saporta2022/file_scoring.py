@@ -24,7 +24,7 @@ from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITI
 from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import (
-    SERIES,
+    SERIES_FORM,
     check_enough_replicates,
     folder_by_series_name,
     named_folder_reader,
@@ -35,12 +35,12 @@ from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     FULL_PROBABILITIES,
     MAPS,
-    OF_FILES,
+    NEEDS_MET_BY_FILES,
     PEOPLE,
     POINTS,
     PROBABILITIES,
     SEGMENTATIONS,
-    SEVERAL,
+    SEVERAL_MODELS,
     SWEEP,
     THRESHOLDS,
     StudyFrames,
@@ -58,7 +58,7 @@ MASK_OPTIONS = {
 }
 #: Options that name files of --data, which are else found by their names.
 FILE_OPTIONS = ("truth", "annotations", "human", "human_annotations", "points", "labels")
-_COUNTS = Counts._fields
+_COUNT_COLUMNS = Counts._fields
 
 
 def add_options(parser: Parser) -> None:
@@ -71,7 +71,8 @@ def add_options(parser: Parser) -> None:
         help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, folder in (("--maps", "--data"), ("--validation-maps", "--validation")):
-        add(name, type=named_folder_reader(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
+        add(name, type=named_folder_reader(SERIES_FORM, unnamed=True), action="append", default=[],
+            metavar=SERIES_FORM,
             help=f"maps of a method, where {folder} does not hold them alone; may be repeated")  # fmt: skip
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
     for name, option_help in MASK_OPTIONS.items():
@@ -96,7 +97,7 @@ def add_options(parser: Parser) -> None:
 
 
 def read_data(options: argparse.Namespace) -> Study:
-    """Read the study; the main series of maps stands first."""
+    """Read the study of `data`; the main series of maps comes first."""
     maps = folder_by_series_name(options.maps, "maps")
     if options.main is not None:
         maps = maps or {}
@@ -164,8 +165,9 @@ class UnscoredStudy:
 
 
 def read_unscored_study(options: argparse.Namespace) -> UnscoredStudy:
-    """Read all that can be read before anything is tuned or scored."""
+    """Read and check all that does not need a score: the study, its validation study and its features."""
     if options.resume is not None:
+        # A folder that cannot be used is an error now, not after the files are read.
         checkpoint_folder(options.resume)
     check_enough_replicates(options.replicates)
     check_images(options.images)
@@ -200,9 +202,9 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
     )
     uncut = all_scores[all_scores["metric"] == "iou"].reset_index(drop=True)
     full = uncut
-    cut_off_source = ""
+    cutoff_source = ""
     if tuning.cutoffs is not None:
-        cut_off_source = "given" if "cutoff" in mask_options else "tuned"
+        cutoff_source = "given" if "cutoff" in mask_options else "tuned"
         if main is not None:
             main_cutoffs: dict[Key, float] = {
                 (task, main.method): prob for task, prob in tuning.cutoffs.items()
@@ -223,10 +225,10 @@ def score_and_tune(unscored: UnscoredStudy, options: argparse.Namespace) -> Stud
         features=unscored.features,
         tuned=tuned,
         sweep=tuning.sweep,
-        cut_off=cut_off_source,
-        thresholds="given" if "threshold" in mask_options else "tuned",
-        smoothed_for_otsu=colormap is not None,
-        n_shared=tuning.n_shared,
+        cutoff_source=cutoff_source,
+        threshold_source="given" if "threshold" in mask_options else "tuned",
+        smoothed_for_otsu_only=colormap is not None,
+        n_shared_cases=tuning.n_shared_cases,
         available=unscored.available,
         inference=inference_of(options),
         study=study,
@@ -245,7 +247,7 @@ class _Tuning:
     #: Mean IoU by threshold on the validation study.
     sweep: pd.DataFrame | None
     #: Number of cases that are both tuned on and scored.
-    n_shared: int
+    n_shared_cases: int
 
 
 def _tune(
@@ -255,7 +257,7 @@ def _tune(
     colormap: str | None,
     run_options: Mapping[str, Any],
 ) -> _Tuning:
-    """Take the thresholds and cut-offs that are given, and tune the others where that is possible."""
+    """Return the thresholds and cut-offs that the options give, the others tuned where that is possible."""
     study = unscored.study
     by_task = {name: main_values_by_task(study, name, value) for name, value in mask_options.items()}
     thresholds = by_task.get("threshold")
@@ -268,24 +270,24 @@ def _tune(
         return _Tuning(thresholds, cutoffs, smooth, None, 0)
     tune: Any = partial(ss.tune, unscored.validation, smooth=smooth or None, **run_options)
     sweep = tune(what="threshold")
-    n_shared = 0
+    n_shared_cases = 0
     if MAPS in unscored.available and (thresholds is None or cutoffs is None):
-        n_shared = warn_of_shared_cases(study, unscored.validation)
+        n_shared_cases = warn_of_shared_cases(study, unscored.validation)
         if thresholds is None:
             thresholds = chosen_value_by_task(sweep, "threshold", "otsu", study)
         if cutoffs is None:
             cutoff_sweep = tune(what="cutoff", as_published=options.as_published)
             cutoffs = chosen_value_by_task(cutoff_sweep, "cutoff", 0.0, study)
-    return _Tuning(thresholds, cutoffs, smooth, sweep, n_shared)
+    return _Tuning(thresholds, cutoffs, smooth, sweep, n_shared_cases)
 
 
 def inference_of(options: argparse.Namespace) -> StudyInference:
-    """Return the inference that the options ask for."""
+    """Return the inference that the options name."""
     return StudyInference(options.as_published, options.replicates, by_patient=options.views == "max")
 
 
 def smoothing_colormap(options: argparse.Namespace) -> str | None:
-    """Return the colour map by which maps are smoothed: as published by jet, else as the options say."""
+    """Return the colour map of smoothing: jet as published, else the option's, or None for the map itself."""
     if options.smooth is None:
         return None
     if options.as_published:
@@ -295,7 +297,7 @@ def smoothing_colormap(options: argparse.Namespace) -> str | None:
 
 
 def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -> frozenset[Need]:
-    """Return the needs that a study meets before it is scored; a map and masks of people are opened."""
+    """Return the needs that a study of files meets; it opens some maps, people's masks and their points."""
     main = main_series(study)
     maps = [series for series in study.series if series.method != HUMAN]
     predictions = [prediction for case in study for prediction in case.predictions]
@@ -317,10 +319,10 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
         FULL_PROBABILITIES: has_prob,
         SWEEP: can_tune,
         THRESHOLDS: bool(maps) and (can_tune or has_thresholds),
-        SEVERAL: len({(series.method, series.model) for series in maps}) > 1,
+        SEVERAL_MODELS: len({(series.method, series.model) for series in maps}) > 1,
         CHECKPOINTS: None in seeds and len(seeds) > 1,
     }
-    return OF_FILES | {need for need, met in is_met.items() if met}
+    return NEEDS_MET_BY_FILES | {need for need, met in is_met.items() if met}
 
 
 def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
@@ -339,7 +341,7 @@ def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
 
 
 def warn_of_shared_cases(study: Study, validation: Study) -> int:
-    """Count the cases that are both tuned on and scored, and warn where there are any."""
+    """Return the number of cases that both studies have, and warn where there are any."""
     shared = {case.case for case in study} & {case.case for case in validation}
     if shared:
         warn(
@@ -386,7 +388,10 @@ def study_of_main_and_people(study: Study) -> Study:
 
 
 def true_positive_slice(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
-    """Return the true-positive slice of IoU and hits on the full slice, as `score` computes it."""
+    """Make the true-positive slice, as `score` does, from IoU and hits on the full slice.
+
+    `cases` have a finding in any task. IoU is undefined where the finding or the mask is empty.
+    """
     rows = full[full["case"].isin(cases)].reset_index(drop=True)
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype=TEXT)
@@ -396,7 +401,7 @@ def true_positive_slice(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     n_mask = counts.tp + counts.fp
     is_absent = has_counts & (n_truth == 0)
     is_empty = has_counts & (n_truth > 0) & (n_mask == 0)
-    return _without_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
+    return _undefine_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
 def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
@@ -412,7 +417,7 @@ def series_of_each_row(scores: pd.DataFrame) -> list[Series]:
 
 
 def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.DataFrame:
-    """Return IoU on the full slice with masks empty below a probability, as `score(cutoff=)` computes it.
+    """Return IoU on the full slice with the masks of low probability emptied, as `score(cutoff=)` does.
 
     Parameters
     ----------
@@ -440,7 +445,7 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
     counts = _pixel_counts(rows)
     counts_of_empty_masks = counts.with_empty_mask()
-    for name, values in zip(_COUNTS, counts_of_empty_masks, strict=True):
+    for name, values in zip(_COUNT_COLUMNS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
         rows.loc[is_unknown, name] = pd.NA
     rows.loc[is_emptied, "score"] = 0.0
@@ -450,21 +455,21 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
         rows.insert(max(positions) + 1, "cutoff", row_cutoffs)
     # The empty mask of an absent finding is a true negative, which has no IoU.
     is_negative = is_emptied & (counts.tp + counts.fn == 0)
-    return _without_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
+    return _undefine_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
 def _pixel_counts(rows: pd.DataFrame) -> Counts:
     """Return the counts of pixels as floats, 0 where they are missing."""
     counts = {}
-    for name in _COUNTS:
+    for name in _COUNT_COLUMNS:
         counts[name] = rows[name].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
     return Counts(**counts)
 
 
-def _without_scores(rows: pd.DataFrame, reasons: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Set the scores of some rows to NaN and write the reason; `reasons` marks the rows of each reason."""
+def _undefine_scores(rows: pd.DataFrame, rows_by_reason: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Set the scores of some rows to NaN and write the reason, True in `rows_by_reason` for its rows."""
     result = rows.copy()
-    for reason, has_reason in reasons.items():
+    for reason, has_reason in rows_by_reason.items():
         result.loc[has_reason, "score"] = np.nan
         result.loc[has_reason, "reason"] = reason
     return result

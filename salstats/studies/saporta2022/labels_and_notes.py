@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.display.text.labels import Labels
+from salstats.stats.engine.grouping import AVERAGE
 from salstats.stats.engine.result_warnings import FEW_UNITS
 from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, StudyFrames, StudyInference
 
@@ -35,7 +36,10 @@ _SHORT_NAMES = {
 
 
 def printed_names_without_means(values: Iterable[object]) -> list[str]:
-    """Write names of metrics, methods, features and tasks as in print, without missing values and means."""
+    """Write values of key columns, such as metrics and tasks, as in print.
+
+    Missing values and the terms of means and decreases are left out.
+    """
     labels = Labels()
     names = []
     for value in values:
@@ -57,25 +61,25 @@ def feature_name(feature: str) -> str:
 
 def shared_cases_note(frames: StudyFrames) -> str:
     """Return the end of a note on cases that were tuned on and scored; empty where none were."""
-    if not frames.n_shared:
+    if not frames.n_shared_cases:
         return ""
-    return f"; {frames.n_shared} cases stand in both studies, so that what is tuned is too good here"
+    return f"; {frames.n_shared_cases} cases stand in both studies, so that what is tuned is too good here"
 
 
 def full_slice_and_cutoffs_text(frames: StudyFrames) -> str:
-    """Name the full slice of a study."""
-    if frames.cut_off in ("", AS_SCORED):
+    """Name the full slice, with the source of the cut-offs where masks were emptied."""
+    if frames.cutoff_source in ("", AS_SCORED):
         return "full"
-    return f"full, {frames.cut_off} probability cut-offs"
+    return f"full, {frames.cutoff_source} probability cut-offs"
 
 
 def cutoff_note(frames: StudyFrames, inference: StudyInference) -> str:
-    """Return the end of a note on the choice of cut-offs."""
-    if frames.cut_off == "":
+    """Return the end of a note, on how cut-offs were chosen; empty where the user gave them."""
+    if frames.cutoff_source == "":
         return "; without cut-offs: low confidence empties no mask"
-    if frames.cut_off == AS_SCORED:
+    if frames.cutoff_source == AS_SCORED:
         return "; masks are those that were scored: whether cut-offs emptied some, the scores do not say"
-    if frames.cut_off == "given":
+    if frames.cutoff_source == "given":
         return ""
     rule = "by the largest mean IoU"
     if inference.published:
@@ -100,7 +104,7 @@ def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:
 
 
 def replicate_cases_or_smallest_p_note(inference: StudyInference) -> str:
-    """Explain the cases of a decrease, and how small its P can be."""
+    """Explain the cases of a decrease as published, else say how small its P can be."""
     if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"
     smallest_p = 2 / (inference.n_replicates + 1)
@@ -111,14 +115,14 @@ def few_patients_note(estimates: pd.DataFrame) -> str:
     """Return the end of a note, which names the tasks with too few patients for percentile intervals."""
     has_few = (estimates["n_units"] < FEW_UNITS) & (estimates["unit"] != "case")
     has_few &= estimates["interval"] == "percentile"
-    tasks = sorted(set(estimates.loc[has_few, "task"]) - {"Average"})
+    tasks = sorted(set(estimates.loc[has_few, "task"]) - {AVERAGE})
     if not tasks:
         return ""
     return f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({', '.join(tasks)})"
 
 
 def error_note(inference: StudyInference, *, correlations: bool = False) -> str:
-    """Explain the standard errors, and with `correlations` the limits of these."""
+    """Explain the standard errors and, with `correlations`, the limits of correlations."""
     if inference.published:
         note = "as published: rows for independent"
         if correlations:

@@ -122,7 +122,7 @@ def decreases_from_people(frames: StudyFrames, metric: str) -> ItemResult:
 
 
 def auroc_by_task_or_none(frames: StudyFrames) -> pd.DataFrame | None:
-    """Return the AUROC of each task where probabilities and labels of both kinds are known."""
+    """Return the AUROC of each task; None unless every task has probabilities, and both labels."""
     if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
     rows = rows_of_main_and_people(frames, frames.uncut)
@@ -156,7 +156,7 @@ def means_with_tuned_thresholds(frames: StudyFrames) -> ItemResult:
     if PEOPLE in frames.available:
         differences = decreases(scores, inference)
     source = "as given"
-    if frames.thresholds == "tuned":
+    if frames.threshold_source == "tuned":
         source = f"chosen on the validation study{shared_cases_note(frames)}"
     return ItemResult(
         estimates,
@@ -198,7 +198,7 @@ def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
 
 def _smoothed_for_otsu_only_note(frames: StudyFrames) -> str:
     """Return the end of a note, which says that maps with other thresholds than Otsu's are not smoothed."""
-    if not frames.smoothed_for_otsu:
+    if not frames.smoothed_for_otsu_only:
         return ""
     return (
         "; --smooth is for Otsu's masks alone, as in the scripts: maps with these thresholds are not smoothed"
@@ -231,7 +231,7 @@ def pooled_pixel_rates(frames: StudyFrames) -> ItemResult:
 
 
 def several_models(frames: StudyFrames) -> ItemResult:
-    """Extended Data 3: every method and model; people stand beside each model, for the pairs."""
+    """Extended Data 3: every method and model, each model compared with the same people."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_trainings(frames.scores), "iou", "hit")
     model_names: list[str] = []
@@ -247,6 +247,7 @@ def several_models(frames: StudyFrames) -> ItemResult:
         if len(unnamed):
             note += f"; maps without a model are left out ({', '.join(unnamed)})"
         maps = maps[maps["model"].notna()]
+        # People's scores are repeated for each model, so that its maps can be paired with them.
         people_of_models = [people.assign(model=model) for model in model_names]
         scores = pd.concat([maps, *people_of_models], ignore_index=True)
     estimates = means(scores, inference, (*by, "method"))
@@ -271,7 +272,7 @@ def several_models(frames: StudyFrames) -> ItemResult:
 def _decreases_by_model(
     scores: pd.DataFrame, inference: StudyInference, model_names: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the decreases of each model by itself, or of all scores where no model is named."""
+    """Return each model's decreases from people, or those of all scores where no model is named."""
     parts = []
     for model in model_names:
         model_scores = scores[scores["model"] == model].drop(columns="model").reset_index(drop=True)
@@ -314,7 +315,7 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
 
 
 def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
-    """Supplementary Table S1: the AUROC of each model and task."""
+    """Supplementary Table S1: the AUROC of each model and task; None where no task has both labels."""
     rows = rows_of_first_trainings(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
     if "model" in rows and rows["model"].notna().any():
@@ -345,8 +346,8 @@ def auroc_by_model_and_task(frames: StudyFrames) -> ItemResult | None:
     )
 
 
-def full_slice(frames: StudyFrames) -> ItemResult:
-    """Extended Data 4: false positives and misses count as 0."""
+def mean_iou_on_full_slice(frames: StudyFrames) -> ItemResult:
+    """Extended Data 4: mean IoU on the full slice, where false positives and misses count as 0."""
     inference = frames.inference
     rows = metric_rows(full_slice_of_main_and_people(frames, inference), "iou")
     estimates = means(rows, inference)
@@ -381,7 +382,7 @@ def _has_maps_and_people(rows: pd.DataFrame) -> bool:
 
 
 def _human_if_present(estimates: pd.DataFrame) -> list[str]:
-    """Return the human benchmark if there is one: it does not compete for the best score of a table."""
+    """Return the methods that do not compete for the best score of a table: people, if there are any."""
     if HUMAN in set(estimates["method"]):
         return [HUMAN]
     return []

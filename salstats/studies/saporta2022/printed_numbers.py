@@ -12,13 +12,13 @@ import pandas as pd
 from salstats.datasets import load_published
 from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import PrintedNumbers
-from salstats.studies.saporta2022.study_frames import ALL_TASKS, POOLED
+from salstats.studies.saporta2022.study_frames import SCALED_OVER_ALL_TASKS, TASKS_POOLED
 from salstats.study import HUMAN
 
 #: Label of the numbers of the notebooks.
 MARCH_2021 = "March 2021, superseded in places"
 #: The method whose numbers are printed, by its name in the frames of the study.
-MAIN = "gradcam"
+PRINTED_METHOD = "gradcam"
 #: All images of the test set.
 N_IMAGES = 668
 _LIMITS = ("conf_low", "conf_high")
@@ -45,7 +45,7 @@ def _rename_main_to_gradcam(frame: pd.DataFrame) -> pd.DataFrame:
     methods = [name for name in frame["method"].unique() if name != HUMAN]
     if len(methods) != 1:
         return frame
-    return frame.assign(method=frame["method"].replace({methods[0]: MAIN}))
+    return frame.assign(method=frame["method"].replace({methods[0]: PRINTED_METHOD}))
 
 
 def _has_equal_counts(counts: pd.Series, printed: pd.Series) -> bool:
@@ -54,9 +54,9 @@ def _has_equal_counts(counts: pd.Series, printed: pd.Series) -> bool:
 
 
 def _has_printed_positives(frame: pd.DataFrame, count_column: str) -> bool:
-    """Tell whether the main method's scores are of as many findings as the study's, the missing ones too."""
+    """Tell whether the main method has as many findings per task as in print, with and without a score."""
     rows = _rename_main_to_gradcam(frame)
-    rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)].drop_duplicates("task")
+    rows = rows[(rows["method"] == PRINTED_METHOD) & (rows["task"] != AVERAGE)].drop_duplicates("task")
     counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
     return _has_equal_counts(counts, _printed_positives_by_task())
 
@@ -72,45 +72,45 @@ def _is_as_published(frame: pd.DataFrame) -> bool:
 
 
 def _never_exact(frame: pd.DataFrame) -> bool:
-    """Return False: a frame need not equal print that was superseded."""
+    """Return False: a frame need not equal numbers that the article superseded."""
     return False
 
 
-def _support_devices() -> pd.DataFrame:
-    """Return the mean IoU and the hit rate of Support Devices."""
+def _means_of_support_devices() -> pd.DataFrame:
+    """Return the printed mean IoU and hit rate of Support Devices."""
     keys = {
-        "support_devices_miou": ("iou", MAIN, "Support Devices"),
-        "support_devices_hit_rate": ("hit", MAIN, "Support Devices"),
+        "support_devices_miou": ("iou", PRINTED_METHOD, "Support Devices"),
+        "support_devices_hit_rate": ("hit", PRINTED_METHOD, "Support Devices"),
     }
     return _numbers_of_article_text(keys, ("metric", "method", "task"))
 
 
-def _people_on_cardiomegaly() -> pd.DataFrame:
+def _human_iou_of_cardiomegaly() -> pd.DataFrame:
     """Return people's mean IoU of Cardiomegaly, printed with two digits."""
     keys = {"cardiomegaly_human_miou": ("iou", HUMAN, "Cardiomegaly")}
     return _numbers_of_article_text(keys, ("metric", "method", "task"))
 
 
 def _means_2021() -> pd.DataFrame:
-    """Return mean IoU and hit rate of every task, of the notebooks."""
+    """Return the mean IoU and hit rate of every task that the notebooks print."""
     table = load_published("saporta2021_auroc_hit")
     mean_ious = table.assign(metric="iou", estimate=table["miou"])
     hit_rates = table.assign(metric="hit", estimate=table["hits"] / table["n"])
-    return pd.concat([mean_ious, hit_rates], ignore_index=True).assign(method=MAIN)
+    return pd.concat([mean_ious, hit_rates], ignore_index=True).assign(method=PRINTED_METHOD)
 
 
 _MEANS = ("metric", "method", "task")
 _has_positive_scores = partial(_has_printed_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(
-        _support_devices,
+        _means_of_support_devices,
         _MEANS,
         applies=_has_positive_scores,
         select=_rename_main_to_gradcam,
         exact=_has_order_intervals,
     ),
     PrintedNumbers(
-        _people_on_cardiomegaly,
+        _human_iou_of_cardiomegaly,
         _MEANS,
         ("estimate",),
         digits=2,
@@ -129,18 +129,18 @@ TABLE_1 = (
 )
 
 
-def _decreases(metric: str) -> pd.DataFrame:
-    """Return the percentage decreases of the text; an increase is a negative decrease."""
+def _printed_decreases_of_text(metric: str) -> pd.DataFrame:
+    """Return the percentage decreases that the article's text prints, an increase as a negative decrease."""
     if metric == "hit":
         keys = {
-            "mean_percent_decrease_hit_rate": ("hit", MAIN, AVERAGE),
-            "lung_lesion_percent_decrease_hit_rate": ("hit", MAIN, "Lung Lesion"),
+            "mean_percent_decrease_hit_rate": ("hit", PRINTED_METHOD, AVERAGE),
+            "lung_lesion_percent_decrease_hit_rate": ("hit", PRINTED_METHOD, "Lung Lesion"),
         }
         return _numbers_of_article_text(keys, _MEANS)
     keys = {
-        "mean_percent_decrease_miou": ("iou", MAIN, AVERAGE),
-        "lung_lesion_percent_decrease_miou": ("iou", MAIN, "Lung Lesion"),
-        "consolidation_percent_increase_miou": ("iou", MAIN, "Consolidation"),
+        "mean_percent_decrease_miou": ("iou", PRINTED_METHOD, AVERAGE),
+        "lung_lesion_percent_decrease_miou": ("iou", PRINTED_METHOD, "Lung Lesion"),
+        "consolidation_percent_increase_miou": ("iou", PRINTED_METHOD, "Consolidation"),
     }
     rows = _numbers_of_article_text(keys, _MEANS)
     # The text prints the change of Consolidation as an increase.
@@ -149,10 +149,10 @@ def _decreases(metric: str) -> pd.DataFrame:
     return rows
 
 
-def decrease_printed(metric: str) -> PrintedNumbers:
+def printed_decreases(metric: str) -> PrintedNumbers:
     """Return what was printed of the percentage decreases of a metric."""
     return PrintedNumbers(
-        partial(_decreases, metric),
+        partial(_printed_decreases_of_text, metric),
         _MEANS,
         digits=1,
         applies=partial(_has_printed_positives, count_column="n_pairs"),
@@ -161,8 +161,8 @@ def decrease_printed(metric: str) -> PrintedNumbers:
     )
 
 
-def _slopes() -> pd.DataFrame:
-    """Return the slopes on features of the text, features scaled over all tasks as the scripts do."""
+def _printed_slopes() -> pd.DataFrame:
+    """Return the slopes that the article's text prints, of features scaled over all tasks."""
     keys = {
         "slope_iou_size": ("IoU", "area_ratio"),
         "slope_iou_elongation": ("IoU", "elongation"),
@@ -174,29 +174,33 @@ def _slopes() -> pd.DataFrame:
 
 
 def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the slopes as the scripts make them."""
-    return frame[(frame["scale"] == POOLED) & (frame["pool"] == ALL_TASKS)]
+    """Keep the slopes as the scripts make them: features scaled over all tasks, without task effects."""
+    return frame[(frame["scale"] == SCALED_OVER_ALL_TASKS) & (frame["pool"] == TASKS_POOLED)]
 
 
-def _has_as_many_findings(frame: pd.DataFrame) -> bool:
-    """Tell whether the hits are of as many findings as the study's."""
+def _has_printed_number_of_findings(frame: pd.DataFrame) -> bool:
+    """Tell whether hits are of as many findings as in print, with and without a score."""
     rows = _pooled_slopes(frame)
     rows = rows[(rows["outcome"] == "Hit rate") & (rows["term"] == "n_instances")]
     return (rows["n"] + rows["n_missing"]).tolist() == [_printed_positives_by_task().sum()]
 
 
 TABLE_2 = PrintedNumbers(
-    _slopes, ("outcome", "term"), applies=_has_as_many_findings, select=_pooled_slopes, exact=_is_as_published
+    _printed_slopes,
+    ("outcome", "term"),
+    applies=_has_printed_number_of_findings,
+    select=_pooled_slopes,
+    exact=_is_as_published,
 )
 
 
-def _table_3() -> pd.DataFrame:
+def _printed_table_3() -> pd.DataFrame:
     """Return Table 3 as printed: slope and correlation of each task."""
     return load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
 
 
-def _overall_slope_and_correlation() -> pd.DataFrame:
-    """Return slope and correlation over all tasks, which the text prints with their limits."""
+def _printed_overall_slope_and_correlation() -> pd.DataFrame:
+    """Return slope and correlation over all tasks, whose limits the article's text prints."""
     keys = {
         "overall_slope_iou_prob": ("Overall", "slope"),
         "overall_spearman_iou_prob": ("Overall", "spearman"),
@@ -205,16 +209,16 @@ def _overall_slope_and_correlation() -> pd.DataFrame:
 
 
 def _has_table_3_cases(frame: pd.DataFrame) -> bool:
-    """Tell whether Table 3 is of as many cases of each task as the study printed it of."""
-    rows = _table_3().merge(frame, "left", ["task", "term"], suffixes=("_printed", ""))
+    """Tell whether each row of Table 3 is of as many cases as the printed row."""
+    rows = _printed_table_3().merge(frame, "left", ["task", "term"], suffixes=("_printed", ""))
     return bool((rows["n_printed"] == rows["n"]).all())
 
 
 TABLE_3 = (
     # slopes and rank correlations are the same whether or not patients are clusters
-    PrintedNumbers(_table_3, ("task", "term"), ("estimate",), applies=_has_table_3_cases),
+    PrintedNumbers(_printed_table_3, ("task", "term"), ("estimate",), applies=_has_table_3_cases),
     PrintedNumbers(
-        _overall_slope_and_correlation,
+        _printed_overall_slope_and_correlation,
         ("task", "term"),
         _LIMITS,
         applies=_has_table_3_cases,
@@ -224,16 +228,16 @@ TABLE_3 = (
 
 
 def _aurocs_2021() -> pd.DataFrame:
-    """Return the AUROC of every task, of the notebooks."""
+    """Return the AUROC of every task that the notebooks print."""
     return load_published("saporta2021_auroc_hit").rename(columns={"auroc": "estimate"})
 
 
 def _support_devices_auroc() -> pd.DataFrame:
-    """Return the AUROC of Support Devices."""
+    """Return the printed AUROC of Support Devices."""
     return _numbers_of_article_text({"support_devices_auroc": ("Support Devices",)}, ("task",))
 
 
-def _has_all_images(frame: pd.DataFrame) -> bool:
+def _has_printed_images_and_findings(frame: pd.DataFrame) -> bool:
     """Tell whether AUROCs are of one model, all test images and as many findings as the study's."""
     if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
         return False
@@ -241,37 +245,39 @@ def _has_all_images(frame: pd.DataFrame) -> bool:
 
 
 TABLE_S1 = (
-    PrintedNumbers(_support_devices_auroc, ("task",), ("estimate",), applies=_has_all_images),
+    PrintedNumbers(
+        _support_devices_auroc, ("task",), ("estimate",), applies=_has_printed_images_and_findings
+    ),
     PrintedNumbers(
         _aurocs_2021,
         ("task",),
         ("estimate",),
         digits=4,
-        applies=_has_all_images,
+        applies=_has_printed_images_and_findings,
         exact=_never_exact,
         source=MARCH_2021,
     ),
 )
 
 
-def _full_slice() -> pd.DataFrame:
-    """Return mean IoU of maps and people on the full slice, of the notebooks."""
+def _full_slice_means_2021() -> pd.DataFrame:
+    """Return the mean IoU of maps and people on the full slice that the notebooks print."""
     table = load_published("saporta2021_full_dataset_miou").rename(columns={"miou": "estimate"})
     return table.assign(metric="iou")
 
 
-def _has_full_slice(frame: pd.DataFrame) -> bool:
-    """Tell whether the main method has a score on the full slice in as many cases as the study's."""
+def _has_printed_full_slice(frame: pd.DataFrame) -> bool:
+    """Tell whether people are there, and the main method has as many scores on the full slice as in print."""
     rows = _rename_main_to_gradcam(frame)
-    rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)]
-    printed = _full_slice().query("method == @MAIN").set_index("task")["n"]
+    rows = rows[(rows["method"] == PRINTED_METHOD) & (rows["task"] != AVERAGE)]
+    printed = _full_slice_means_2021().query("method == @PRINTED_METHOD").set_index("task")["n"]
     return HUMAN in set(frame["method"]) and _has_equal_counts(rows.set_index("task")["n"], printed)
 
 
 FULL_SLICE_2021 = PrintedNumbers(
-    _full_slice,
+    _full_slice_means_2021,
     _MEANS,
-    applies=_has_full_slice,
+    applies=_has_printed_full_slice,
     select=_rename_main_to_gradcam,
     exact=_never_exact,
     source=MARCH_2021,

@@ -13,39 +13,40 @@ from salstats.readers.tables import read_table
 from salstats.study import HUMAN
 
 #: The column of the images' names.
-IMAGE = "img_id"
+IMAGE_COLUMN = "img_id"
 #: Method and metric of a file of scores, by its name without the ending.
-SCORES = {
+SCORE_FILES = {
     "iou_results_per_cxr": (METHOD, "iou"),
     "iou_humanbenchmark_results_per_cxr": (HUMAN, "iou"),
     "hitmiss_results_per_cxr": (METHOD, "hit"),
     "hitmiss_humanbenchmark_results_per_cxr": (HUMAN, "hit"),
 }
 #: Feature in a file of sizes or shapes, by its name; irrectangularity is 1 - rec_area_ratio.
-SHAPES = {
+SHAPE_FILES = {
     "num_instances": "n_instances",
     "area_ratio": "area_ratio",
     "elongation": "elongation",
     "rec_area_ratio": "irrectangularity",
 }
 #: Column in a file of probabilities or labels, by its name; the scripts read these from maps and truth.
-CASE_COLUMNS = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
+CASE_COLUMN_FILES = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
 
 
 def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
     """Read a file of the study's scripts; return None where the file has other columns.
 
-    Its name says which numbers it has (`SCORES`, `SHAPES`, `CASE_COLUMNS`). Scores become a scores frame,
-    where the saliency method is called "saliency"; other numbers become a frame `case, task` and the feature.
+    Its name says which numbers it has (`SCORE_FILES`, `SHAPE_FILES`, `CASE_COLUMN_FILES`). Scores become a
+    scores frame, where the saliency method is called "saliency". Other numbers become a frame with the
+    columns `case`, `task` and the feature.
     """
     columns = read_table(path).columns
-    if IMAGE not in columns:
+    if IMAGE_COLUMN not in columns:
         return None
     name = path.stem
-    if name in SCORES:
-        method, metric = SCORES[name]
+    if name in SCORE_FILES:
+        method, metric = SCORE_FILES[name]
         return _read_wide(path, method, metric)
-    feature = SHAPES.get(name) or CASE_COLUMNS.get(name)
+    feature = SHAPE_FILES.get(name) or CASE_COLUMN_FILES.get(name)
     if feature is not None:
         values = _read_wide(path, METHOD, feature)[["case", "task", "score"]]
         values = values.rename(columns={"score": feature})
@@ -53,7 +54,7 @@ def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
             values[feature] = 1 - values[feature]
         return values
     if {canonical_task_name(column) for column in columns} & set(TASKS):
-        names = [*SCORES, *SHAPES, *CASE_COLUMNS]
+        names = [*SCORE_FILES, *SHAPE_FILES, *CASE_COLUMN_FILES]
         raise InputFileError(
             f"{path} has a task per column, and its name does not say what the numbers are",
             hint=f"call it one of {quoted(names)}, with {path.suffix}",
@@ -65,9 +66,9 @@ def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
 
 def has_name_of_shape_file(path: Path) -> bool:
     """Tell whether a file is by its name one of sizes or shapes, which only findings have."""
-    return path.stem in SHAPES
+    return path.stem in SHAPE_FILES
 
 
 def _read_wide(path: Path, method: str, metric: str) -> pd.DataFrame:
     """Read a file with a task per column into a scores frame: a row per case and task."""
-    return read_scores(path, wide="task", method=method, metric=metric, rename={IMAGE: "case"})
+    return read_scores(path, wide="task", method=method, metric=metric, rename={IMAGE_COLUMN: "case"})

@@ -14,7 +14,7 @@ from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import ItemResult, Need, StudyItem
 from salstats.studies.options import check_enough_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
-from salstats.studies.saporta2022.release import SCORES
+from salstats.studies.saporta2022.release import SCORE_FILES
 from salstats.studies.saporta2022.script_inference import (
     bootstrap_as_published,
     decrease_of_replicates,
@@ -28,29 +28,34 @@ from salstats.studies.saporta2022.study_frames import (
 )
 from salstats.study import HUMAN
 
-KEYS = ["metric", "method", "task"]
-COLUMNS = [*KEYS, "replicate", "estimate"]
+MEAN_KEYS = ["metric", "method", "task"]
+REPLICATE_COLUMNS = [*MEAN_KEYS, "replicate", "estimate"]
 #: Method and metric of a file of replicates, by its name without the ending.
-FILES = {name.replace("results", "bootstrap_results"): series for name, series in SCORES.items()}
+REPLICATE_FILES = {
+    name.replace("results", "bootstrap_results"): method_and_metric
+    for name, method_and_metric in SCORE_FILES.items()
+}
 _NOTE = "as published: mean of the replicates given, order statistics"
 
 
 def replicates_of_iou_and_hits(frames: StudyFrames) -> ItemResult:
-    """Show the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
+    """Return the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
     scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
     if inference.published:
-        replicates = bootstrap_as_published(scores, KEYS, inference.n_replicates)
+        replicates = bootstrap_as_published(scores, MEAN_KEYS, inference.n_replicates)
     else:
-        replicates = ss.bootstrap(drop_absent_findings(scores), by=KEYS, n_replicates=inference.n_replicates)
+        replicates = ss.bootstrap(
+            drop_absent_findings(scores), by=MEAN_KEYS, n_replicates=inference.n_replicates
+        )
     return ItemResult(replicates, note="means of the scores that each replicate drew")
 
 
 def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
-    """Read files of replicates into one frame with the columns of `COLUMNS`.
+    """Read files of replicates into one frame with the columns of `REPLICATE_COLUMNS`.
 
-    A file of eval.py has a task per column and is known by its name (`FILES`); any other file, and a frame,
-    has the columns that a run writes.
+    A file of eval.py has a task per column and is recognised by its name (`REPLICATE_FILES`). A frame, and
+    any other file, has the columns that a run writes.
 
     Raises
     ------
@@ -69,10 +74,10 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
         raise SalstatsError(
             Setting("bootstrap"),
             " holds no replicates",
-            hint=f"give a file or frame with the columns {quoted(COLUMNS)}",
+            hint=f"give a file or frame with the columns {quoted(REPLICATE_COLUMNS)}",
         )
     frame = pd.concat(pieces, ignore_index=True)
-    repeated = frame[frame.duplicated([*KEYS, "replicate"])]
+    repeated = frame[frame.duplicated([*MEAN_KEYS, "replicate"])]
     if len(repeated):
         row = repeated.iloc[0]
         files = {str(source): source for source in sources if not isinstance(source, pd.DataFrame)}
@@ -86,7 +91,7 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
             path=files.get(row["source"]),
         )
     frame = frame.drop(columns="source")
-    sizes = frame.groupby(KEYS).size()
+    sizes = frame.groupby(MEAN_KEYS).size()
     if sizes.nunique() > 1:
         raise SalstatsError(
             Setting("bootstrap"),
@@ -96,7 +101,7 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
             column="replicate",
             value=(int(sizes.min()), int(sizes.max())),
         )
-    first_mean = frame[(frame[KEYS] == frame.loc[0, KEYS]).all(axis=1)]
+    first_mean = frame[(frame[MEAN_KEYS] == frame.loc[0, MEAN_KEYS]).all(axis=1)]
     is_unpaired = ~frame["replicate"].isin(first_mean["replicate"])
     if is_unpaired.any():
         row = frame[is_unpaired].iloc[0]
@@ -118,18 +123,18 @@ def _source_name(source: Path | pd.DataFrame) -> str:
 
 
 def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
-    """Read one table of replicates into the columns of `COLUMNS`."""
+    """Read one table of replicates into the columns of `REPLICATE_COLUMNS`."""
     if isinstance(source, pd.DataFrame):
-        check_columns(source, COLUMNS, "the replicates")
-        return source[COLUMNS]
+        check_columns(source, REPLICATE_COLUMNS, "the replicates")
+        return source[REPLICATE_COLUMNS]
     frame = ss.read_data(source)
-    if set(COLUMNS) <= set(frame.columns):
-        return frame[COLUMNS]
-    if source.stem not in FILES:
+    if set(REPLICATE_COLUMNS) <= set(frame.columns):
+        return frame[REPLICATE_COLUMNS]
+    if source.stem not in REPLICATE_FILES:
         raise InputFileError(
             f"{source} does not have the name of a file of replicates that eval.py writes",
-            hint=f"call it one of {quoted(FILES)}, or give the columns {quoted(COLUMNS)}",
-            choices=FILES,
+            hint=f"call it one of {quoted(REPLICATE_FILES)}, or give the columns {quoted(REPLICATE_COLUMNS)}",
+            choices=REPLICATE_FILES,
             path=source,
         )
     other_columns = [column for column in frame.columns if canonical_task_name(column) not in TASKS]
@@ -140,22 +145,22 @@ def _read_replicate_rows(source: Path | pd.DataFrame) -> pd.DataFrame:
             choices=TASKS,
             path=source,
         )
-    method, metric = FILES[source.stem]
+    method, metric = REPLICATE_FILES[source.stem]
     wide = frame.rename(columns=canonical_task_name)
     replicates = wide.melt(var_name="task", value_name="estimate", ignore_index=False)
     # The index numbers the rows of the file, one for each replicate.
     replicates = replicates.reset_index(names="replicate")
-    return replicates.assign(metric=metric, method=method)[COLUMNS]
+    return replicates.assign(metric=metric, method=method)[REPLICATE_COLUMNS]
 
 
-def means_of(replicates: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean and the order statistics of the replicates of each metric, method and task."""
+def replicate_means(replicates: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of the replicates of each metric, method and task, with order statistics as limits."""
     rows = []
-    for keys, group in replicates.groupby(KEYS, sort=False):
+    for keys, group in replicates.groupby(MEAN_KEYS, sort=False):
         low, high = order_limits(group["estimate"])
         rows.append(
             {
-                **dict(zip(KEYS, keys, strict=True)),
+                **dict(zip(MEAN_KEYS, keys, strict=True)),
                 "term": "mean",
                 "estimate": group["estimate"].mean(),
                 "conf_low": low,
@@ -168,7 +173,7 @@ def means_of(replicates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
+def replicate_decreases(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the percentage decrease of each method from people, replicates paired by their number."""
     metric_replicates = replicates[replicates["metric"] == metric]
     # Replicates of each method: a row per replicate, a column per task.
@@ -179,7 +184,7 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     people = wide_replicates.pop(HUMAN)
     rows = []
     for method, method_replicates in wide_replicates.items():
-        # The average is over the tasks of both, so that it is of the rows above it.
+        # The average is over the tasks that both have, which are those of the rows above it.
         tasks = method_replicates.columns.intersection(people.columns)
         for task in (*tasks, AVERAGE):
             rows.append(
@@ -197,9 +202,9 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _table_1(replicates: pd.DataFrame) -> ItemResult:
-    """Make Table 1 of replicates: their means with order statistics."""
-    estimates = means_of(replicates)
+def _table_1_of_replicates(replicates: pd.DataFrame) -> ItemResult:
+    """Make Table 1 from replicates: their means with order statistics as limits."""
+    estimates = replicate_means(replicates)
     people = [HUMAN] if HUMAN in set(estimates["method"]) else []
     return ItemResult(
         estimates,
@@ -209,16 +214,16 @@ def _table_1(replicates: pd.DataFrame) -> ItemResult:
     )
 
 
-def _lost_to_people(replicates: pd.DataFrame, metric: str) -> ItemResult:
-    """Make Extended Data 5 (IoU) or 6 (hits) of replicates: percentage decreases from people."""
-    rows = decreases_of(replicates, metric)
+def _decrease_of_replicates_from_people(replicates: pd.DataFrame, metric: str) -> ItemResult:
+    """Make Extended Data 5 (IoU) or 6 (hits) from replicates: percentage decreases from people."""
+    rows = replicate_decreases(replicates, metric)
     return ItemResult(
         rows, ss.table_decrease(rows, labels=LABELS), ss.plot_decrease(rows, labels=LABELS), note=_NOTE
     )
 
 
 def replicate_needs(replicates: pd.DataFrame) -> frozenset[Need]:
-    """Return the needs of `REPLICATE_ITEMS` that are met."""
+    """Return the needs of `REPLICATE_ITEMS` that the replicates meet."""
     met: set[Need] = set()
     for metric, rows in replicates.groupby("metric"):
         methods = set(rows["method"])
@@ -234,9 +239,9 @@ def _pair_need(metric: str) -> str:
 
 #: The items that are made of replicates alone.
 REPLICATE_ITEMS = (
-    StudyItem("table_1", "Table 1: mean IoU and hit rate", _table_1),
+    StudyItem("table_1", "Table 1: mean IoU and hit rate", _table_1_of_replicates),
     StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-              partial(_lost_to_people, metric="iou"), needs=(_pair_need("iou"),)),
+              partial(_decrease_of_replicates_from_people, metric="iou"), needs=(_pair_need("iou"),)),
     StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-              partial(_lost_to_people, metric="hit"), needs=(_pair_need("hit"),)),
+              partial(_decrease_of_replicates_from_people, metric="hit"), needs=(_pair_need("hit"),)),
 )  # fmt: skip

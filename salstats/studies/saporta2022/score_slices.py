@@ -42,7 +42,7 @@ from salstats.studies.saporta2022.study_frames import (
     POINTS,
     PROBABILITIES,
     SEGMENTATIONS,
-    SEVERAL,
+    SEVERAL_MODELS,
     SHAPES,
     SWEEP,
     THRESHOLDS,
@@ -52,8 +52,8 @@ from salstats.studies.saporta2022.study_frames import (
 from salstats.studies.score_tables import ScoreTableOptions, read_score_tables
 from salstats.study import HUMAN
 
-#: The need of a folder of files -> the same need in words of tables of scores.
-IN_TABLES: dict[Need, Need] = {
+#: The need as messages about tables of scores name it, by the need as messages about files do.
+TABLE_NEED_BY_NEED: dict[Need, Need] = {
     MAPS: "scores of a saliency method",
     PEOPLE: f"scores of the method {HUMAN}",
     SEGMENTATIONS: f"IoU of the method {HUMAN}",
@@ -71,7 +71,7 @@ IN_TABLES: dict[Need, Need] = {
     FULL_SLICE: Message("the full slice (", Setting("full_scores", "FILE"), ")"),
     FULL_PROBABILITIES: "the column prob, of the full slice where that is given",
     FULL_LABELS: "the column label of the full slice",
-    SEVERAL: "scores of several saliency methods or models",
+    SEVERAL_MODELS: "scores of several saliency methods or models",
     CHECKPOINTS: "scores of a model's ensemble (seed empty) and of its trainings (columns model and seed)",
     SWEEP: Message("maps and truth (", Setting("data"), " and ", Setting("validation"), ")"),
     THRESHOLDS: Message(
@@ -90,7 +90,7 @@ _DATA_OPTIONS = (
     "validation", "maps", "validation_maps", "threshold", "smooth", "colormap", "images", "split", "truth",
     "annotations", "human", "human_annotations", "points", "labels", "resume",
 )  # fmt: skip
-_COUNTS = list(Counts._fields)
+_COUNT_COLUMNS = list(Counts._fields)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class SlicedScores:
     true_positive: pd.DataFrame
     #: IoU with the masks as they were scored; no rows where the full slice is not given.
     full: pd.DataFrame
-    #: Features of `labels_and_features_of`.
+    #: Labels and features by case and task (`labels_and_features`).
     features: pd.DataFrame
     #: Probability cut-offs by task and method or series, None for any; empty without the option.
     cutoffs: dict[Key, float]
@@ -123,11 +123,11 @@ class SlicedScores:
             PROBABILITIES: has_prob,
             SHAPES: any(has_feature.values()),
             **has_feature,
-            PIXELS: all(_has_values(scores, name) for name in _COUNTS),
+            PIXELS: all(_has_values(scores, name) for name in _COUNT_COLUMNS),
             FULL_SLICE: len(self.full) > 0,
             FULL_PROBABILITIES: _has_values(full_maps, "prob") or (self.full.empty and has_prob),
             FULL_LABELS: _has_values(full_maps, "label"),
-            SEVERAL: _n_method_model_pairs(maps) > 1,
+            SEVERAL_MODELS: _n_method_model_pairs(maps) > 1,
             CHECKPOINTS: _has_ensemble_and_checkpoints(maps),
         }
         return frozenset(need for need, met in is_met.items() if met)
@@ -135,24 +135,24 @@ class SlicedScores:
     def frames(self, options: argparse.Namespace) -> StudyFrames:
         """Make the frames of the study, with masks emptied below the cut-offs."""
         full = self.full
-        cut_off_source = AS_SCORED
+        cutoff_source = AS_SCORED
         if self.cutoffs:
-            cut_off_source = "given"
+            cutoff_source = "given"
             full = empty_masks_below_cutoffs(full, self.cutoffs)
         return StudyFrames(
             scores=self.true_positive,
             full=full,
             uncut=self.full,
             features=self.features,
-            cut_off=cut_off_source,
+            cutoff_source=cutoff_source,
             available=self.available,
             inference=inference_of(options),
         )
 
 
-def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
+def separate_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
     """Separate scores into the true-positive and the full slice, and prepare both for the study's items."""
-    _check_options(options)
+    _check_no_data_options(options)
     check_enough_replicates(options.replicates)
     prepared = _iou_and_hit_rows_main_first(scores, options)
     full = _rows_of_slice(prepared, FULL)
@@ -165,7 +165,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
                 hint=Message("leave ", Setting("full_scores"), " out"),
                 column="slice",
             )
-        full = _iou_and_hit_rows_main_first(_read_scores_of_all_images(options), options)
+        full = _iou_and_hit_rows_main_first(_read_full_scores(options), options)
         if "slice" in full and (full["slice"].notna() & (full["slice"] != FULL)).any():
             raise SalstatsError(
                 Setting("full_scores"),
@@ -176,7 +176,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     if true_positives.empty:
         true_positives = _true_positives_of_full(full)
     true_positives = _add_reasons(true_positives, is_full=False)
-    features = labels_and_features_of(true_positives)
+    features = labels_and_features(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_some_task_has_enough_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
@@ -187,8 +187,11 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     return SlicedScores(true_positives, full, features, cutoffs)
 
 
-def labels_and_features_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the findings of scores with reasons: `case, task, label` and the features, NaN where unknown."""
+def labels_and_features(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per case and task of scores: `case, task, label` and the features, NaN where unknown.
+
+    The label is 0 where the reason of every score is an absent finding, else 1.
+    """
     rows = scores.assign(label=(scores["reason"] != ABSENT).astype("int64"))
     for name in FEATURES:
         if name not in rows:
@@ -209,7 +212,7 @@ def labels_and_features_of(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([label, groups[list(FEATURES)].first().astype("float64")], axis=1).reset_index()
 
 
-def _check_options(options: argparse.Namespace) -> None:
+def _check_no_data_options(options: argparse.Namespace) -> None:
     """Raise an error where an option for files of `--data` is given together with tables of scores."""
     for name in _DATA_OPTIONS:
         if getattr(options, name) not in (None, []):
@@ -218,10 +221,10 @@ def _check_options(options: argparse.Namespace) -> None:
             )
 
 
-def _read_scores_of_all_images(options: argparse.Namespace) -> pd.DataFrame:
-    """Read the scores of the slice "full", which has all images, with the features that all images have.
+def _read_full_scores(options: argparse.Namespace) -> pd.DataFrame:
+    """Read the scores of the full slice with their features.
 
-    Files of sizes and shapes, which only findings have, are left out; a feature frame is used as it is.
+    Files of sizes and shapes are left out, since only findings have those; a frame is used as it is.
     """
     features = []
     for table in options.features:
@@ -236,7 +239,10 @@ def _read_scores_of_all_images(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def _iou_and_hit_rows_main_first(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame:
-    """Keep IoU and hits of the chosen tasks, name tasks as the release, find patients, put `main` first."""
+    """Keep IoU and hits of the chosen tasks, with patients, and put the rows of the option `main` first.
+
+    Tasks get the names of the release.
+    """
     if "task" not in scores:
         raise ColumnError(
             f"the scores have no column 'task' (columns: {quoted(scores.columns)})",
@@ -340,7 +346,7 @@ def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
 
 
 def _saliency_series_names(scores: pd.DataFrame) -> list[str]:
-    """Return the saliency methods as METHOD or METHOD:MODEL."""
+    """Return the names of the saliency series, METHOD or METHOD:MODEL."""
     columns = [column for column in ("method", "model") if column in scores]
     names = []
     for values in scores.loc[scores["method"] != HUMAN, columns].to_numpy():
@@ -366,7 +372,7 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
-    """Make the true-positive slice of the full one, of the cases in which there is a finding."""
+    """Make the true-positive slice from the full one: the cases with a finding in any task."""
     if not {"tp", "fp", "fn"} <= set(full):
         raise ColumnError(
             "the scores are of the full slice only",
@@ -387,16 +393,16 @@ def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
 
 
 def _truth_pixels(scores: pd.DataFrame) -> pd.Series:
-    """Return the pixels of the truth, from the counts."""
+    """Return the number of pixels of each row's true finding."""
     return scores["tp"].astype("Float64") + scores["fn"].astype("Float64")
 
 
 def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
     """Add the reason of undefined scores, where the table does not give it.
 
-    On the full slice there is then neither a finding nor a mark. On the true-positive slice the finding is
-    absent, or the mask is empty. The finding is present by its label or its area, or else where any method
-    has a score of the same case and task.
+    On the full slice an undefined score means neither a finding nor a mark. On the true-positive slice it
+    means an absent finding or an empty mask. A label or an area tells which; without them a finding is
+    present where any method has a score of the same case and task.
     """
     reason = pd.Series(None, scores.index, dtype="object")
     if "reason" in scores:
@@ -406,14 +412,14 @@ def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
         reason[is_unexplained] = NEGATIVE
     else:
         if is_unexplained.any():
-            _warn_of_guess(scores, int(is_unexplained.sum()))
+            _warn_if_absence_is_guessed(scores, int(is_unexplained.sum()))
         has_finding = _has_finding(scores)
         reason[is_unexplained & ~has_finding] = ABSENT
         reason[is_unexplained & has_finding] = EMPTY
     return scores.assign(reason=reason)
 
 
-def _warn_of_guess(scores: pd.DataFrame, n_undefined: int) -> None:
+def _warn_if_absence_is_guessed(scores: pd.DataFrame, n_undefined: int) -> None:
     """Warn where absent findings are guessed from undefined scores, without labels, areas or hits."""
     truth_columns = {"label", "area_ratio"} & set(scores)
     # A hit is undefined only where the finding is absent, so hits say it too.

@@ -1,7 +1,7 @@
 """Comparison of choices: the published inference, patients as clusters, and other choices.
 
-Between the published number and that of another choice stands the published choice with patients as clusters,
-so that an effect of the clusters is not taken for an effect of the choice.
+The sensitivity table shows each number as published, then with patients as clusters, then with patients as
+clusters and another choice, so that an effect of the clusters is not taken for an effect of the choice.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,19 +26,19 @@ from salstats.studies.saporta2022.labels_and_notes import (
     printed_names_without_means,
 )
 from salstats.studies.saporta2022.study_frames import (
-    ALL_TASKS,
     FEATURES,
     FULL_PROBABILITIES,
     FULL_SLICE,
     HITS,
     MAPS,
     PEOPLE,
-    POOLED,
     PROBABILITIES,
+    SCALED_OVER_ALL_TASKS,
     SEGMENTATIONS,
     SHAPES,
     TASK_EFFECTS,
-    WITHIN,
+    TASKS_POOLED,
+    WITHIN_TASKS,
     StudyFrames,
     StudyInference,
     concat_or_raise_if_none,
@@ -55,9 +55,9 @@ from salstats.studies.saporta2022.study_frames import (
 )
 
 #: Columns of the estimates that are compared.
-_ESTIMATE = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
+_COMPARED_COLUMNS = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
 #: Columns of two estimates side by side.
-_COMPARISON = (
+_COMPARISON_COLUMNS = (
     "published_estimate", "published_low", "published_high", "p_published", "n_published", "estimate",
     "conf_low", "conf_high", "p_adjusted", "n", "width_ratio", "conclusion_published", "conclusion",
     "changed",
@@ -68,7 +68,7 @@ _SLOPE_KEYS = ["metric", "task", "term"]
 
 @dataclass(frozen=True)
 class _Headline:
-    """Numbers of an item that are compared between inferences."""
+    """Numbers of an item that are shown as published and with patients as clusters."""
 
     item: str
     #: Columns that identify its rows.
@@ -123,13 +123,12 @@ QUESTIONS = {
     "S7": "Hits: linear model, or logistic model (log odds)",
 }
 #: Names of the estimates of the published choice with patients as clusters.
-_CLUSTERED_NAMES = {
+_CLUSTERED_COLUMN_BY_COLUMN = {
     "estimate": "clustered_estimate",
     "conf_low": "clustered_low",
     "conf_high": "clustered_high",
     "conclusion": "conclusion_clustered",
 }
-_CLUSTERED = tuple(_CLUSTERED_NAMES.values())
 _TERM_NAMES = {"slope": "slope", "spearman": "Spearman correlation"}
 
 
@@ -144,17 +143,17 @@ class _ChoiceColumns:
     conclusion: str
 
 
-_PUBLISHED_COLUMNS = _ChoiceColumns(
+_PUBLISHED_CHOICE = _ChoiceColumns(
     "As published", "published_estimate", "published_low", "published_high", "conclusion_published"
 )
-_CLUSTERED_COLUMNS = _ChoiceColumns(
+_CLUSTERED_CHOICE = _ChoiceColumns(
     "The same, patients as clusters",
     "clustered_estimate",
     "clustered_low",
     "clustered_high",
     "conclusion_clustered",
 )
-_OTHER_COLUMNS = _ChoiceColumns("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
+_OTHER_CHOICE = _ChoiceColumns("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
 
 
 def published_beside_clustered(frames: StudyFrames) -> ItemResult:
@@ -165,7 +164,7 @@ def published_beside_clustered(frames: StudyFrames) -> ItemResult:
     for keys in rows[key_columns].itertuples(index=False):
         distinct_names = dict.fromkeys(printed_names_without_means(keys))
         stub.append(_capitalized(" · ".join(distinct_names)))
-    choices_shown = (_PUBLISHED_COLUMNS, replace(_OTHER_COLUMNS, heading="Patients as clusters"))
+    choices_shown = (_PUBLISHED_CHOICE, replace(_OTHER_CHOICE, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
     main_decreases = rows[is_percent & (rows["method"] == frames.main)]
     figure = None
@@ -195,7 +194,7 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
     for row in rows.to_dict("records"):
         names = ", ".join(printed_names_without_means(row["of"].split(", ")))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
-    choices_shown = (_PUBLISHED_COLUMNS, _CLUSTERED_COLUMNS, _OTHER_COLUMNS)
+    choices_shown = (_PUBLISHED_CHOICE, _CLUSTERED_CHOICE, _OTHER_CHOICE)
     is_percent = rows["quantity"].str.endswith("%")
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     figure = None
@@ -211,7 +210,7 @@ def sensitivity_to_choices(frames: StudyFrames) -> ItemResult:
 
 
 def _changes_text(rows: pd.DataFrame) -> str:
-    """Write how often the sign changes in S1, S2, S3 and S7, and how often by patients as clusters alone."""
+    """Write how often the sign changes in each of S1 to S7, and how often with patients as clusters alone."""
     rows_with_sign = rows[rows["conclusion_published"] != ""]
     texts = []
     for name, table_rows in rows_with_sign.groupby("row"):
@@ -249,9 +248,9 @@ def _slopes_figure(rows: pd.DataFrame) -> Figure:
     outcome_and_feature = rows["of"].str.rpartition(", ")
     keys = pd.DataFrame({"outcome": outcome_and_feature[0], "method": "", "task": outcome_and_feature[2]})
     choices_shown = (
-        _PUBLISHED_COLUMNS,
-        replace(_CLUSTERED_COLUMNS, heading="Patients as clusters"),
-        replace(_OTHER_COLUMNS, heading="And task effects"),
+        _PUBLISHED_CHOICE,
+        replace(_CLUSTERED_CHOICE, heading="Patients as clusters"),
+        replace(_OTHER_CHOICE, heading="And task effects"),
     )
     labels = {
         "task": {feature: feature_name(feature) for feature in FEATURES},
@@ -332,7 +331,7 @@ def sign_words_shown_by_intervals(
 
 def published_beside_other(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Join two frames of estimates by their keys, and add the sign that each shows and whether it changes."""
-    columns = [*keys, *_ESTIMATE]
+    columns = [*keys, *_COMPARED_COLUMNS]
     published_rows = published.reindex(columns=columns).rename(
         columns={
             "estimate": "published_estimate",
@@ -351,6 +350,7 @@ def published_beside_other(published: pd.DataFrame, other: pd.DataFrame, keys: l
     )
     rows["conclusion"] = sign_words_shown_by_intervals(rows, "conf_low", "conf_high", "p_adjusted")
     if (published["term"] == "mean").all():
+        # Means are never negative, so that their sign is no conclusion.
         rows[["conclusion_published", "conclusion"]] = ""
     rows["changed"] = rows["conclusion_published"] != rows["conclusion"]
     return rows
@@ -374,12 +374,12 @@ def headlines_published_beside_clustered(frames: StudyFrames, n_replicates: int)
             )
     rows = concat_or_raise_if_none(parts)
     keys = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
-    return rows[["item", *keys, *_COMPARISON]]
+    return rows[["item", *keys, *_COMPARISON_COLUMNS]]
 
 
 def _pooled_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return Table 2 with features scaled over all tasks, rows of all tasks pooled."""
-    return feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
+    return feature_slopes(frames, inference, (SCALED_OVER_ALL_TASKS,), (TASKS_POOLED,))
 
 
 def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
@@ -388,17 +388,17 @@ def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
 
 
 def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
-    """Return estimates as published, with patients as clusters, and with patients and another choice.
+    """Return estimates as published, with patients as clusters, and with another choice as well.
 
     Rows are those of `QUESTIONS` which the data allow; `quantity` and `of` name what is estimated.
     """
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
     makers = {
-        "S1": _sensitivity_to_misses_as_zero,
-        "S2": _sensitivity_to_slice_and_cutoffs,
-        "S3": _sensitivity_to_task_effects,
-        "S7": _sensitivity_to_logistic_model,
+        "S1": _rows_with_misses_as_zero,
+        "S2": _rows_of_positives_with_and_without_cutoffs,
+        "S3": _rows_with_task_effects,
+        "S7": _rows_of_logistic_model,
     }
     parts = []
     for row, make in makers.items():
@@ -407,7 +407,9 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
                 parts.append(make(frames, published, clustered))
     rows = concat_or_raise_if_none(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
-    return rows[["row", "question", "quantity", "of", *_COMPARISON, *_CLUSTERED]]
+    return rows[
+        ["row", "question", "quantity", "of", *_COMPARISON_COLUMNS, *_CLUSTERED_COLUMN_BY_COLUMN.values()]
+    ]
 
 
 def _meets_needs_of_row(row: str, frames: StudyFrames) -> bool:
@@ -415,7 +417,7 @@ def _meets_needs_of_row(row: str, frames: StudyFrames) -> bool:
     match row:
         case "S2":
             # Scores of a file are with or without cut-offs, and S2 compares both.
-            has_cutoffs = frames.cut_off in ("tuned", "given")
+            has_cutoffs = frames.cutoff_source in ("tuned", "given")
             return has_cutoffs and {FULL_SLICE, FULL_PROBABILITIES} <= frames.available
         case "S3":
             return SHAPES in frames.available
@@ -425,7 +427,7 @@ def _meets_needs_of_row(row: str, frames: StudyFrames) -> bool:
 
 
 class _ChoiceEstimates(NamedTuple):
-    """Frames of estimates: as published, with patients as clusters, and with another choice too."""
+    """Frames of estimates: as published, with patients as clusters, and with another choice as well."""
 
     published: pd.DataFrame
     clustered: pd.DataFrame
@@ -444,14 +446,14 @@ def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Choi
     """Return rows of the sensitivity table; `of` joins the values of the key columns."""
     rows = published_beside_other(estimates.published, estimates.other, keys)
     clustered = published_beside_other(estimates.published, estimates.clustered, keys).rename(
-        columns=_CLUSTERED_NAMES
+        columns=_CLUSTERED_COLUMN_BY_COLUMN
     )
-    rows = rows.merge(clustered[[*keys, *_CLUSTERED]], on=keys, validate="1:1")
+    rows = rows.merge(clustered[[*keys, *_CLUSTERED_COLUMN_BY_COLUMN.values()]], on=keys, validate="1:1")
     key_text = rows[keys].astype("str").agg(", ".join, axis=1)
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
-def _sensitivity_to_misses_as_zero(
+def _rows_with_misses_as_zero(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""
@@ -471,7 +473,7 @@ def _sensitivity_to_misses_as_zero(
     return pd.concat(parts, ignore_index=True)
 
 
-def _sensitivity_to_slice_and_cutoffs(
+def _rows_of_positives_with_and_without_cutoffs(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S2: confidence and IoU over the full slice, or over findings that are present.
@@ -481,15 +483,15 @@ def _sensitivity_to_slice_and_cutoffs(
     positives = frames.positives[["case", "task"]]
     full = _rows_of_main(frames, frames.full)
     uncut = _rows_of_main(frames, frames.uncut)
-    published_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", published))
-    clustered_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", clustered))
+    published_estimates = _estimates_over_all_tasks(slopes_and_correlations_on_prob(full, "iou", published))
+    clustered_estimates = _estimates_over_all_tasks(slopes_and_correlations_on_prob(full, "iou", clustered))
     choices = {
         "finding there, with cut-offs": full.merge(positives, on=["case", "task"]),
         "finding there, without cut-offs": uncut.merge(positives, on=["case", "task"]),
     }
     parts = []
     for name, rows in choices.items():
-        other = _overall(slopes_and_correlations_on_prob(rows, "iou", clustered))
+        other = _estimates_over_all_tasks(slopes_and_correlations_on_prob(rows, "iou", clustered))
         estimates = _ChoiceEstimates(published_estimates, clustered_estimates, other)
         for term, term_name in _TERM_NAMES.items():
             quantity = f"{term_name} of IoU on confidence"
@@ -504,19 +506,19 @@ def _rows_of_main(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"] == frames.main]
 
 
-def _overall(estimates: pd.DataFrame) -> pd.DataFrame:
+def _estimates_over_all_tasks(estimates: pd.DataFrame) -> pd.DataFrame:
     """Keep the estimates over all tasks."""
     return estimates[estimates["task"] == "Overall"]
 
 
-def _sensitivity_to_task_effects(
+def _rows_with_task_effects(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
     slopes = _ChoiceEstimates(
         published=_pooled_slopes(frames, published),
         clustered=_pooled_slopes(frames, clustered),
-        other=feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,)),
+        other=feature_slopes(frames, clustered, (SCALED_OVER_ALL_TASKS,), (TASK_EFFECTS,)),
     )
     parts = [_sensitivity_rows("S3", "slope", ["outcome", "term"], slopes)]
     needs = {"iou": {FULL_SLICE, FULL_PROBABILITIES}, "hit": {PROBABILITIES, HITS}}
@@ -525,10 +527,10 @@ def _sensitivity_to_task_effects(
             continue
         published_estimates = confidence_estimates(frames, metric, published)
         clustered_estimates = confidence_estimates(frames, metric, clustered)
-        is_within = clustered_estimates["task"] == WITHIN
+        is_within = clustered_estimates["task"] == WITHIN_TASKS
         estimates = _ChoiceEstimates(
-            published=_overall(published_estimates).drop(columns="task"),
-            clustered=_overall(clustered_estimates).drop(columns="task"),
+            published=_estimates_over_all_tasks(published_estimates).drop(columns="task"),
+            clustered=_estimates_over_all_tasks(clustered_estimates).drop(columns="task"),
             other=clustered_estimates[is_within].drop(columns="task"),
         )
         for term, term_name in _TERM_NAMES.items():
@@ -537,12 +539,12 @@ def _sensitivity_to_task_effects(
     return pd.concat(parts, ignore_index=True)
 
 
-def _sensitivity_to_logistic_model(
+def _rows_of_logistic_model(
     frames: StudyFrames, published: StudyInference, clustered: StudyInference
 ) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
     hits = metric_rows(_rows_of_main(frames, frames.scores), "hit")
-    hits = hits.merge(min_max_features(frames.positives, POOLED), on=["case", "task"])
+    hits = hits.merge(min_max_features(frames.positives, SCALED_OVER_ALL_TASKS), on=["case", "task"])
     terms = [*FEATURES]
     if PROBABILITIES in frames.available:
         terms.append("prob")
@@ -556,7 +558,7 @@ def _sensitivity_to_logistic_model(
         clustered=_linear_hit_slopes(frames, clustered),
         other=logits,
     )
-    # A slope and log odds have no common scale, so their widths are not compared.
+    # A slope and a log odds ratio have no common scale, so the widths of their intervals are not compared.
     return _sensitivity_rows("S7", "slope of hit", ["term"], estimates).assign(width_ratio=float("nan"))
 
 
@@ -565,6 +567,6 @@ def _linear_hit_slopes(frames: StudyFrames, inference: StudyInference) -> pd.Dat
     slopes = _pooled_slopes(frames, inference)
     parts = [slopes[slopes["outcome"] == "Hit rate"]]
     if PROBABILITIES in frames.available:
-        estimates = _overall(confidence_estimates(frames, "hit", inference))
+        estimates = _estimates_over_all_tasks(confidence_estimates(frames, "hit", inference))
         parts.append(estimates[estimates["term"] == "slope"].assign(term="prob"))
     return pd.concat(parts, ignore_index=True)

@@ -37,7 +37,7 @@ POINTS = Message("people's points of ", Setting("data"))
 PROBABILITIES = "the model's probabilities in the maps"
 SWEEP = Message(Setting("validation"), " with maps")
 THRESHOLDS = Message(Setting("threshold"), ", or ", Setting("validation"), " with maps")
-SEVERAL = "maps of several methods or models"
+SEVERAL_MODELS = "maps of several methods or models"
 CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHOD:MODEL:SEED"
 # Needs that a folder of files always meets, and tables of scores may lack.
 HITS = "hits of the maps"
@@ -48,17 +48,19 @@ FULL_PROBABILITIES = "the model's probabilities on the full slice"
 FULL_LABELS = "labels of all cases"
 PICTURES = "maps and truth of the cases"
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
-OF_FILES: frozenset[Need] = frozenset({HITS, SHAPES, *FEATURES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
+NEEDS_MET_BY_FILES: frozenset[Need] = frozenset(
+    {HITS, SHAPES, *FEATURES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES}
+)
 
-#: Stands for cut-offs that the scores of a file may have been made with.
+#: Source of the cut-offs of scores that are read: masks may have been emptied before they were scored.
 AS_SCORED = "as scored"
 #: Task of slopes and correlations within tasks, beside those pooled over tasks.
-WITHIN = "Within tasks"
+WITHIN_TASKS = "Within tasks"
 #: Features brought to 0 ... 1 within each task, as the study's text says, or over all, as its scripts do.
-PER_TASK = "Scaled per task"
-POOLED = "Scaled over all tasks"
+SCALED_PER_TASK = "Scaled per task"
+SCALED_OVER_ALL_TASKS = "Scaled over all tasks"
 #: Models of Table 2 without and with an effect of each task.
-ALL_TASKS = "all tasks pooled"
+TASKS_POOLED = "all tasks pooled"
 TASK_EFFECTS = "with task effects"
 
 
@@ -91,7 +93,7 @@ class StudyInference:
 
     @property
     def interval_options(self) -> dict[str, Any]:
-        """Options of our intervals, which are the study's but for the unit."""
+        """Interval and number of replicates of the package's functions, as the study has them."""
         return {"interval": "percentile", "n_replicates": self.n_replicates}
 
 
@@ -114,13 +116,13 @@ class StudyFrames:
     #: Mean IoU by threshold on the validation study.
     sweep: pd.DataFrame | None = None
     #: Source of the probability cut-offs: "tuned", "given", or `AS_SCORED`; empty for none.
-    cut_off: str = "tuned"
+    cutoff_source: str = "tuned"
     #: Source of the thresholds of `tuned`: "tuned" or "given".
-    thresholds: str = "tuned"
+    threshold_source: str = "tuned"
     #: True where maps are smoothed for Otsu's threshold alone: those of `tuned` and `sweep` are not.
-    smoothed_for_otsu: bool = False
+    smoothed_for_otsu_only: bool = False
     #: Number of cases that the validation study shares with this one; what is tuned on them is too good here.
-    n_shared: int = 0
+    n_shared_cases: int = 0
     #: The needs that are met.
     available: frozenset[Need] = frozenset()
     inference: StudyInference = field(default_factory=lambda: StudyInference(False))
@@ -136,10 +138,11 @@ class StudyFrames:
     counts: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        """Find the cases that the truth or people mark, before any task is left out."""
+        """Set `marked_cases` from the scores, unless it is given."""
         if not self.marked_cases:
             people = self.full[(self.full["method"] == HUMAN) & self.full["score"].notna()]
             marked_cases = frozenset(self.scores["case"]) | frozenset(people["case"])
+            # The dataclass is frozen, so that the field cannot be assigned.
             object.__setattr__(self, "marked_cases", marked_cases)
 
     @property
@@ -163,7 +166,7 @@ class StudyFrames:
                 frames[name] = frame[frame["task"].isin(tasks)].reset_index(drop=True)
         return replace(self, **frames)
 
-    def with_enough(self, min_positives: int) -> "StudyFrames":
+    def with_enough_positives(self, min_positives: int) -> "StudyFrames":
         """Return the frames of tasks with enough positive cases."""
         check_some_task_has_enough_positives(self.features, min_positives)
         counts = count_tasks(self, min_positives)
@@ -215,7 +218,7 @@ def warn_of_left_out_tasks(frames: StudyFrames, min_positives: int) -> None:
 
 
 def check_some_task_has_enough_positives(features: pd.DataFrame, min_positives: int) -> None:
-    """Raise where no task has the positive cases that it needs to be kept."""
+    """Raise an error where no task has `min_positives` positive cases."""
     n_positive = has_finding(features).groupby(features["task"]).sum()
     largest = int(n_positive.max())
     if largest < min_positives:
@@ -241,10 +244,10 @@ def rows_of_first_trainings(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def rows_with_first_value(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
-    """Keep the rows of each group that have the same value of a column as its first row, missing or not."""
+    """Keep the rows of each group with the value of a column that its first row has, missing or not."""
     if column not in scores:
         return scores
-    # Missing values have a code, too (-1), and equal each other, unlike NaN.
+    # All missing values have the code -1. As NaN they would differ from each other.
     codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
     # Missing keys become "", since groupby leaves their rows out.
     keys = [scores[key].astype("object").where(scores[key].notna(), "") for key in by]
@@ -313,7 +316,7 @@ def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: li
 def means(
     scores: pd.DataFrame, inference: StudyInference, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
-    """Return the mean scores."""
+    """Return the mean scores with intervals and, unless as published, their averages over tasks."""
     if inference.published:
         estimates = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
         return _exclude_absent_from_n_missing(estimates)
@@ -323,9 +326,9 @@ def means(
 
 
 def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = HUMAN) -> pd.DataFrame:
-    """Return the percentage decreases from people, or another reference, with their average.
+    """Return the percentage decreases from people, or another reference, with their average over tasks.
 
-    They are of the metrics that the reference has.
+    Metrics of which the reference has no score are left out.
     """
     reference_scores = scores.loc[scores["method"] == reference].dropna(subset="score")
     scores = scores[scores["metric"].isin(reference_scores["metric"])].reset_index(drop=True)
@@ -366,12 +369,12 @@ def min_max_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
     """
     result = positives[["case", "task", *FEATURES]].copy()
     within: list[str] | None
-    if scale == PER_TASK:
+    if scale == SCALED_PER_TASK:
         within = ["task"]
         groups = result["task"]
     else:
         within = None
-        groups = pd.Series(ALL_TASKS, index=result.index)
+        groups = pd.Series(TASKS_POOLED, index=result.index)
     for feature in FEATURES:
         values = result[feature].astype("float64")
         varies = values.groupby(groups).transform("nunique") > 1
@@ -385,13 +388,13 @@ def min_max_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
 def feature_slopes(
     frames: StudyFrames,
     inference: StudyInference,
-    scales: tuple[str, ...] = (PER_TASK, POOLED),
-    pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
+    scales: tuple[str, ...] = (SCALED_PER_TASK, SCALED_OVER_ALL_TASKS),
+    pools: tuple[str, ...] = (TASKS_POOLED, TASK_EFFECTS),
 ) -> pd.DataFrame:
     """Return the slopes of Table 2: a model for each outcome and feature, of each scale and pool.
 
-    `p_adjusted` is Bonferroni's for the four features of an outcome. An outcome whose models cannot be fitted
-    is named in a warning; where that is all of them, SalstatsError is raised.
+    `p_adjusted` is Bonferroni's for the four features of an outcome. A warning names an outcome whose models
+    cannot be fitted; if there is no other outcome, SalstatsError is raised.
     """
     parts = []
     rows = rows_of_main_and_people(frames, frames.scores)
@@ -428,8 +431,8 @@ def _outcome_slopes_with_bonferroni_p(
 
     Each of `formulas` is a model of one feature. An outcome without a reference is the score of the main
     method; one with a reference is the score of the reference less that of the main method, the only other
-    method of `data`. P values are adjusted for all of `FEATURES`, also where fewer vary, as the study has
-    them all. The outcome's name says the reference, so that its column is left out.
+    method of `data`. P values are adjusted for all of `FEATURES`, even where fewer vary, since the study has
+    them all. The column `reference` is left out, since the outcome's name says it.
     """
     if outcome.reference is None:
         data = data[data["method"] == frames.main]
@@ -450,7 +453,7 @@ def _has_outcome(frames: StudyFrames, outcome: Outcome) -> bool:
 def regression_coefficients(
     data: pd.DataFrame, formula: str | list[str], inference: StudyInference, **options: object
 ) -> pd.DataFrame:
-    """Fit regressions: as published with independent rows, else with patients as clusters."""
+    """Return regression coefficients: as published with independent rows, else with patients as clusters."""
     if not inference.published:
         return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
@@ -467,9 +470,9 @@ def slopes_and_correlations_on_prob(
     correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
     if rows["task"].nunique() > 1:
         within_coefficients = regression_coefficients(rows, f"{metric} ~ prob + task", inference)
-        coefficients.append(within_coefficients.assign(task=WITHIN))
+        coefficients.append(within_coefficients.assign(task=WITHIN_TASKS))
         within_correlation = _spearman(rows, metric, inference, by=(), stratified="task")
-        correlations.append(within_correlation.assign(task=WITHIN))
+        correlations.append(within_correlation.assign(task=WITHIN_TASKS))
     all_coefficients = pd.concat(coefficients, ignore_index=True)
     slopes = all_coefficients[all_coefficients["term"] == "prob"].assign(term="slope")
     estimates = pd.concat([slopes, *correlations], ignore_index=True).assign(metric=metric)
@@ -478,12 +481,12 @@ def slopes_and_correlations_on_prob(
 
 
 def _spearman(rows: pd.DataFrame, metric: str, inference: StudyInference, **groups: object) -> pd.DataFrame:
-    """Return Spearman's correlations of a metric and confidence, of groups or within strata."""
+    """Return Spearman's correlations of a metric and confidence; `groups` are options of `correlate`."""
     if not inference.published:
         return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
-    if "overall" in groups:
+    if "stratified" not in groups:
         return correlate_as_published(rows, metric, "prob", **groups)
-    # the scripts have no correlation within tasks
+    # The scripts have no correlation within tasks, so it has the package's limits for independent rows.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RepeatedUnitsWarning)
         return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]

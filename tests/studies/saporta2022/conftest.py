@@ -13,7 +13,7 @@ from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.study_frames import (
     FULL_PROBABILITIES,
     MAPS,
-    OF_FILES,
+    NEEDS_MET_BY_FILES,
     PEOPLE,
     POINTS,
     PROBABILITIES,
@@ -24,7 +24,16 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
 )
 
-THERE = OF_FILES | {FULL_PROBABILITIES, MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS}
+THERE = NEEDS_MET_BY_FILES | {
+    FULL_PROBABILITIES,
+    MAPS,
+    PEOPLE,
+    POINTS,
+    PROBABILITIES,
+    SEGMENTATIONS,
+    SWEEP,
+    THRESHOLDS,
+}
 #: Items that are made of files, not of frames, and one that tests have with all ten tasks.
 ELSEWHERE = ("figure_1", "figure_3", "examples", "sensitivity")
 
@@ -45,7 +54,7 @@ def whole(expected):
 @pytest.fixture(scope="session")
 def frames(whole):
     """Without the task of six positives."""
-    return whole.with_enough(10)
+    return whole.with_enough_positives(10)
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +93,7 @@ def made(frames):
 @pytest.fixture(scope="session")
 def published(whole):
     """The items that the scripts make, as they do: with the task of six positives, and 1000 replicates."""
-    frames = replace(whole, inference=StudyInference(True)).with_enough(1)
+    frames = replace(whole, inference=StudyInference(True)).with_enough_positives(1)
     keys = ("table_1", "replicates", "extended_data_1b", "extended_data_2", "extended_data_4",
             "extended_data_5", "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
     return made_of(frames, *keys)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from salstats.studies.saporta2022.covariates import effect_of_scale_note, overall_slope_note
-from salstats.studies.saporta2022.study_frames import FEATURES, PER_TASK, POOLED
+from salstats.studies.saporta2022.study_frames import FEATURES, SCALED_OVER_ALL_TASKS, SCALED_PER_TASK
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9
@@ -18,7 +18,7 @@ OUTCOMES = {
     "iou_diff": "Human minus saliency, IoU",
     "hitmiss_diff": "Human minus saliency, hit rate",
 }
-OVER_ALL = POOLED
+OVER_ALL = SCALED_OVER_ALL_TASKS
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
@@ -91,8 +91,8 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
     slopes = slopes.set_index(["scale", "term"])["estimate"]
     # the largest and smallest findings of all tasks lie further apart than those of one task
     assert slopes[OVER_ALL, "area_ratio"] == pytest.approx(0.584, abs=0.001)
-    assert slopes[PER_TASK, "area_ratio"] < 0.6 * slopes[OVER_ALL, "area_ratio"]
-    assert slopes[PER_TASK, "irrectangularity"] > 0 > slopes[OVER_ALL, "irrectangularity"]
+    assert slopes[SCALED_PER_TASK, "area_ratio"] < 0.6 * slopes[OVER_ALL, "area_ratio"]
+    assert slopes[SCALED_PER_TASK, "irrectangularity"] > 0 > slopes[OVER_ALL, "irrectangularity"]
 
 
 def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
@@ -101,7 +101,7 @@ def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
     assert said in made["table_2"].note
     rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
     rows = rows.set_index(["scale", "term"])
-    one, all_ = (rows.loc[(s, "area_ratio"), "estimate"] for s in (PER_TASK, POOLED))
+    one, all_ = (rows.loc[(s, "area_ratio"), "estimate"] for s in (SCALED_PER_TASK, SCALED_OVER_ALL_TASKS))
     assert f"is {one:.3f} scaled per task and {all_:.3f} over all tasks" in said
     # 0.080 (0.003, 0.157) and -0.195 (-0.288, -0.103)
     assert said.endswith("where both intervals exclude 0 the sign turns for irrectangularity (IoU)")
@@ -120,7 +120,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
 
 
 def test_counts_are_drawn_for_every_task_with_patients(frames, make):
-    item = make(frames.with_enough(20), "extended_data_10")["extended_data_10"]
+    item = make(frames.with_enough_positives(20), "extended_data_10")["extended_data_10"]
     drawn = item.figure.data.pivot(index="task", columns="method", values="estimate")
     assert drawn.loc["Edema"].to_list() == [19, 19]
     assert len(drawn) == 9
@@ -157,7 +157,8 @@ def test_a_single_task_has_no_overall_slope_beside_it():
 
 
 def test_signs_turn_only_where_both_intervals_exclude_0():
-    rows = pd.DataFrame({"scale": [PER_TASK, POOLED], "conf_low": [0.1, -0.3], "conf_high": [0.2, -0.1]})
+    scales = [SCALED_PER_TASK, SCALED_OVER_ALL_TASKS]
+    rows = pd.DataFrame({"scale": scales, "conf_low": [0.1, -0.3], "conf_high": [0.2, -0.1]})
     rows = rows.assign(outcome="IoU", term="elongation", pool="all tasks pooled", estimate=[0.15, -0.2])
     assert "elongation (IoU)" in effect_of_scale_note(rows)
     for other in (

@@ -45,7 +45,7 @@ from salstats.studies.saporta2022.study_frames import (
     POINTS,
     PROBABILITIES,
     SEGMENTATIONS,
-    SEVERAL,
+    SEVERAL_MODELS,
     SWEEP,
     THRESHOLDS,
     StudyInference,
@@ -199,7 +199,8 @@ def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
     shared = [c.case for c in study][2:]
     with warns(option="data", column="case", value=sorted(shared)):
         assert warn_of_shared_cases(study, study.select(cases=shared)) == 3
-    assert "3 cases stand in both studies" in means_with_tuned_thresholds(replace(frames, n_shared=3)).note
+    shared_frames = replace(frames, n_shared_cases=3)
+    assert "3 cases stand in both studies" in means_with_tuned_thresholds(shared_frames).note
     assert "both studies" not in means_with_tuned_thresholds(frames).note
 
 
@@ -445,16 +446,20 @@ def test_what_a_study_meets_follows_from_its_series():
     ensemble = study_of_series("cam:dense", "cam:dense:1")
     trainings = study_of_series("cam:dense:1", "cam:dense:2", "cam:res")
     several = study_of_series("cam", "ig")
-    for study, expected in ((ensemble, {CHECKPOINTS}), (trainings, {SEVERAL}), (several, {SEVERAL})):
+    for study, expected in (
+        (ensemble, {CHECKPOINTS}),
+        (trainings, {SEVERAL_MODELS}),
+        (several, {SEVERAL_MODELS}),
+    ):
         met = needs_met(study, None, has_thresholds=False)
-        assert met & {CHECKPOINTS, SEVERAL, SWEEP, THRESHOLDS, PEOPLE} == expected
+        assert met & {CHECKPOINTS, SEVERAL_MODELS, SWEEP, THRESHOLDS, PEOPLE} == expected
         assert {MAPS, PROBABILITIES, FULL_PROBABILITIES} <= met
     assert needs_met(several, several, has_thresholds=False) >= {SWEEP, THRESHOLDS}
     given = needs_met(several, None, has_thresholds=True)
     assert THRESHOLDS in given
     assert SWEEP not in given
     without_prob = needs_met(study_of_series("cam", has_prob=False), None, has_thresholds=False)
-    assert not {PROBABILITIES, FULL_PROBABILITIES, SEVERAL} & without_prob
+    assert not {PROBABILITIES, FULL_PROBABILITIES, SEVERAL_MODELS} & without_prob
 
 
 def test_single_method_items_are_of_the_first_series_that_is_not_people(drawn_study):

@@ -46,23 +46,25 @@ def test_names_in_print_leave_out_missing_values_and_means():
 
 def test_cases_that_were_tuned_on_and_scored_are_counted():
     assert shared_cases_note(frames_with()) == ""
-    assert shared_cases_note(frames_with(n_shared=3)).startswith("; 3 cases ")
+    assert shared_cases_note(frames_with(n_shared_cases=3)).startswith("; 3 cases ")
 
 
 @pytest.mark.parametrize(
-    ("cut_off", "name"),
+    ("cutoff_source", "name"),
     [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
 )
-def test_the_full_slice_is_named_with_its_cut_offs(cut_off, name):
-    assert full_slice_and_cutoffs_text(frames_with(cut_off=cut_off)) == name
+def test_the_full_slice_is_named_with_its_cut_offs(cutoff_source, name):
+    assert full_slice_and_cutoffs_text(frames_with(cutoff_source=cutoff_source)) == name
 
 
 def test_the_note_on_cut_offs_depends_on_where_they_come_from():
-    notes = {cut_off: cutoff_note(frames_with(cut_off=cut_off), CLUSTERED) for cut_off in ("", AS_SCORED)}
+    notes = {}
+    for source in ("", AS_SCORED):
+        notes[source] = cutoff_note(frames_with(cutoff_source=source), CLUSTERED)
     assert "without cut-offs" in notes[""]
     assert "do not say" in notes[AS_SCORED]
-    assert cutoff_note(frames_with(cut_off="given"), CLUSTERED) == ""
-    tuned = frames_with(cut_off="tuned", n_shared=2)
+    assert cutoff_note(frames_with(cutoff_source="given"), CLUSTERED) == ""
+    tuned = frames_with(cutoff_source="tuned", n_shared_cases=2)
     assert "largest mean IoU;" in cutoff_note(tuned, CLUSTERED)
     assert "three digits" in cutoff_note(tuned, PUBLISHED)
     assert cutoff_note(tuned, CLUSTERED).endswith(shared_cases_note(tuned))

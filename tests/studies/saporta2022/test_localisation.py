@@ -15,7 +15,7 @@ from salstats.studies.saporta2022.localisation import (
     auroc_by_model_and_task,
     auroc_by_task_or_none,
     figure_2_means_of_main_and_people,
-    full_slice,
+    mean_iou_on_full_slice,
     means_with_tuned_thresholds,
     pooled_pixel_rates,
     several_models,
@@ -29,7 +29,7 @@ from salstats.studies.saporta2022.study_frames import (
     PEOPLE,
     POINTS,
     SEGMENTATIONS,
-    SEVERAL,
+    SEVERAL_MODELS,
     StudyInference,
 )
 
@@ -237,7 +237,7 @@ def several_methods_and_models(scores):
 def test_methods_and_models_have_their_own_table(make, frames, as_published):
     scores = frames.scores[frames.scores["task"].isin(["Atelectasis", "Cardiomegaly"])]
     several = several_methods_and_models(scores)
-    there = frames.available | {SEVERAL, CHECKPOINTS}
+    there = frames.available | {SEVERAL_MODELS, CHECKPOINTS}
     own = replace(frames, scores=several, inference=StudyInference(as_published, 50), available=there)
     items = make(own, "extended_data_3", "extended_data_7")
     assert all(("as published" in i.note) == as_published for i in items.values())
@@ -276,7 +276,7 @@ def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make
         drawn_frames,
         scores=mixed,
         inference=StudyInference(True, 50),
-        available=drawn_frames.available | {SEVERAL},
+        available=drawn_frames.available | {SEVERAL_MODELS},
     )
     item = make(own, "extended_data_3")["extended_data_3"]
     shown = item.frame[["method", "model"]].drop_duplicates().itertuples(index=False, name=None)
@@ -313,7 +313,7 @@ def test_an_auroc_needs_probabilities_and_labels_of_both_kinds(one_task, lacking
 
 def test_the_note_of_tuned_thresholds_says_where_they_come_from_and_what_is_smoothed(one_task):
     notes = {means_with_tuned_thresholds(one_task).note}
-    for fields in ({"thresholds": "given"}, {"smoothed_for_otsu": True}):
+    for fields in ({"threshold_source": "given"}, {"smoothed_for_otsu_only": True}):
         notes.add(means_with_tuned_thresholds(replace(one_task, **fields)).note)
     assert len(notes) == 3
 
@@ -326,7 +326,7 @@ def test_without_people_nothing_is_compared(one_task):
         one_task, scores=of_maps(one_task.scores), full=of_maps(one_task.full),
         available=one_task.available - {PEOPLE},
     )  # fmt: skip
-    for make in (table_1_mean_iou_and_hit_rate, pooled_pixel_rates, full_slice):
+    for make in (table_1_mean_iou_and_hit_rate, pooled_pixel_rates, mean_iou_on_full_slice):
         item = make(frames)
         assert set(item.frame["method"]) == {METHOD}
         assert "human" not in item.table.as_raw_html()

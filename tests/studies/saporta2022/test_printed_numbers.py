@@ -10,7 +10,7 @@ from salstats.datasets import load_published
 from salstats.studies.declarations import ItemResult, PrintedNumbers
 from salstats.studies.engine import make_items
 from salstats.studies.saporta2022 import ITEMS
-from salstats.studies.saporta2022.printed_numbers import TABLE_2, decrease_printed
+from salstats.studies.saporta2022.printed_numbers import TABLE_2, printed_decreases
 
 POSITIVES = load_published("saporta2021_auroc_hit").set_index("task")["n"]
 TEXT = load_published("saporta2022_text").set_index("quantity")
@@ -94,7 +94,7 @@ def test_decreases_are_compared_with_one_digit_and_what_was_not_printed_is_left_
     rows = pd.DataFrame({"task": [*POSITIVES.index, "Average"], "n_missing": 0})
     rows["n_pairs"] = rows["task"].map(POSITIVES).fillna(1534)
     frame = rows.assign(metric="iou", method="cam", interval="order", **dict.fromkeys(ESTIMATES, 0.0))
-    printed = decrease_printed("iou")
+    printed = printed_decreases("iou")
     for task, values in (
         ("Average", [24.04, 18.16, 29.64]),
         ("Lung Lesion", [76.2, 59.1, 87.5]),

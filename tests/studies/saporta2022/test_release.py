@@ -7,9 +7,9 @@ from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.studies.saporta2022.release import (
-    CASE_COLUMNS,
-    SCORES,
-    SHAPES,
+    CASE_COLUMN_FILES,
+    SCORE_FILES,
+    SHAPE_FILES,
     has_name_of_shape_file,
     read_released_scores_or_feature,
 )
@@ -96,7 +96,7 @@ def test_figure_2_as_published_has_no_line_before_an_average(made):
 def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_path):
     file = tmp_path / "miou.csv"
     file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
-    names = (*SCORES, *SHAPES, *CASE_COLUMNS)
+    names = (*SCORE_FILES, *SHAPE_FILES, *CASE_COLUMN_FILES)
     with raises(InputFileError, path=file, choices=names):
         read_released_scores_or_feature(file)
 
@@ -129,7 +129,7 @@ def test_a_file_of_a_feature_or_of_labels_is_known_by_its_name(tmp_path, name, c
 
 
 def test_a_file_of_scores_is_of_a_method_and_a_metric(tmp_path):
-    for name, (method, metric) in SCORES.items():
+    for name, (method, metric) in SCORE_FILES.items():
         file = tmp_path / f"{name}.csv"
         file.write_text("img_id,Edema\na,0.5\n")
         (row,) = read_released_scores_or_feature(file).to_dict("records")

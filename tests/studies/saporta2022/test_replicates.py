@@ -16,11 +16,11 @@ from salstats.errors import (
     ValueRangeError,
 )
 from salstats.studies.saporta2022.replicates import (
-    FILES,
+    REPLICATE_FILES,
     REPLICATE_ITEMS,
-    decreases_of,
-    means_of,
     read_replicates,
+    replicate_decreases,
+    replicate_means,
     replicate_needs,
 )
 
@@ -30,12 +30,12 @@ ROUNDING = 1e-12
 @pytest.fixture(scope="module")
 def files(expected):
     """The files of replicates that eval.py wrote of the made-up study."""
-    return [expected / "eval_tp" / f"{name}.csv" for name in FILES]
+    return [expected / "eval_tp" / f"{name}.csv" for name in REPLICATE_FILES]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", REPLICATE_FILES)
 def test_replicates_as_published_are_those_that_the_script_writes(published, expected, name):
-    method, metric = FILES[name]
+    method, metric = REPLICATE_FILES[name]
     want = pd.read_csv(expected / "eval_tp" / f"{name}.csv")
     rows = published["replicates"].frame.replace({"method": {METHOD: "saliency"}})
     rows = rows[(rows["metric"] == metric) & (rows["method"] == method)]
@@ -52,7 +52,7 @@ def test_replicates_of_patients_are_those_of_the_limits_in_table_1(made):
 
 def test_the_scripts_files_give_the_scripts_means_and_decreases(files, expected):
     frames = ss.reproduce("saporta2022", bootstrap=files)
-    for name, (method, metric) in FILES.items():
+    for name, (method, metric) in REPLICATE_FILES.items():
         summary = expected / "eval_tp" / f"{name.replace('bootstrap_results_per_cxr', 'summary_results')}.csv"
         want = pd.read_csv(summary).set_index("name")
         rows = frames["table_1"]
@@ -128,7 +128,7 @@ def test_what_cannot_be_used_is_named(files, tmp_path):
             ss.reproduce("saporta2022", **options)
     with raises(ValueRangeError, option="replicates", value=9):
         ss.reproduce("saporta2022", bootstrap=fewer[fewer["replicate"] < 9])
-    with raises(InputFileError, path=tmp_path / "mine.csv", choices=tuple(FILES)):
+    with raises(InputFileError, path=tmp_path / "mine.csv", choices=tuple(REPLICATE_FILES)):
         ss.reproduce("saporta2022", bootstrap=tmp_path / "mine.csv")
 
 
@@ -155,7 +155,7 @@ def replicates_of(method, values, task="Edema", metric="iou"):
 def test_means_of_replicates_are_their_mean_and_two_of_them():
     values = np.linspace(0.1, 0.9, 81)
     values[7] = np.nan
-    (row,) = means_of(replicates_of("saliency", values)).to_dict("records")
+    (row,) = replicate_means(replicates_of("saliency", values)).to_dict("records")
     assert row["estimate"] == pytest.approx(np.nanmean(values))
     assert {row["conf_low"], row["conf_high"]} <= set(values)
     assert 0.1 <= row["conf_low"] < 0.15
@@ -167,7 +167,7 @@ def test_decreases_are_of_each_method_from_people_in_one_metric():
     human = replicates_of("human", np.full(40, 0.8))
     cam = replicates_of("cam", np.full(40, 0.6))
     hits = replicates_of("cam", np.full(40, 0.1), metric="hit")
-    rows = decreases_of(pd.concat([human, cam, hits], ignore_index=True), "iou")
+    rows = replicate_decreases(pd.concat([human, cam, hits], ignore_index=True), "iou")
     assert rows["task"].tolist() == ["Edema", "Average"]
     assert set(rows["method"]) == {"cam"}
     assert rows[["estimate", "conf_low", "conf_high"]].to_numpy() == pytest.approx(np.full((2, 3), 25.0))
@@ -190,7 +190,7 @@ def test_frames_and_files_lacking_a_column_or_naming_no_task_are_errors(tmp_path
     assert len(read_replicates([frame])) == 40
     with raises(ColumnError, column="task"):
         read_replicates([frame.drop(columns="task")])
-    file = tmp_path / f"{next(iter(FILES))}.csv"
+    file = tmp_path / f"{next(iter(REPLICATE_FILES))}.csv"
     pd.DataFrame({"Edema": np.full(40, 0.5), "Lung Opacity": 0.4}).to_csv(file, index=False)
     read = read_replicates([file])
     assert read.groupby("task")["estimate"].agg(["size", "mean"]).to_dict("index") == {

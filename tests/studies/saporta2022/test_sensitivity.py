@@ -21,8 +21,8 @@ from salstats.studies.saporta2022.study_frames import (
     FULL_SLICE,
     HITS,
     MAPS,
-    POOLED,
     PROBABILITIES,
+    SCALED_OVER_ALL_TASKS,
     SHAPES,
     feature_slopes,
 )
@@ -105,9 +105,9 @@ def test_s7_is_the_logit_of_statsmodels(choices, whole):
 
 
 def test_clusters_stand_between_the_published_number_and_the_other_choice(choices, whole):
-    slopes = feature_slopes(whole, whole.inference, (POOLED,))
+    slopes = feature_slopes(whole, whole.inference, (SCALED_OVER_ALL_TASKS,))
     row = choices.query("row == 'S3' and of == 'IoU, irrectangularity'").iloc[0]
-    pooled = slopes[(slopes["scale"] == POOLED) & (slopes["outcome"] == "IoU")]
+    pooled = slopes[(slopes["scale"] == SCALED_OVER_ALL_TASKS) & (slopes["outcome"] == "IoU")]
     pooled = pooled[pooled["term"] == "irrectangularity"].set_index("pool")
     middle, other = pooled.loc["all tasks pooled"], pooled.loc["with task effects"]
     for side, want in (("clustered_", middle), ("", other)):
@@ -196,8 +196,8 @@ def test_choices_are_those_that_the_data_allow(whole):
         ({MAPS, HITS, FULL_SLICE, FULL_PROBABILITIES}, "", {"S1"}),
         ({MAPS, SHAPES, FULL_SLICE}, "given", {"S1", "S3"}),
     )
-    for available, cut_off, rows in cases:
-        frames = replace(few, available=frozenset(available), cut_off=cut_off)
+    for available, cutoff_source, rows in cases:
+        frames = replace(few, available=frozenset(available), cutoff_source=cutoff_source)
         assert set(sensitivity(frames, 40)["row"]) == rows
 
 

@@ -11,7 +11,7 @@ from salstats.studies import declarations, engine
 from salstats.studies.item_warnings import ItemNotMade
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.replicates import REPLICATE_ITEMS
-from salstats.studies.saporta2022.score_slices import IN_TABLES
+from salstats.studies.saporta2022.score_slices import TABLE_NEED_BY_NEED
 from salstats.studies.saporta2022.study_frames import MAPS, PEOPLE, PICTURES, SHAPES
 
 STUDY = declarations.declaration_of("saporta2022")
@@ -74,12 +74,12 @@ def test_replicates_stand_in_the_place_of_the_data(replicates):
 
 def test_needs_of_scores_are_those_of_files_in_words_of_tables(scores):
     opened = STUDY.open_scores(scores, options_of())
-    assert {IN_TABLES[MAPS]} == opened.available
+    assert {TABLE_NEED_BY_NEED[MAPS]} == opened.available
     assert [item.key for item in opened.items] == [item.key for item in ITEMS]
     items = {item.key: item for item in opened.items}
-    assert items["figure_2"].needs == (IN_TABLES[MAPS], IN_TABLES[PEOPLE])
-    assert items["figure_3"].needs == (IN_TABLES[SHAPES],)
-    assert items["figure_3"].parts[-1] == IN_TABLES[PICTURES]
+    assert items["figure_2"].needs == (TABLE_NEED_BY_NEED[MAPS], TABLE_NEED_BY_NEED[PEOPLE])
+    assert items["figure_3"].needs == (TABLE_NEED_BY_NEED[SHAPES],)
+    assert items["figure_3"].parts[-1] == TABLE_NEED_BY_NEED[PICTURES]
 
 
 def test_tasks_of_few_findings_are_left_out_with_a_warning(scores):

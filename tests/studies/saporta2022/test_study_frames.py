@@ -17,9 +17,9 @@ from salstats.studies.item_warnings import ItemNotMade
 from salstats.studies.saporta2022.study_frames import (
     FULL_SLICE,
     HITS,
-    PER_TASK,
     POINTS,
-    POOLED,
+    SCALED_OVER_ALL_TASKS,
+    SCALED_PER_TASK,
     TASK_EFFECTS,
     StudyFrames,
     StudyInference,
@@ -65,7 +65,8 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
             "irrectangularity": 0.5,
         }
     )
-    per_task, over_all = (min_max_features(findings, scale) for scale in (PER_TASK, POOLED))
+    per_task = min_max_features(findings, SCALED_PER_TASK)
+    over_all = min_max_features(findings, SCALED_OVER_ALL_TASKS)
     np.testing.assert_array_equal(per_task["n_instances"], [np.nan, np.nan, 0, 1])
     np.testing.assert_allclose(over_all["n_instances"], [0, 0, 1 / 3, 1])
     np.testing.assert_array_equal(per_task["elongation"], [np.nan, np.nan, 0, 1])
@@ -74,7 +75,7 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
 
 def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_several(drawn_frames):
     for frames, has_tasks in ((drawn_frames, True), (drawn_frames.with_tasks(["Atelectasis"]), False)):
-        slopes = feature_slopes(frames, StudyInference(True), (POOLED,))
+        slopes = feature_slopes(frames, StudyInference(True), (SCALED_OVER_ALL_TASKS,))
         is_with_tasks = slopes["formula"].str.contains(" + task", regex=False)
         expected = slopes["pool"].eq(TASK_EFFECTS) & has_tasks
         assert (is_with_tasks == expected).all()
@@ -87,7 +88,7 @@ def test_models_have_tasks_where_their_effects_are_asked_for_and_there_are_sever
 def test_an_outcome_needs_its_scores(drawn_frames):
     frames = drawn_frames.with_tasks(["Atelectasis"])
     frames = replace(frames, available=drawn_frames.available - {HITS, POINTS})
-    slopes = feature_slopes(frames, StudyInference(True), (POOLED,), (TASK_EFFECTS,))
+    slopes = feature_slopes(frames, StudyInference(True), (SCALED_OVER_ALL_TASKS,), (TASK_EFFECTS,))
     assert set(slopes["outcome"]) == {"IoU", "Human minus saliency, IoU"}
 
 
@@ -225,7 +226,7 @@ def test_cases_findings_and_patients_of_each_task_are_counted():
 
 def test_tasks_with_fewer_findings_are_left_out_and_kept_beside():
     whole = hand_made()
-    frames = whole.with_enough(2)
+    frames = whole.with_enough_positives(2)
     assert frames.features["task"].unique().tolist() == ["Edema"]
     assert frames.all_tasks is whole
     assert frames.counts["task"].tolist() == ["Edema", "Lesion"]
@@ -233,7 +234,7 @@ def test_tasks_with_fewer_findings_are_left_out_and_kept_beside():
         warn_of_left_out_tasks(frames, 2)
     assert [warning.message.item.partition(",")[0] for warning in caught] == ["Lesion"]
     with raises(ValueRangeError, option="min_positives", value=3):
-        whole.with_enough(3)
+        whole.with_enough_positives(3)
 
 
 def test_findings_are_told_by_their_label_or_else_by_their_area():
