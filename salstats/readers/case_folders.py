@@ -99,17 +99,17 @@ def read_folders(
     folder : path, optional
         A folder with the folders `truth`, `maps` (its files, or a folder for each method) and, where there
         are some, `masks` (a folder for each tool), `human`, `images`, and `points.csv` or `points.json`.
-        What is given by name below is not searched for.
+        An option below takes the place of what the folder holds.
     maps : path or dict, optional
-        The folder of a method's maps, CASE.npy, .npz, .png or .tif, or TASK/CASE.npy; the method is called
-        as its folder. Several as in `{"gradcam": DIR, "ig:densenet121": DIR}`, whose names are
+        The folder of a method's maps, CASE.npy, .npz, .png or .tif, or TASK/CASE.npy; the method has the
+        name of the folder. Several as in `{"gradcam": DIR, "ig:densenet121": DIR}`, whose names are
         method[:model[:seed]].
     masks : path or dict, optional
-        The masks of a tool, CASE.png or TASK/CASE.png (or what else `read_mask` reads), or a JSON file, case
-        -> task -> COCO run-length code; several as for `maps`.
+        The masks of a tool, CASE.png or TASK/CASE.png (or another type that `read_mask` reads), or a JSON
+        file, case -> task -> COCO run-length code; several as for `maps`.
     truth : path, optional
         The masks of the truth, in the same form. "majority" or "staple": the consensus of the readers of
-        `human`, see `Study.with_truth`.
+        `human`, see `Study.with_truth`. Without it two readers or more are needed, as for `reader_overlap`.
     human : path or dict, optional
         Masks that people drew, in the same form; their method is `human`. A dict `{"R1": DIR, "R2": DIR}`
         names several readers.
@@ -119,12 +119,12 @@ def read_folders(
     images : path, optional
         The folder of the images, of which only the sizes are read. Masks must have the size of their image.
     task : str, default "finding"
-        What the masks mark, where they lie in no folders of tasks.
+        Name of the finding that the masks mark, where they lie in no folders of tasks.
     tasks : list of str, optional
         Only these tasks, in this order.
     colormap : {None, "jet"}
-        Colours of maps that are colour pictures, whose levels (0 to 255) are read as the map. Maps of numbers
-        and grey pictures are read as they are. Without it a colour picture is an error.
+        Colour map of maps that are colour pictures, whose levels (0 to 255) are read as the map. Maps of
+        numbers and grey pictures are read as they are. Without it a colour picture is an error.
     patient_from : str, optional
         Regular expression with one group that finds the patient in the case id.
 
@@ -132,31 +132,30 @@ def read_folders(
     -------
     Study
         Cases in the order of their names: the file's name without folder and ending. Tasks by name. Series in
-        the order given, `human` last. A case without any mask in the truth is left out, as nobody knows
-        whether something is on its image; an empty mask says that nothing is, and so does the lack of a task
-        that other masks of the case are of. A mask or map that a method lacks is scored as missing. Of
-        people, a case without any mask or point was not looked at; a task that such a case lacks is one they
-        marked nothing for.
+        the order given, `human` last. A case without any mask in the truth is left out, as it is not known
+        whether its image shows a finding; an empty mask says that it shows none, and so does a task without
+        a mask where the case has masks of other tasks. A mask or map that a method lacks is scored as
+        missing. People did not look at a case without any mask or point of theirs; in a case with some, a
+        task without one is a task for which they marked nothing.
 
     Raises
     ------
     InputFileError
         There is no truth; a folder is missing or holds no such file; a case has two files; files lie both in
         a folder and in folders of tasks, or maps in one folder and the truth in folders of several tasks; a
-        file is damaged, or no mask; masks of a case, or its image, differ in size; two folders have no case,
-        or no task, in common.
+        file is damaged or is not a mask; masks of a case, or its image, differ in size; two folders have no
+        case, or no task, in common.
     ColumnError
-        A column of the table of points is missing, or a cell is none.
+        A column of the table of points is missing, or a cell is not a number.
     SalstatsError
-        An option cannot be.
+        An option has a value that it does not support.
 
     Warns
     -----
     SalstatsWarning
-        Masks of the truth have no map or no mask of a method or a reader, maps no mask of their task, or
-        cases none in the truth: which. Cases whose image nothing gives a size of are left out. A task is on
-        no image of the truth. Points lie outside their image. Maps are turned, or do not have the
-        proportions of their image.
+        A mask of the truth has no map or mask of a method or reader, a map has no mask of its task, or a case
+        is not in the truth. Cases are left out as no file says how large their image is. A task is not in the
+        truth. Points lie outside their image. Maps are turned, or do not have the proportions of their image.
 
     Notes
     -----
@@ -197,6 +196,8 @@ def read_folders(
         consensus = truth
         paths["truth"] = None
     files = _read_masks_and_points_find_maps(paths, task)
+    # where readers make the truth, or there is none, their cases are the study's
+    has_truth = paths["truth"] is not None
     reference = str(files.truth.file)
     _check_cases_in_common_with_truth(files)
     study_tasks = _tasks_to_read(files, tasks)
@@ -208,7 +209,7 @@ def read_folders(
     if files.points is not None:
         warn_of_points_outside_image(files.points, sizes)
     cases = sorted(sizes)
-    if consensus is None:
+    if has_truth:
         cases = sorted(set(sizes) & set(files.truth.values))
     patients: dict[str, str] = {}
     if pattern is not None:
@@ -224,7 +225,7 @@ def read_folders(
                 shape=sizes[case],
                 truths={name: Truth.of(true_masks[name]) for name in study_tasks if name in true_masks},
                 predictions=(*methods, *people),
-                annotated=consensus is None,
+                annotated=has_truth,
                 patient=patients.get(case),
             )
         )
@@ -237,15 +238,15 @@ def read_folders(
 
 
 def recognise(folder: Path) -> bool:
-    """Return whether a folder holds a folder of the truth beside one of maps or of masks."""
+    """Return whether a folder holds a folder `truth` and one of `maps` or `masks`."""
     has_predictions = (folder / "maps").is_dir() or (folder / "masks").is_dir()
     return has_predictions and (folder / "truth").is_dir()
 
 
 def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any]:
-    """Return the paths of a study that lie in one folder, by the option that names them.
+    """Return the paths of a study that lie in one folder, by the option of `read_folders` that takes them.
 
-    Maps and masks are not looked for if they are among the options that are `named_options`.
+    Maps and masks are passed over where `named_options` has them.
     """
     check_folder(root)
     paths: dict[str, Any] = {}
@@ -256,16 +257,16 @@ def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any
         if option in named_options or not (root / option).is_dir():
             continue
         visible = sorted(path for path in (root / option).iterdir() if not path.name.startswith("."))
-        methods = {path.name: path for path in visible if path.is_dir()}
+        folder_by_method = {path.name: path for path in visible if path.is_dir()}
         files = [path for path in visible if path.suffix.lower() in suffixes and not path.is_dir()]
-        if methods and files:
+        if folder_by_method and files:
             raise InputFileError(
-                f"{root / option}: {files[0].name} lies beside the folder {min(methods)!r}",
+                f"{root / option}: {files[0].name} lies beside the folder {min(folder_by_method)!r}",
                 hint="move the files into a folder with the name of their method, or the folders away",
-                value=min(methods),
+                value=min(folder_by_method),
                 path=root / option,
             )
-        paths[option] = methods or {"saliency": root / option}
+        paths[option] = folder_by_method or {"saliency": root / option}
     for name in ("points.csv", "points.json"):
         if (root / name).exists():
             paths["points"] = root / name
@@ -275,12 +276,15 @@ def _path_by_option(root: Path, named_options: Collection[str]) -> dict[str, Any
 def _read_masks_and_points_find_maps(
     path_by_option: Mapping[str, Any], task_outside_folders: str
 ) -> _StudyFiles:
-    """Read masks and points, and find maps; files that lie in no folder of a task are of one task."""
+    """Read masks and points, and find maps.
+
+    Masks of the truth outside of folders of tasks are of the task `task_outside_folders`; other such files
+    are of the truth's task, and an error where it has several.
+    """
     truth = None
     only_task: str | None = task_outside_folders
     if path_by_option["truth"] is not None:
         truth = read_case_masks(path_by_option["truth"], task_outside_folders)
-        # where the truth has several tasks, so must all others
         true_tasks = sorted(truth.tasks())
         only_task = true_tasks[0] if len(true_tasks) == 1 else None
     readers: dict[str | None, CaseFile] = {}
@@ -290,9 +294,15 @@ def _read_masks_and_points_find_maps(
         if len(readers) < 2:
             raise InputFileError(
                 "there are no masks of the truth",
-                hint=Message("give their folder as ", Setting("truth")),
+                hint=Message(
+                    "give their folder as ",
+                    Setting("truth"),
+                    ", or those of two readers or more as ",
+                    Setting("human"),
+                ),
                 option="truth",
             )
+        # no cases, and the first reader's file, which messages name
         truth = CaseFile(next(iter(readers.values())).file, {}, {})
     points = None
     if path_by_option["points"] is not None:
@@ -316,7 +326,7 @@ def _read_masks_and_points_find_maps(
 
 
 def _check_any_folder_is_a_task(path: Path, truth: CaseFile, option: str) -> None:
-    """Raise where a folder has folders of which none is named as a task of the truth: they may be methods."""
+    """Raise where a folder holds folders alone, none of which has the name of a task of the truth."""
     true_tasks = sorted(truth.tasks())
     if not path.is_dir() or not true_tasks:
         return
@@ -337,7 +347,7 @@ def _check_any_folder_is_a_task(path: Path, truth: CaseFile, option: str) -> Non
 
 
 def _paths_by_series(sources: Sources | None, option: str) -> dict[Series, PathLike]:
-    """Return the folders of maps or masks by series; a single one is called as its folder or file."""
+    """Return the paths of maps or masks by series; a single path gives its method's name."""
     if sources is None or isinstance(sources, Mapping):
         return source_by_series(sources, "", option)
     path = Path(sources).absolute()
@@ -365,9 +375,9 @@ def _check_cases_in_common_with_truth(files: _StudyFiles) -> None:
 def _warn_of_unmatched_cases_and_files(
     files: _StudyFiles, sizes: Mapping[str, tuple[int, int]], tasks: Collection[str]
 ) -> None:
-    """Warn of masks of the truth that a method has no file for, and of cases that are not in the truth.
+    """Warn of masks of `tasks` in the truth that a method or reader lacks, and of cases not in the truth.
 
-    Masks are those of some tasks.
+    Also warn of maps of `tasks` whose case has only masks of other tasks in the truth.
     """
     truth = files.truth
     for case_file in files.case_files_other_than_truth():
@@ -392,7 +402,7 @@ def _warn_of_unmatched_cases_and_files(
 def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str]) -> None:
     """Warn of maps of a task that the truth lacks for a case of which it has other masks.
 
-    Nothing tells a finding that is absent from a mask that was forgotten.
+    The mask may have been forgotten, or the finding may be absent.
     """
     true_masks = files.truth.values
     absent = set()
@@ -415,21 +425,23 @@ def _warn_of_findings_taken_for_absent(files: _StudyFiles, tasks: Collection[str
 def _warn_of_findings_unmarked_by_reader(
     reader_masks: CaseFile, files: _StudyFiles, tasks: Collection[str]
 ) -> None:
-    """Warn of findings of which a reader drew no mask, and of cases without any, whose scores are undefined.
+    """Warn of findings that a reader did not mark, and of cases with findings that the reader has no mask of.
 
     Findings that are marked by a point are left out.
     """
     missed = []
     unseen = []
     for case, true_mask_of_task in sorted(files.truth.values.items()):
-        is_pointed_at = set() if files.points is None else set(files.points.values.get(case, ()))
+        tasks_with_point: set[str] = set()
+        if files.points is not None:
+            tasks_with_point = set(files.points.values.get(case, ()))
         for task, true_mask in true_mask_of_task.items():
-            is_marked = task in is_pointed_at or task in reader_masks.values.get(case, ())
+            is_marked = task in tasks_with_point or task in reader_masks.values.get(case, ())
             if task not in tasks or is_marked or not area(true_mask):
                 continue
             if case in reader_masks.values:
                 missed.append(f"{task}/{case}")
-            elif not is_pointed_at:
+            elif not tasks_with_point:
                 unseen.append(case)
     if missed:
         warn(
@@ -455,7 +467,7 @@ def _warn_of_findings_unmarked_by_reader(
 def _names_of_masks_without_counterpart(
     cases_of_task: Mapping[str, Collection[str]], truth: CaseFile, tasks: Collection[str]
 ) -> list[str]:
-    """List the masks of some tasks of the truth whose case and task a method has no map or mask of."""
+    """List the masks of `tasks` in the truth for which a method has no map or mask, TASK/CASE or CASE."""
     has_tasks = len(truth.tasks()) > 1
     missing = []
     for case, mask_of_task in sorted(truth.values.items()):
@@ -468,7 +480,7 @@ def _names_of_masks_without_counterpart(
 def _warn_of_missing_files(
     missing_masks_by_source: Mapping[str, list[str]], truth: CaseFile, tasks: Collection[str]
 ) -> None:
-    """Warn of masks of the truth that methods have no file for, once for all methods that lack the same."""
+    """Warn of masks of the truth for which methods have no file, once for all that lack the same masks."""
     n_masks = sum(task in tasks for mask_of_task in truth.values.values() for task in mask_of_task)
     sources_by_missing: dict[tuple[str, ...], list[str]] = {}
     for source, missing in missing_masks_by_source.items():
@@ -488,7 +500,7 @@ def _warn_of_missing_files(
 def _warn_of_cases_left_out(
     cases: Collection[str], source: PathLike, truth: CaseFile, sizes: Mapping[str, tuple[int, int]]
 ) -> None:
-    """Warn of cases of a source that have no truth; if readers make the truth, of those without a size."""
+    """Warn of cases of a source that the truth lacks; without a truth file, of cases without a size."""
     hint: MessagePart = "an empty mask says that nothing is on the image"
     if truth.values:
         left_out = sorted({*cases} - {*truth.values})
@@ -508,7 +520,10 @@ def _warn_of_cases_left_out(
 
 
 def _tasks_to_read(files: _StudyFiles, tasks: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the tasks to read; by default those of the truth and then the others, by name."""
+    """Return the tasks to read; by default those of the truth and then the others, each by name.
+
+    Without `tasks`, warn of a file's tasks that are not in the truth; a file without any of its is an error.
+    """
     true_tasks = files.truth.tasks()
     tasks_of_source = {
         str(case_file.file): case_file.tasks() for case_file in files.case_files_other_than_truth()
@@ -539,9 +554,9 @@ def _tasks_to_read(files: _StudyFiles, tasks: Sequence[str] | None) -> tuple[str
 
 
 def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[str, tuple[int, int]]:
-    """Return (height, width) of the image of each case, which its masks and its image must agree on.
+    """Return the (height, width) of each case; raise where two of its masks, or its image, differ in size.
 
-    A case of which there are only maps has no size. Warn of images of no case.
+    A case of which there are only maps is left out. Warn of images of cases without map or mask.
     """
     cases = set(files.truth.values)
     for case_file in files.case_files_other_than_truth():
@@ -567,7 +582,7 @@ def _image_shape_by_case(files: _StudyFiles, images: PathLike | None) -> dict[st
 
 
 def _named_and_unnamed_readers(files: _StudyFiles) -> list[str | None]:
-    """List the readers, None for people who are not named."""
+    """List the names of readers, None for masks or points without a reader's name."""
     readers = list(files.masks_of_readers)
     if files.points is not None and None not in readers:
         readers.append(None)
@@ -577,7 +592,7 @@ def _named_and_unnamed_readers(files: _StudyFiles) -> list[str | None]:
 def _predictions_of_methods(
     files: _StudyFiles, case: str, tasks: Sequence[str], shape: tuple[int, int], colormap: str | None
 ) -> list[Prediction]:
-    """Return the maps and the masks of methods for a case; one that a method lacks is left out."""
+    """Return a case's maps and masks by methods, for each method and task that has one or both."""
     predictions = []
     for series in dict.fromkeys([*files.maps, *files.masks]):
         for task in tasks:
@@ -598,7 +613,10 @@ def _predictions_of_methods(
 def _predictions_of_people(
     files: _StudyFiles, case: str, tasks: Sequence[str], shape: tuple[int, int]
 ) -> list[Prediction]:
-    """Return the masks and points of people for a case, empty for tasks that they marked nothing for."""
+    """Return a case's masks and points by people, empty for tasks for which they marked nothing.
+
+    Readers without any mask or point of the case are left out.
+    """
     predictions = []
     for reader in _named_and_unnamed_readers(files):
         masks = None

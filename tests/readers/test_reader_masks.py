@@ -75,6 +75,13 @@ def test_masks_as_files_and_readers_by_name(tmp_path):
     assert len(ss.reader_overlap(study)) == 2 * 2 * 3
 
 
+def test_folders_of_readers_need_no_truth(tmp_path):
+    write_readers(tmp_path / "readers")
+    study = ss.read_study(human={reader: tmp_path / "readers" / f"{reader}.json" for reader in READERS})
+    assert [case.case for case in study.cases] == sorted(CASES)
+    check_overlaps(ss.reader_overlap(study))
+
+
 def test_the_truth_is_a_consensus_by_name(folder):
     study = ss.read_map_folder(folder, truth="majority")
     assert [str(s) for s in study.series] == ["gradcam", "ig"]
