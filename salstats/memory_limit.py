@@ -11,15 +11,15 @@ from salstats.errors import InputFileError, SalstatsError
 #: The environment variable that sets the limit.
 LIMIT = "SALSTATS_LIMIT_GB"
 #: Bytes in memory of a pixel of a map.
-PIXEL = 8
+BYTES_PER_PIXEL = 8
 #: Bytes in memory of a cell of a table.
-CELL = 32
+BYTES_PER_CELL = 32
 #: Bytes in memory of a cell of a sheet with its XML.
-SHEET_CELL = 512
+BYTES_PER_SHEET_CELL = 512
 #: Bytes in memory of a column of a table, whatever its length.
-COLUMN = 1 << 16
+BYTES_PER_COLUMN = 1 << 16
 #: Bytes in memory of an instruction of a pickle, which may make a container.
-INSTRUCTION = 1024
+BYTES_PER_INSTRUCTION = 1024
 _GB = 1 << 30
 #: Bytes that are taken to be free where the system does not say what is.
 _UNKNOWN_FREE = 2.0 * _GB

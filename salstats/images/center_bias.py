@@ -9,7 +9,7 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.axes import InterpolationAxis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
-from salstats.memory_limit import PIXEL, problem_text_if_too_large
+from salstats.memory_limit import BYTES_PER_PIXEL, problem_text_if_too_large
 
 
 class Box(NamedTuple):
@@ -87,7 +87,7 @@ class CenterBias:
         margin_after = ((image_sizes - lower_right) * scale).max(axis=0)
         frame_size = np.ceil(margin_after + self._margin + self._average_size)
         height, width = (int(side) for side in frame_size)
-        memory_problem = problem_text_if_too_large(height * width * PIXEL)
+        memory_problem = problem_text_if_too_large(height * width * BYTES_PER_PIXEL)
         if memory_problem:
             smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(

@@ -11,7 +11,7 @@ from salstats.checks import check_choice, check_count
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
-from salstats.memory_limit import PIXEL, problem_text_if_too_large
+from salstats.memory_limit import BYTES_PER_PIXEL, problem_text_if_too_large
 
 #: Ways to fit an image into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")
@@ -128,7 +128,7 @@ class Preparation:
         array = _checked_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
-        memory_problem = problem_text_if_too_large(resized_shape[0] * resized_shape[1] * PIXEL)
+        memory_problem = problem_text_if_too_large(resized_shape[0] * resized_shape[1] * BYTES_PER_PIXEL)
         if memory_problem:
             raise ShapeError(
                 f"an image of {shape[0]} x {shape[1]} would be resized to {resized_shape[0]} x "

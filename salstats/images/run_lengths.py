@@ -7,7 +7,7 @@ import numpy as np
 from pycocotools import mask as coco
 
 from salstats.errors import ValueRangeError
-from salstats.memory_limit import PIXEL, problem_text_if_too_large
+from salstats.memory_limit import BYTES_PER_PIXEL, problem_text_if_too_large
 
 #: pycocotools keeps positions in 32 bits.
 MAX_PIXELS = 2**31 - 1
@@ -51,7 +51,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     elif height * width > MAX_PIXELS:
         problem = f"is too large; a mask holds {MAX_PIXELS} pixels at most"
     else:
-        problem = problem_text_if_too_large(height * width * PIXEL)
+        problem = problem_text_if_too_large(height * width * BYTES_PER_PIXEL)
     if problem:
         raise ValueRangeError(
             f"{name} {shortened_repr(height)} x {shortened_repr(width)} {problem}",

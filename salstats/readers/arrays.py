@@ -36,16 +36,16 @@ def study_from_arrays(  # noqa: C901, PLR0912
     ----------
     truths : dict of (case, task) to ndarray of bool, shape (M, N)
         Reference masks at the image's size; all tasks of a case have one size. A case and task without an
-        entry is a finding that is absent, as an empty mask is. "majority" or "staple": the consensus of the
-        `readers`, see `Study.with_truth`. Empty: none, for `reader_overlap`.
+        entry is a finding that is absent, as with an empty mask. "majority" or "staple": the consensus of
+        the `readers`, see `Study.with_truth`. Empty: no truth, as `reader_overlap` needs none.
     maps : dict of (case, task, method) to ndarray of float, shape (m, n)
         Saliency maps at any size; larger means more salient.
     human : dict of (case, task) to ndarray of bool, shape (M, N), optional
         Masks that people drew; they become the method `human`. Where a case and task has no entry, they
         marked nothing.
     readers : dict of (case, task, reader) to ndarray of bool, shape (M, N), optional
-        Masks that each of several readers drew, as series of the method `human`. A case of which a reader
-        has no entry was not read by them; a task that such a case lacks is one they marked nothing for.
+        Masks that each of several readers drew, as series of the method `human`. A reader without any entry
+        of a case did not read it; in a case that they read, a task without an entry has an empty mask.
     points : dict of (case, task) to ndarray, shape (k, 2), optional
         Points that people marked, as (row, col).
     prob : dict of (case, task) to float, optional
@@ -63,10 +63,11 @@ def study_from_arrays(  # noqa: C901, PLR0912
     ShapeError
         Masks of one case differ in size, or an array is not two-dimensional.
     ValueRangeError
-        A mask holds something else than 0 and 1; a probability is out of range.
+        A mask holds numbers other than 0 and 1; a probability is out of range.
     SalstatsError
-        No truth at all; a key is no tuple of names, or names a case or task that `truths` lacks; `patient`
-        lacks a case; a method of maps is called "human"; both `human` and `readers` are given.
+        Neither `truths` nor `readers` has an entry; a key is no tuple of names, or names a case or task that
+        neither of them has; `patient` lacks a case; a method of maps is called "human"; both `human` and
+        `readers` are given.
 
     Examples
     --------
@@ -96,26 +97,23 @@ def study_from_arrays(  # noqa: C901, PLR0912
     prob = prob or {}
     _check_keys(truths, "truths", _CASE_TASK)
     _check_keys(readers, "readers", _CASE_TASK_READER)
-    pairs = [*truths, *((case, task) for case, task, _ in readers)]
-    names = tuple(dict.fromkeys(case for case, _ in pairs))
-    tasks = tuple(dict.fromkeys(task for _, task in pairs))
-    _check_keys(maps, "maps", _CASE_TASK_METHOD, names, tasks)
-    _check_keys(human or {}, "human", _CASE_TASK, names, tasks)
-    _check_keys(points or {}, "points", _CASE_TASK, names, tasks)
-    _check_keys(prob, "prob", _CASE_TASK, names, tasks)
+    cases_and_tasks = [*truths, *((case, task) for case, task, _ in readers)]
+    case_names = tuple(dict.fromkeys(case for case, _ in cases_and_tasks))
+    tasks = tuple(dict.fromkeys(task for _, task in cases_and_tasks))
+    _check_keys(maps, "maps", _CASE_TASK_METHOD, case_names, tasks)
+    _check_keys(human or {}, "human", _CASE_TASK, case_names, tasks)
+    _check_keys(points or {}, "points", _CASE_TASK, case_names, tasks)
+    _check_keys(prob, "prob", _CASE_TASK, case_names, tasks)
     truth_masks = _bool_masks(truths, "truths")
     human_masks = _bool_masks(human or {}, "human")
     reader_masks = _bool_masks(readers, "readers")
     shapes = _shape_by_case({"truths": truth_masks, "human": human_masks, "readers": reader_masks})
     _check_maps_are_2d_and_not_human(maps)
     _check_prob(prob)
-    if patient is not None and set(names) - set(patient):
-        raise SalstatsError(
-            f"patient has no entry for case {min(set(names) - set(patient))!r}",
-            option="patient",
-            value=min(set(names) - set(patient)),
-        )
-    predictions: dict[str, list[Prediction]] = {case: [] for case in sorted(names)}
+    for case in sorted(case_names):
+        if patient is not None and case not in patient:
+            raise SalstatsError(f"patient has no entry for case {case!r}", option="patient", value=case)
+    predictions: dict[str, list[Prediction]] = {case: [] for case in sorted(case_names)}
     for (case, task, method), saliency in maps.items():
         read = partial(_map_content, prob.get((case, task)), saliency)
         predictions[case].append(Prediction(task, Series(method), read, "arrays"))
@@ -163,7 +161,7 @@ def study_from_arrays(  # noqa: C901, PLR0912
 
 
 def _bool_masks(arrays: Mapping[Any, np.ndarray], option: str) -> dict[Any, np.ndarray]:
-    """Return masks as arrays of bool; raise where one is no mask."""
+    """Return masks as arrays of bool; raise where one is not a mask."""
     checked = {}
     for key, mask in arrays.items():
         try:
@@ -174,14 +172,14 @@ def _bool_masks(arrays: Mapping[Any, np.ndarray], option: str) -> dict[Any, np.n
 
 
 def _shape_by_case(masks_by_option: Mapping[str, Mapping[Any, np.ndarray]]) -> dict[str, tuple[int, int]]:
-    """Return (height, width) of the masks of each case, which must have one size."""
+    """Return the (height, width) of each case; raise where two masks of a case differ in size."""
     shapes: dict[str, tuple[int, int]] = {}
     for option, masks_of_option in masks_by_option.items():
         for (case, task, *_), mask in masks_of_option.items():
             shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
             if mask.shape != shape:
                 raise ShapeError(
-                    f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}",
+                    f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of the case {shape}",
                     option=option,
                     value=(case, task),
                 )
@@ -189,7 +187,7 @@ def _shape_by_case(masks_by_option: Mapping[str, Mapping[Any, np.ndarray]]) -> d
 
 
 def _check_maps_are_2d_and_not_human(maps: Mapping[CaseTaskName, np.ndarray]) -> None:
-    """Raise where a map has not two dimensions, or is called as people are."""
+    """Raise where a map is not two-dimensional, or its method has the name of people, `human`."""
     for key, saliency in maps.items():
         if np.ndim(saliency) != 2:
             raise ShapeError(
@@ -207,7 +205,7 @@ def _check_maps_are_2d_and_not_human(maps: Mapping[CaseTaskName, np.ndarray]) ->
 
 
 def _checked_points(points: Mapping[CaseTask, np.ndarray]) -> dict[CaseTask, np.ndarray]:
-    """Return points as arrays (k, 2), k of which may be 0."""
+    """Return points as float arrays of shape (k, 2); raise where they have another shape."""
     checked = {}
     for pair, rows_and_columns in points.items():
         array = np.asarray(rows_and_columns, dtype=np.float64)
@@ -231,7 +229,10 @@ def _check_keys(
     cases: Collection[str] | None = None,
     tasks: Collection[str] = (),
 ) -> None:
-    """Raise SalstatsError where a key is no tuple of names, or names a case or task that the truth lacks."""
+    """Raise where a key is not a tuple of text like `parts`, or names a case or task that is not known.
+
+    Without `cases`, any case and task will do.
+    """
     for key in values_by_key:
         if not isinstance(key, tuple) or len(key) != len(parts) or not all(isinstance(k, str) for k in key):
             raise SalstatsError(
@@ -250,7 +251,7 @@ def _check_keys(
 
 
 def _map_content(prob: float | None, saliency: np.ndarray) -> Content:
-    """Return a map with its probability."""
+    """Return a map with the model's probability, NaN where it is not known."""
     return Content(saliency=np.asarray(saliency), prob=float("nan") if prob is None else float(prob))
 
 

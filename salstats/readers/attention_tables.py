@@ -15,24 +15,24 @@ from salstats.images import masks
 from salstats.images.masks import Rle
 
 #: Column of the image's file name.
-IMAGE = "img_idx"
-#: Column of the image's mask.
-ATTENTION = "attention"
-_EDGES = ("xmin", "ymin", "xmax", "ymax")
+IMAGE_COLUMN = "img_idx"
+#: Column of the image's mask, as a JSON array.
+MASK_COLUMN = "attention"
+_EDGE_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
 #: Columns of an annotation, one of these groups: a mask; boxes as lists in one cell; a box in four cells, in
 #: pixels from the left and the top.
 _COLUMN_GROUPS = (
-    (ATTENTION,),
+    (MASK_COLUMN,),
     ("bbox",),
     ("boxes",),
     ("x", "y", "w", "h"),
     ("x", "y", "width", "height"),
-    _EDGES,
+    _EDGE_COLUMNS,
 )
-#: Numbers that mark a pixel of a mask.
-_MARKS = (1, 255)
-#: Characters of a cell at most; that of a mask of 224 x 224 pixels has 100,000 or more.
-_LONGEST_CELL = 2**30
+#: Numbers of which one marks the pixels of a mask.
+_MARK_VALUES = (1, 255)
+#: Largest number of characters of a cell; a mask of 224 x 224 pixels has 100,000 or more.
+_MAX_CELL_CHARACTERS = 2**30
 
 #: x, y, width and height.
 BoxXYWH = tuple[float, float, float, float]
@@ -42,7 +42,7 @@ BoxesXYWH = tuple[BoxXYWH, ...]
 class Annotation(NamedTuple):
     """The mask or the boxes of one image in a table."""
 
-    #: Mask of the size of its array; None where the table holds boxes.
+    #: Mask, as large as the array in the table; None where the table holds boxes.
     mask: Rle | None
     #: x, y, width and height in pixels of the image.
     boxes: BoxesXYWH
@@ -51,13 +51,13 @@ class Annotation(NamedTuple):
 
 
 def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
-    """Read the annotation of each image that CSV files name, by `img_idx`, in their order.
+    """Read the annotations in CSV files, by the image's name in `img_idx`, in the order of the rows.
 
     A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
     list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
-    Boxes of several rows are put together. A pixel is marked where its number exceeds `threshold`; by default
-    an array must hold a mask: 0 and 1, or 0 and 255. An empty `img_idx`, an image with two different
-    masks, or with a mask and boxes, and a threshold for boxes alone are errors.
+    An image has the boxes of all its rows. A pixel of an array is marked where its number exceeds
+    `threshold`; by default an array must hold a mask: 0 and 1, or 0 and 255. An empty `img_idx`, an image
+    with two different masks, or with a mask and boxes, and a threshold where no file has arrays are errors.
     """
     if threshold is not None and (
         not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold)
@@ -68,34 +68,36 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
-        for number, row in _rows_with_number_in_file(file):
-            name = row[IMAGE]
-            location = f"{file}, row {number}, {IMAGE} {name!r}"
+        for row_index, row in _rows_with_index(file):
+            name = row[IMAGE_COLUMN]
+            # as a spreadsheet counts: the header is row 1
+            row_text = f"{file}, row {row_index + 2}"
+            location = f"{row_text}, {IMAGE_COLUMN} {name!r}"
             if not name.strip():
                 raise InputFileError(
-                    f"{file}, row {number}: {IMAGE} is empty", column=IMAGE, rows=[number - 2], path=file
+                    f"{row_text}: {IMAGE_COLUMN} is empty", column=IMAGE_COLUMN, rows=[row_index], path=file
                 )
             mask = None
             try:
-                if ATTENTION in row:
-                    mask = mask_from_json_rows(row[ATTENTION], location, threshold)
+                if MASK_COLUMN in row:
+                    mask = mask_from_json_rows(row[MASK_COLUMN], location, threshold)
                 else:
                     boxes.setdefault(name, []).extend(_box_tuples(row, location))
             except InputFileError as error:
-                raise error.prefixed(rows=[number - 2], path=file) from error.__cause__
+                raise error.prefixed(rows=[row_index], path=file) from error.__cause__
             first = annotations.setdefault(name, Annotation(mask, (), location))
             if first.mask != mask:
                 raise InputFileError(
                     f"{location}: the image has another annotation already, in {first.row_location}",
                     hint=Message("keep one, or name the files to read with ", Setting("annotations")),
                     option="annotations",
-                    rows=[number - 2],
+                    rows=[row_index],
                     path=file,
                 )
     if threshold is not None and all(annotation.mask is None for annotation in annotations.values()):
         raise ValueRangeError(
             Setting("threshold", threshold),
-            f" is for arrays of the column {ATTENTION}, and the tables hold boxes",
+            f" is for arrays of the column {MASK_COLUMN}, and the tables hold boxes",
             hint="leave it out",
             value=threshold,
         )
@@ -105,37 +107,37 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     }
 
 
-def _rows_with_number_in_file(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a table with their numbers in the file: the image and its annotation, as text."""
+def _rows_with_index(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row of a table, numbered from 0, as text by column: the image, then its annotation."""
     # the csv module has one limit for the whole program
-    earlier_limit = csv.field_size_limit(_LONGEST_CELL)
+    earlier_limit = csv.field_size_limit(_MAX_CELL_CHARACTERS)
     try:
         with opened(file, any_size=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             rows = csv.reader(text, strict=True)
             header = next(rows, [])
-            complete = [columns for columns in _COLUMN_GROUPS if {IMAGE, *columns} <= set(header)]
-            if not complete or len(set(header)) < len(header):
+            complete_groups = [group for group in _COLUMN_GROUPS if {IMAGE_COLUMN, *group} <= set(header)]
+            if not complete_groups or len(set(header)) < len(header):
                 raise InputFileError(
                     f"{file}: not a table of annotations (columns: {', '.join(map(repr, header[:8]))})",
-                    hint=f"it needs {IMAGE} and one of: attention (a JSON array); bbox or boxes (JSON); "
-                    f"x, y, w, h; {', '.join(_EDGES)}, each once",
+                    hint=f"it needs {IMAGE_COLUMN} and one of: attention (a JSON array); "
+                    f"bbox or boxes (JSON); x, y, w, h; {', '.join(_EDGE_COLUMNS)}, each once",
                     choices=header,
                     path=file,
                 )
-            columns = complete[0]
-            for number, cells in enumerate(rows, start=2):
-                # a blank line
+            annotation_columns = complete_groups[0]
+            for row_index, cells in enumerate(rows):
+                # the csv module gives a blank line as no cells
                 if not cells:
                     continue
                 if len(cells) != len(header):
                     raise InputFileError(
                         f"{file}, line {rows.line_num}: more or fewer cells than the header has",
                         hint="a cell that holds a comma is to be quoted",
-                        rows=[number - 2],
+                        rows=[row_index],
                         path=file,
                     )
                 row = dict(zip(header, cells, strict=True))
-                yield number, {column: row[column] for column in (IMAGE, *columns)}
+                yield row_index, {column: row[column] for column in (IMAGE_COLUMN, *annotation_columns)}
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputFileError(f"{file}: cannot be read as CSV ({error})", path=file) from error
     finally:
@@ -149,29 +151,29 @@ def mask_from_json_rows(text: str, location: str = "mask", threshold: float | No
         numbers = _array_from_json(text, location)
     if threshold is not None:
         return masks.encode(numbers > threshold)
-    marked = numbers != 0
-    marks = numbers[marked]
-    if marks.size and not (marks[0] in _MARKS and (marks == marks[0]).all()):
+    is_marked = numbers != 0
+    marks = numbers[is_marked]
+    if marks.size and not (marks[0] in _MARK_VALUES and (marks == marks[0]).all()):
         values = np.unique(numbers)
         examples = ", ".join(f"{v:g}" for v in values[:6].tolist())
         if len(values) > 6:
             examples += ", ..."
         raise InputFileError(
             f"{location}: not a mask but {len(values)} different numbers ({examples})",
-            # no Setting: the command line gives --threshold to the masks of maps
+            # plain text, not a Setting: --threshold on the command line is for the masks of maps
             hint="a mask holds 0 and one of 1 and 255; or give threshold, above which a pixel is marked",
             option="threshold",
             value=values.tolist(),
-            column=ATTENTION,
+            column=MASK_COLUMN,
         )
-    return masks.encode(marked)
+    return masks.encode(is_marked)
 
 
 def _array_from_json_digits(text: str) -> np.ndarray | None:
-    """Read an array of single digits, several times faster than by JSON; None where a text is no such array.
+    """Read an array of single digits several times faster than a JSON parser; None where the text is not one.
 
-    The bytes of the text without blanks are compared with those of an array of zeros of the same size, from
-    which they may differ in the digits alone.
+    The bytes of the text, without blanks, may differ from those of an array of zeros of the same size in the
+    digits alone.
     """
     packed = text.encode("utf-8", "replace").translate(None, b" \t\r\n")
     height = packed.count(b"[") - 1
@@ -202,7 +204,7 @@ def _array_from_json(text: str, location: str) -> np.ndarray:
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:80] if text.strip() else "an empty cell"
         raise InputFileError(
-            f"{location}: {ATTENTION} is no JSON array ({reason})", column=ATTENTION
+            f"{location}: {MASK_COLUMN} is no JSON array ({reason})", column=MASK_COLUMN
         ) from error
     try:
         array = np.array(rows)
@@ -210,14 +212,15 @@ def _array_from_json(text: str, location: str) -> np.ndarray:
         array = np.empty(0)
     if array.ndim != 2 or not array.size or array.dtype.kind not in "biuf" or not np.isfinite(array).all():
         raise InputFileError(
-            f"{location}: {ATTENTION} is no array of rows of finite numbers, all of one length",
-            column=ATTENTION,
+            f"{location}: {MASK_COLUMN} is no array of rows of finite numbers, all of one length",
+            column=MASK_COLUMN,
         )
     return array
 
 
 def _box_tuples(row: dict[str, str], location: str) -> BoxesXYWH:
     """Return the boxes of a row as (x, y, width, height)."""
+    # the first column is the image's
     columns = list(row)[1:]
     cells = list(row.values())[1:]
     try:
@@ -233,14 +236,14 @@ def _box_tuples(row: dict[str, str], location: str) -> BoxesXYWH:
         raise InputFileError(
             f"{location}: no boxes of four numbers but {' '.join(cells)[:80]!r}", column=columns[0]
         ) from error
-    if columns == list(_EDGES):
+    if columns == list(_EDGE_COLUMNS):
         # from xmax and ymax to width and height
         boxes[:, 2:] -= boxes[:, :2]
     is_box = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > 0).all(axis=1)
     if not is_box.all():
         first = ", ".join(f"{number:g}" for number in boxes[~is_box][0])
         raise InputFileError(
-            f"{location}: the box ({first}) is none: it has x, y, and a width and height above 0",
+            f"{location}: the box ({first}) must be x, y, and a width and height above 0",
             value=tuple(boxes[~is_box][0].tolist()),
             column=columns[0],
         )
@@ -248,7 +251,7 @@ def _box_tuples(row: dict[str, str], location: str) -> BoxesXYWH:
 
 
 def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
-    """Draw boxes (x, y, width, height): the pixels whose centres lie in one of them.
+    """Return a mask (bool) of the pixels whose centres lie in one of the boxes (x, y, width, height).
 
     Edges are in pixels, x = 0 is the image's left edge; parts outside the image are left out.
     """
@@ -261,12 +264,12 @@ def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _first_pixel_centred_at_or_after(edge: float) -> int:
-    """Return the first pixel whose centre lies at an edge or behind it."""
+    """Return the first row or column whose centre, its index + 1/2, lies at an edge or behind it."""
     return max(0, math.ceil(edge - 0.5))
 
 
 def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
-    """Resize a mask by the nearest pixel: each takes the one that its centre falls into."""
+    """Resize a mask by nearest neighbour: each new pixel takes the old one that its centre falls into."""
     if mask.shape == shape:
         return mask
     rows = _old_pixel_of_each_new(shape[0], mask.shape[0])

@@ -9,14 +9,15 @@ import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.images.printed_images import grey_from_0_to_1, resize_for_print
-from salstats.readers.image_files import GREY, opened_image
+from salstats.readers.image_files import GREY_MODES, opened_image
 
-#: Where images come from: a folder, or a file or an array for each case.
+#: A folder of images, or a file or an array for each case.
 ImageSource = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str] | np.ndarray]
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff")
-#: Names of cases made of a CheXpert path: patient64541_study1_view1_frontal.
-_CHEXPERT = re.compile(r"(patient[^_]+)_(study[^_]+)_(view.+)")
-_SPLITS = ("", "valid", "val", "test", "train")
+#: Names of cases made of a CheXpert path, such as patient64541_study1_view1_frontal.
+_CHEXPERT_CASE = re.compile(r"(patient[^_]+)_(study[^_]+)_(view.+)")
+#: Folders of CheXpert's splits, and the folder itself.
+_SPLIT_FOLDERS = ("", "valid", "val", "test", "train")
 #: Largest relative difference between the proportions of an image and those of its masks.
 _ASPECT_TOLERANCE = 0.02
 
@@ -42,8 +43,8 @@ def read_grey_for_print(
     """Read the image of a case as grey from 0 to 1, of `printed_shape` (rows, cols).
 
     None without `images`, or where a mapping lacks the case; a folder without its image is an error.
-    `mask_shape` is the (height, width) of the case's masks; the image may have another size, not another
-    form.
+    `mask_shape` is the (height, width) of the case's masks; the image may have another size, but must have
+    the same proportions.
     """
     if images is None:
         return None
@@ -66,7 +67,7 @@ def read_grey_for_print(
             f"{grey.shape[0]} x {grey.shape[1]}",
             " (height x width) and its masks are ",
             f"{mask_shape[0]} x {mask_shape[1]}",
-            "; they must have the same form",
+            "; they must have the same proportions",
             option="images",
             value=case,
         )
@@ -74,7 +75,7 @@ def read_grey_for_print(
 
 
 def _grey_from_0_to_1_of_array(array: np.ndarray, case: str) -> np.ndarray:
-    """Return an array of grey values or colours as grey from 0 to 1; raise where it is no image."""
+    """Return an array of grey values or colours as grey from 0 to 1; raise where it is not an image."""
     is_grey = array.ndim == 2
     is_colour = array.ndim == 3 and array.shape[2] in (3, 4)
     if not array.size or not (is_grey or is_colour):
@@ -97,14 +98,14 @@ def _first_image_path(folder: Path, case: str) -> Path:
     for path in _possible_image_paths(folder, case):
         if path.is_file():
             return path
-    below = ""
+    chexpert_text = ""
     chexpert_path = _chexpert_path_without_suffix(case)
     if chexpert_path is not None:
-        below = f", and for {chexpert_path}.jpg below it"
+        chexpert_text = f", and for {chexpert_path}.jpg below it"
     raise InputFileError(
         f"no image of case {case} in {folder}; looked for ",
         f"{case}.jpg",
-        f" and the like{below}",
+        f" and the like{chexpert_text}",
         hint="a mapping of cases to files would do",
         option="images",
         value=case,
@@ -113,7 +114,7 @@ def _first_image_path(folder: Path, case: str) -> Path:
 
 
 def _possible_image_paths(folder: Path, case: str) -> Iterator[Path]:
-    """Give the files that may hold the image of a case, none of them outside the folder."""
+    """Yield the paths that the image of a case may have, none of them outside the folder."""
     stems = []
     for stem in (case, _chexpert_path_without_suffix(case)):
         if not stem:
@@ -121,7 +122,7 @@ def _possible_image_paths(folder: Path, case: str) -> Iterator[Path]:
         is_inside = ".." not in Path(stem).parts and not Path(stem).is_absolute()
         if is_inside:
             stems.append(stem)
-    for split in _SPLITS:
+    for split in _SPLIT_FOLDERS:
         for stem in stems:
             for suffix in _SUFFIXES:
                 yield folder / split / f"{stem}{suffix}"
@@ -129,21 +130,21 @@ def _possible_image_paths(folder: Path, case: str) -> Iterator[Path]:
 
 
 def _chexpert_path_without_suffix(case: str) -> str | None:
-    """Return the path of a case in the folders of CheXpert, None for names of another form."""
-    match = _CHEXPERT.fullmatch(case)
+    """Return patient/study/view of a case named as in CheXpert; None for names of another form."""
+    match = _CHEXPERT_CASE.fullmatch(case)
     if match is None:
         return None
     return "/".join(match.groups())
 
 
 def _grey_from_0_to_1_of_file(path: Path, case: str, printed_shape: tuple[int, int]) -> np.ndarray:
-    """Read a file's image as grey from 0 to 1; a large JPEG smaller, but at least `printed_shape`."""
+    """Read a file's image as grey from 0 to 1; a large JPEG is made smaller, not below `printed_shape`."""
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
             image.draft("L", (printed_shape[1], printed_shape[0]))
             # grey values of more than 8 bits stay as they are
-            is_deep_grey = image.mode in GREY and image.mode not in ("1", "L")
+            is_deep_grey = image.mode in GREY_MODES and image.mode not in ("1", "L")
             grey = np.asarray(image if is_deep_grey else image.convert("L"))
     except InputFileError as error:
         raise InputFileError(

@@ -14,13 +14,13 @@ from salstats.images.masks import Rle
 from salstats.images.polygons import checked_vertices_xy
 from salstats.images.run_lengths import check_shape, shortened_repr
 
-#: Key of a case that is no task but the image's (height, width).
-_SIZE = "img_size"
+#: Key among the tasks of a case whose value is the image's (height, width).
+_IMAGE_SIZE_KEY = "img_size"
 
 
 @dataclass(frozen=True)
 class CaseFile:
-    """Values of one file by case and task; tasks carry the names that frames have."""
+    """Values of one file by case and task: masks, outlines or points."""
 
     file: Path
     #: case -> task -> value
@@ -31,18 +31,18 @@ class CaseFile:
     holds_outlines: bool = False
 
     def location(self, case: str, task: str) -> str:
-        """Write where a value stands, for messages."""
+        """Return the file, case and task of a value as text for messages."""
         return _location(self.file, case, task)
 
     def mask(self, case: str, task: str) -> Rle:
-        """Return the mask of a case and task of a file of segmentations, after a check of all of it."""
+        """Return the mask of a case and task of a file of segmentations; raise where its code is damaged."""
         try:
             return Rle.from_coco(self.values[case][task], self.location(case, task))
         except InputFileError as error:
             raise error.prefixed(value=(case, task), path=self.file) from None
 
     def tasks(self) -> set[str]:
-        """Return every task of the file."""
+        """Return the names of all tasks in the file."""
         return {task for values in self.values.values() for task in values}
 
 
@@ -55,7 +55,7 @@ class SizeInFile(NamedTuple):
 
 
 def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
-    """Return the size of each image and the file that gives it; all files that give it must agree."""
+    """Return the size of each image and the first file that has it; raise where two files differ."""
     sizes: dict[str, SizeInFile] = {}
     for case_file in files:
         for case, shape in case_file.shapes.items():
@@ -64,7 +64,7 @@ def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
                 first_size = f"{first_shape[0]} x {first_shape[1]} (height x width)"
                 raise InputFileError(
                     f"case {case} is {first_size} in {first_file} and {shape[0]} x {shape[1]} in "
-                    f"{case_file.file}; they must be of one image",
+                    f"{case_file.file}; both must have the size of one image",
                     path=case_file.file,
                     value=shape,
                 )
@@ -72,7 +72,10 @@ def image_size_by_case(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
 
 
 def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Read masks in COCO's run-length code, whose runs are checked when a mask is decoded."""
+    """Read masks as the file's COCO run-length codes; `CaseFile.mask` checks their runs.
+
+    `task_name` maps a name of a task in the file to its name in frames.
+    """
     shapes: dict[str, tuple[int, int]] = {}
 
     def checked_rle_record(value: Any, case: str, task: str) -> Any:
@@ -103,7 +106,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
 
 def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Read outlines as vertices (x, y) cut to whole pixels; warn once of those beyond their image."""
+    """Read outlines as vertices (x, y), cut to whole pixels; warn once of those beyond their image."""
     shapes: dict[str, tuple[int, int]] = {}
     beyond_image: list[tuple[str, str]] = []
 
@@ -116,14 +119,15 @@ def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFi
             )
         if case not in shapes:
             raise InputFileError(
-                f"{location}: the case has no {_SIZE!r}, (height, width), to draw it on", column=_SIZE
+                f"{location}: the case has no {_IMAGE_SIZE_KEY!r}, (height, width), to draw it on",
+                column=_IMAGE_SIZE_KEY,
             )
         try:
             outlines = checked_vertices_xy(value, location)
         except SalstatsError as error:
             raise InputFileError(error.message, rows=error.rows) from error
         height, width = shapes[case]
-        # a vertex on the far edge itself is usual
+        # a vertex may lie on the far edge itself, as is usual
         if any((outline < 0).any() or (outline > (width, height)).any() for outline in outlines):
             beyond_image.append((case, task))
         return outlines
@@ -134,7 +138,7 @@ def read_outline_vertices(path: Path, task_name: Callable[[str], str]) -> CaseFi
 
 
 def read_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Read marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
+    """Read the points of each case and task as an array (n, 2) of (row, col); the file has (x, y)."""
 
     def checked_points(value: Any, case: str, task: str) -> np.ndarray:
         if isinstance(value, list) and not value:
@@ -143,8 +147,8 @@ def read_points_as_row_col(path: Path, task_name: Callable[[str], str]) -> CaseF
             points = np.asarray(value)
         except ValueError:
             points = np.empty(0, object)
-        numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
-        if not numbers or points.ndim != 2 or points.shape[1] != 2:
+        is_numeric = points.dtype.kind in "iuf" and np.isfinite(points).all()
+        if not is_numeric or points.ndim != 2 or points.shape[1] != 2:
             raise InputFileError(
                 f"{_location(path, case, task)}: not a list of points (x, y) but {shortened_repr(value)}"
             )
@@ -160,9 +164,9 @@ def warn_of_points_outside_image(points_file: CaseFile, shapes: Mapping[str, tup
         if case not in shapes:
             continue
         for task, points in points_of_task.items():
-            # a fraction is cut off, toward zero, as where points are scored
-            points = np.trunc(points)
-            if ((points < 0) | (points >= shapes[case])).any():
+            # the score of a point cuts off fractions as well
+            pixels = np.trunc(points)
+            if ((pixels < 0) | (pixels >= shapes[case])).any():
                 outside.append((case, task))
     _warn_if_any(points_file.file, outside, "points lie outside their image and hit nothing")
 
@@ -173,7 +177,10 @@ def _checked_values_by_case_and_task(
     checked_value: Callable[[Any, str, str], Any],
     shapes_to_fill: dict[str, tuple[int, int]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return case -> task -> checked value; sizes of images go to `shapes_to_fill`."""
+    """Return case -> task -> the result of `checked_value(value, case, task)`.
+
+    Sizes of images are written into `shapes_to_fill`, so that the check of a case's values can use its size.
+    """
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputFileError(f"{path}: not an object of cases but {shortened_repr(content)}", path=path)
@@ -186,11 +193,13 @@ def _checked_values_by_case_and_task(
                 path=path,
             )
         check_name(case, f"{path}: the case")
-        if _SIZE in tasks and shapes_to_fill is not None:
-            shapes_to_fill[case] = _checked_shape(tasks[_SIZE], f"{path}, case {case}", _SIZE)
+        if _IMAGE_SIZE_KEY in tasks and shapes_to_fill is not None:
+            shapes_to_fill[case] = _checked_shape(
+                tasks[_IMAGE_SIZE_KEY], f"{path}, case {case}", _IMAGE_SIZE_KEY
+            )
         values[case] = {}
         for task, value in tasks.items():
-            if task == _SIZE:
+            if task == _IMAGE_SIZE_KEY:
                 continue
             name = task_name(check_name(task, f"{path}, case {case}: the task"))
             if name in values[case]:
@@ -207,18 +216,18 @@ def _checked_values_by_case_and_task(
 
 
 def check_name(name: str, owner: MessagePart) -> str:
-    """Return the name of a case or task, which may not be empty nor hold characters that nobody sees.
+    """Return a name; raise where it is empty or holds invisible characters.
 
-    `owner` says in a message whose name it is.
+    `owner` says in a message whose name it is, such as "FILE: the case".
     """
     problem = invisibility_text(name) if name else "is empty"
     if problem:
-        raise InputFileError(owner, f" {name!r} is no name: it {problem}", value=name)
+        raise InputFileError(owner, f" {name!r} is not a name: it {problem}", value=name)
     return name
 
 
 def _checked_shape(size: Any, location: str, name: str) -> tuple[int, int]:
-    """Return (height, width) as the file has it."""
+    """Return a file's (height, width) as a tuple of two positive whole numbers; raise where it is not one."""
     try:
         return check_shape(size, name)
     except SalstatsError as error:
@@ -226,7 +235,7 @@ def _checked_shape(size: Any, location: str, name: str) -> tuple[int, int]:
 
 
 def _location(path: Path, case: str, task: str) -> str:
-    """Write where a value stands, for messages."""
+    """Return the file, case and task of a value as text for messages."""
     return f"{path}, case {case}, task {task}"
 
 

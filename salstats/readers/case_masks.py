@@ -13,9 +13,9 @@ from salstats.readers.map_files import MASK_SUFFIXES, find_files_by_task_and_cas
 
 
 def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> CaseFile:
-    """Read the masks of a JSON file, case -> task -> run-length code, or of a folder TASK/CASE.png.
+    """Read the masks of a JSON file, case -> task -> run-length code, or of files TASK/CASE.png in a folder.
 
-    With `task_outside_folders` the folder may hold CASE.png, masks that are all of that task.
+    With `task_outside_folders` a folder may instead hold files CASE.png, which are all of that task.
     """
     source = Path(path)
     check_path_unless_missing(source)
@@ -36,7 +36,7 @@ def read_case_masks(path: PathLike, task_outside_folders: str | None = None) -> 
 def read_masks_of_readers(
     human: PathLike | Mapping[str, PathLike], task_outside_folders: str | None = None
 ) -> dict[str | None, CaseFile]:
-    """Read the masks that people drew, by reader; None is the reader of a path that names nobody."""
+    """Read the masks that people drew, by reader's name; None for a single path, which names no reader."""
     if not isinstance(human, Mapping):
         return {None: read_case_masks(human, task_outside_folders)}
     if not human:
@@ -49,7 +49,7 @@ def read_masks_of_readers(
 
 
 def _read_masks_in_folder(folder: Path, task_outside_folders: str | None) -> CaseFile:
-    """Read the masks of a folder; those of a case must have one size."""
+    """Read the masks of a folder by case and task; raise where masks of a case differ in size."""
     masks: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
     for task, files in find_files_by_task_and_case(folder, MASK_SUFFIXES, task_outside_folders).items():

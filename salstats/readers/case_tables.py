@@ -10,7 +10,7 @@ from salstats.readers.case_json import CaseFile
 from salstats.readers.cells import PathLike
 from salstats.readers.tables import read_known_format_table
 
-_SPACING = ("row_mm", "col_mm")
+_SPACING_COLUMNS = ("row_mm", "col_mm")
 
 
 class CasePrediction(NamedTuple):
@@ -37,10 +37,10 @@ def read_prob_and_label_by_case(path: PathLike) -> dict[str, CasePrediction]:
 
 
 def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
-    """Read the size of a pixel of each case in mm: from one row to the next, and from column to column."""
+    """Read (row_mm, col_mm) of each case: the distance from one row of pixels to the next, and of columns."""
     table = read_known_format_table(Path(path), ColumnError)
-    table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
-    problem = "is no size; it is a positive number, mm per pixel"
+    table.check_columns(("case", *_SPACING_COLUMNS), f"it needs case, {' and '.join(_SPACING_COLUMNS)}")
+    problem = "is not a size, which is a positive number, mm per pixel"
     row_mm = table.numbers("row_mm", _is_not_finite_and_positive, problem)
     col_mm = table.numbers("col_mm", _is_not_finite_and_positive, problem)
     sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
@@ -48,11 +48,11 @@ def read_spacing_mm_by_case(path: PathLike) -> dict[str, tuple[float, float]]:
 
 
 def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = None) -> CaseFile:
-    """Read marked points, each array of shape (n, 2) as (row, col); the table has a row for each point.
+    """Read the points of each case and task as an array (n, 2) of (row, col).
 
-    Its columns are `case`, `x` and `y` (pixels of the image from its left and upper edge), and `task`, which
-    may be missing where all points are of `task_if_no_column`. A row whose `x` and `y` are empty says that
-    nothing was marked.
+    The table has a row for each point. Its columns are `case`, `x` and `y` (pixels from the image's left and
+    upper edge), and `task`, without which all points are of `task_if_no_column`. A row whose `x` and `y` are
+    empty says that nothing was marked.
     """
     table = read_known_format_table(Path(path), ColumnError)
     table.check_columns(("case", "x", "y"), "points have case, x and y, and task where there are several")
@@ -68,7 +68,7 @@ def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = 
     if is_half.any():
         row = int(is_half.argmax())
         raise ColumnError(
-            f"{table.location(row)}: of x and y one is empty", column="x", rows=[row], path=table.file
+            f"{table.location(row)}: only one of x and y is given", column="x", rows=[row], path=table.file
         )
     rows_of_task: dict[tuple[str, str], list[int]] = {}
     for row, case_and_task in enumerate(zip(cases, tasks, strict=True)):
@@ -81,15 +81,15 @@ def read_point_table_as_row_col(path: PathLike, task_if_no_column: str | None = 
 
 
 def _is_no_probability(values: np.ndarray) -> np.ndarray:
-    """Return which numbers lie outside 0 to 1; NaN does not."""
+    """Return True for each number outside 0 to 1, False for NaN."""
     return (values < 0) | (values > 1)
 
 
 def _is_no_label(values: np.ndarray) -> np.ndarray:
-    """Return which numbers are none of 0, 1 and NaN."""
+    """Return True for each number other than 0, 1 and NaN."""
     return ~np.isin(values, (0, 1)) & ~np.isnan(values)
 
 
 def _is_not_finite_and_positive(values: np.ndarray) -> np.ndarray:
-    """Return which numbers are not finite and positive."""
+    """Return True for each number that is not finite and positive, NaN included."""
     return ~(np.isfinite(values) & (values > 0))

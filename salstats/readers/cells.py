@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import check_choice, invisibility_text
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
-from salstats.memory_limit import COLUMN, check_size
+from salstats.memory_limit import BYTES_PER_COLUMN, check_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,14 +23,14 @@ PathLike = str | os.PathLike[str]
 #: Cells that stand for a missing number; identifiers are never compared with these.
 NA_STRINGS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 #: Numbers of truth values, where a column holds no other cells.
-_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+_NUMBER_OF_TRUTH_VALUE = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
-#: Beginning of a number, of infinity and of "nan".
+#: First characters of a number, of infinity and of "nan".
 _NUMBER_BEGINNING = r"^\s*[+-]?[0-9.iInN]"
-#: Beyond this a float no longer holds every whole number.
-EXACT = 2.0**53
-#: The error of a number that is read as a float and is too large for one.
-BEYOND_FLOATS = (
+#: From this number on, a float no longer holds every whole number.
+EXACT_FLOAT_LIMIT = 2.0**53
+#: Text in errors of a number that is too large for a float.
+BEYOND_FLOATS_TEXT = (
     "a whole number beyond 1.8e308, the largest that is read; write a smaller one, or text if it is a name"
 )
 
@@ -38,7 +38,7 @@ BEYOND_FLOATS = (
 class ParsedNumbers(NamedTuple):
     """The cells of a column read as numbers."""
 
-    #: float64, NaN where a cell is missing or no number
+    #: float64, NaN where a cell is missing or not a number
     numbers: pd.Series
     is_missing: np.ndarray
     is_no_number: np.ndarray
@@ -48,8 +48,7 @@ class ParsedNumbers(NamedTuple):
 class TableOptions:
     """Options of reading a table file; `read_scores` documents each.
 
-    `is_fixed_format` is for files of one format, whose readers have none of these options: no message may
-    recommend one.
+    `is_fixed_format` is for readers of one format, which lack these options: no message may recommend one.
     """
 
     sep: str | None = None
@@ -67,12 +66,12 @@ class TableOptions:
                 f" must be one character that is no quotation mark or line end, not {self.sep!r}",
                 value=self.sep,
             )
-        # one string would be taken letter by letter; an empty cell is always missing
+        # a string is one value, not a list of letters; an empty cell is always missing
         na = [self.na] if isinstance(self.na, str) else list(self.na)
         object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
 
     def check_sheet_is_in_a_workbook(self, files: Iterable[Path]) -> None:
-        """Raise when a sheet is chosen and none of the files is a workbook."""
+        """Raise where a sheet is chosen and none of the files is a workbook."""
         names = [str(file) for file in files]
         if self.sheet is not None and not any(name.lower().endswith(".xlsx") for name in names):
             raise InputFileError(
@@ -86,16 +85,16 @@ class TableOptions:
             )
 
     def hint_with_options(self, *parts: MessagePart) -> Message:
-        """Return a hint of these parts, which name options; of a fixed format, one that names none."""
+        """Return a hint made of `parts`, which name options; for a fixed format, a hint without options."""
         if self.is_fixed_format:
             return Message("save it as CSV with commas, in UTF-8")
         return Message(*parts)
 
 
 def without_row_numbers(file: Path, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return cells without a first column that has no name and counts the rows, as pandas and R write it.
+    """Return cells without a first column of row numbers, which pandas and R write without a name.
 
-    It is left out with a warning. One without a name that holds anything else is an error.
+    It is left out with a warning. A column without a name that holds anything else is an error.
     """
     if cells.columns[0].strip():
         return cells
@@ -115,11 +114,11 @@ def without_row_numbers(file: Path, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_header(file: Path, header: Sequence[str]) -> None:
-    """Raise when a header is too long, or holds a name twice or none.
+    """Raise where a header is too long, holds a name twice, or lacks the name of a column after the first.
 
-    The first column may lack a name, which is right if it holds row numbers: `without_row_numbers` checks it.
+    The first column may hold row numbers, for which `without_row_numbers` checks it.
     """
-    check_size(len(header) * COLUMN, f"{file}: its {len(header)} columns")
+    check_size(len(header) * BYTES_PER_COLUMN, f"{file}: its {len(header)} columns")
     for position, name in enumerate(header):
         if position > 0 and not name.strip():
             hint = "name it"
@@ -150,7 +149,7 @@ def check_header(file: Path, header: Sequence[str]) -> None:
 
 
 def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
-    """Read the cells of a column as numbers, truth values of a column that holds no others as 1 and 0."""
+    """Read the cells of a column as numbers; a column of truth values alone as 1 and 0."""
     if is_numeric_or_bool(column):
         numbers = column.astype("float64")
         return ParsedNumbers(numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool))
@@ -159,7 +158,7 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
         if text_numbers is not None:
             is_missing = text_numbers.isna().to_numpy()
             return ParsedNumbers(text_numbers, is_missing, np.zeros(len(column), dtype=bool))
-    # a column of text repeats a few values, and each of them is parsed once
+    # such a column often repeats a few values; each is parsed once
     codes, values = pd.factorize(column.astype(TEXT).fillna(""))
     parsed = _parse_numbers_of_text(pd.Series(values), options)
     numbers = pd.Series(parsed.numbers.to_numpy()[codes], index=column.index, name=column.name)
@@ -171,19 +170,19 @@ def _parse_numbers_of_text(cells: pd.Series, options: TableOptions) -> ParsedNum
     text = cells.astype(TEXT).str.strip()
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
-        # no thousands separators: in 1.000 nobody can tell a thousand from a one
+        # a point may separate thousands or decimals, so 1.000 becomes text that is not a number
         has_point = text.str.contains(".", regex=False)
         text = text.str.replace(",", ".", regex=False).mask(has_point, "a point")
     numbers = _floats_or_nan(text.mask(missing))
     is_no_number = np.isnan(numbers) & ~missing
-    if is_no_number.any() and text[~missing].isin(list(_TRUTH)).all():
-        truth_values = text.map(_TRUTH).astype("float64")
+    if is_no_number.any() and text[~missing].isin(list(_NUMBER_OF_TRUTH_VALUE)).all():
+        truth_values = text.map(_NUMBER_OF_TRUTH_VALUE).astype("float64")
         return ParsedNumbers(truth_values, missing, np.zeros(len(text), dtype=bool))
     return ParsedNumbers(pd.Series(numbers), missing, is_no_number)
 
 
 def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
-    """Read a column of text in which every cell is a number or missing; None where one is neither."""
+    """Return a column of text as numbers, NaN where a cell is missing; None where one is neither."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -202,7 +201,7 @@ def _numbers_or_none_if_any_is_text(column: pd.Series, na: Sequence[str]) -> pd.
 
 
 def _numbers_or_none_if_any_missing(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
-    """Return cells of text as a pyarrow array of floats; None where one is missing or no number."""
+    """Return cells of text as a pyarrow array of floats; None where one is missing or not a number."""
     import pyarrow as pa
 
     try:
@@ -219,7 +218,7 @@ def _numbers_or_none_if_any_missing(text: "pa.Array", na: Sequence[str]) -> "pa.
 
 
 def _floats_or_nan(text: pd.Series) -> np.ndarray:
-    """Read text as float64, NaN where it is no number."""
+    """Return text as float64, NaN where it is not a number."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -227,7 +226,7 @@ def _floats_or_nan(text: pd.Series) -> np.ndarray:
     try:
         return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
-        # pandas is slow on each cell, so that cells which cannot be a number are left out
+        # pandas is slow for each cell, so it parses only those that may be a number
         may_be_number = compute.fill_null(compute.match_substring_regex(cells, _NUMBER_BEGINNING), False)
         numbers = np.full(len(text), np.nan)
         rows = np.flatnonzero(may_be_number.to_numpy(zero_copy_only=False))
@@ -251,13 +250,16 @@ def all_have_decimal_commas(cells: pd.Series) -> bool:
 
 
 def identifier_or_none_if_unusable(value: Any) -> str | None:
-    """Return one cell as an identifier: "" where it is empty or blank, None where it cannot be one."""
+    """Return one cell as an identifier, "" where it is empty or blank.
+
+    None for a date or time, and for a float that is too large to be exact.
+    """
     if pd.isna(value):
         return ""
     if is_date_or_time(value):
         return None
     if isinstance(value, float | np.floating):
-        if abs(float(value)) >= EXACT:
+        if abs(float(value)) >= EXACT_FLOAT_LIMIT:
             return None
         if float(value).is_integer():
             return str(int(value))
@@ -283,7 +285,7 @@ def _covariate_cell_text(value: object) -> str | None:
 
 
 def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
-    """Warn where two values of a column differ by a blank around them: grouped by it, they are two groups."""
+    """Warn where two values of a column differ only by blanks around them, and so are two groups."""
     distinct = pd.Series(text.dropna().unique(), dtype=TEXT)
     stripped = distinct.str.strip()
     if stripped.duplicated().any():
@@ -298,5 +300,5 @@ def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
 
 
 def is_numeric_or_bool(column: pd.Series) -> bool:
-    """Return whether a column holds numbers or truth values, not cells of text."""
+    """Return whether the dtype of a column is of numbers or bool, not text."""
     return bool(pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))

@@ -11,17 +11,17 @@ from salstats.files.paths import check_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
-from salstats.readers.chexlocalize_maps import SUFFIX, canonical_task_name
-from salstats.readers.chexlocalize_study import PATIENT, read_study_files, study_of_files
+from salstats.readers.chexlocalize_maps import MAP_SUFFIX, canonical_task_name
+from salstats.readers.chexlocalize_study import PATIENT_PATTERN, read_study_files, study_of_files
 from salstats.readers.map_files import files_below
 from salstats.readers.prediction_files import Sources, parsed_series, source_by_series
 from salstats.readers.score_layouts import compiled_patient_pattern
 from salstats.study import Series, Study
 
-#: Method of maps whose option names none.
-METHOD = "saliency"
-#: Kind of a file, which is the option that names it -> pattern of its name in a folder.
-PATTERNS = {
+#: Method of maps and masks that are given without a method's name.
+DEFAULT_METHOD = "saliency"
+#: Kind of a file, which is the option that takes it -> pattern of its name in a folder.
+FILE_NAME_PATTERNS = {
     "truth": re.compile(r"gt_segmentations(_.*)?\.json"),
     "annotations": re.compile(r"gt_annotations(_.*)?\.json"),
     "human": re.compile(r"hb_segmentations(_.*)?\.json"),
@@ -29,8 +29,8 @@ PATTERNS = {
     "points": re.compile(r"hb_salient_pt.*\.json"),
     "labels": re.compile(r"valid\.csv|test\.csv|(val|valid|test)_labels\.csv"),
 }
-#: Name of a split in the name of a file or folder -> the split.
-_SPLITS = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
+#: Word in the name of a file or folder -> the split that it names.
+_SPLIT_BY_WORD = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
 SPLITS = ("val", "test")
 
 
@@ -46,61 +46,61 @@ def read_chexlocalize(  # noqa: C901, PLR0912
     human_annotations: Sources | None = None,
     points: PathLike | None = None,
     labels: PathLike | None = None,
-    method: str = METHOD,
+    method: str = DEFAULT_METHOD,
     split: str | None = None,
     tasks: Sequence[str] | None = None,
-    patient_from: str | None = PATIENT,
+    patient_from: str | None = PATIENT_PATTERN,
 ) -> Study:
     r"""Read a study in the format of the CheXlocalize release. Maps are opened only when they are scored.
 
     Parameters
     ----------
     folder : path, optional
-        A folder whose files are told by their names: `*_map.pkl` there or below, and in the folder itself
+        A folder whose files are found by their names: `*_map.pkl` there or below, and in the folder itself
         `gt_segmentations*.json`, `gt_annotations*.json`, `hb_segmentations*.json`,
         `hb_annotations*.json`, `hb_salient_pt*.json`, and `valid.csv`, `test.csv`, `val_labels.csv`,
-        `valid_labels.csv` or `test_labels.csv`. What is given by name below is not searched for.
+        `valid_labels.csv` or `test_labels.csv`. An option below takes the place of what the folder holds.
     maps : path or dict, optional
         The folder of heat maps, named CASE_TASK_map.pkl; or several, as in
         `{"gradcam": DIR, "ig:densenet121": DIR}`, whose names are method[:model[:seed]].
     masks : path or dict, optional
-        Masks made of maps already, a JSON file of segmentations; or several, as for `maps`. Beside them
-        the maps of the folder are read only where `maps` says so.
+        Masks already made of maps, a JSON file of segmentations; or several, as for `maps`. With them, the
+        maps in `folder` are not read; give `maps` for those.
     truth : path, optional
         Segmentations of the truth: JSON, case -> task -> COCO run-length code. "majority" or "staple": the
         consensus of several readers, see `Study.with_truth`.
     human : path or dict, optional
-        Segmentations of the human benchmark, in the same form; a dict `{"R1": FILE, "R2": FILE}` of several
-        readers. A case that is not in the file of one of several was not read by them.
+        Segmentations of the human benchmark, in the same form; a dict `{"R1": FILE, "R2": FILE}` names
+        several readers. A named reader did not read a case that is not in the reader's file.
     annotations : path, optional
         Outlines of the truth: JSON, case -> task -> list of polygons (x, y), and `img_size` as (height,
         width). They give the number of instances; without segmentations the masks are drawn from them.
     human_annotations : path or dict, optional
         Outlines of the human benchmark, in the form of `annotations`; without segmentations its masks are
-        drawn from them. Of several readers as for `human`.
+        drawn from them. Several readers are given as for `human`.
     points : path, optional
         Most representative points that people marked: JSON, case -> task -> list of (x, y).
     labels : path, optional
         Image-level truth: a table with a column `Path` (or `case`) and one for each task.
     method : str, default "saliency"
-        What the maps or masks of one folder or file are called, as method[:model[:seed]].
+        Name of the maps or masks of one folder or file, as method[:model[:seed]].
     split : {"val", "test"}, optional
-        Which files of a folder that holds both.
+        The split to read from a folder that holds both.
     tasks : list of str, optional
         Only these tasks, in this order. A task beyond the release's ten that stands in file names of maps
-        only must be named here: maps of the other four classes of CheXpert are left out otherwise, any other
-        name is an error. "Lung Opacity" is "Airspace Opacity".
+        only must be named here: otherwise maps of the other four classes of CheXpert are left out, and any
+        other name is an error. "Lung Opacity" is "Airspace Opacity".
     patient_from : str or None
-        Regular expression with one group that finds the patient in the case id. By default a number after
-        "patient", where the release's ids begin so. None: no patients.
+        Regular expression with one group that finds the patient in the case id. By default "patient" and a
+        number at its beginning, where any case has it. None: no patients.
 
     Returns
     -------
     Study
         Cases in the order of their names: those of the truth, the maps, the masks and the people. Tasks
-        in the release's order, then others by name. Series in the order given, `human` last. People have
-        answered for every case and task (a reader by name: of the cases of their files): where the files hold
-        nothing, they marked nothing.
+        in the release's order, then others by name. Series in the order given, `human` last. People read
+        every case (a named reader: the cases of the reader's files); where their files hold nothing for a
+        task, they marked nothing.
 
     Raises
     ------
@@ -108,7 +108,8 @@ def read_chexlocalize(  # noqa: C901, PLR0912
         There is no truth; a file is missing, found twice, damaged, or of another task or image size than
         others say; the cases of two files have no name in common.
     SalstatsError
-        An option cannot be; `patient_from` finds a patient in some cases but not in others.
+        An option has a value that it does not support; `patient_from` finds a patient in some cases but not
+        in others.
 
     Warns
     -----
@@ -168,9 +169,9 @@ def read_chexlocalize(  # noqa: C901, PLR0912
     for series, map_folder in source_by_series(maps, method, "maps").items():
         map_files[series] = _map_files_below(Path(map_folder))
         if not map_files[series]:
-            raise InputFileError(f"{map_folder}: no file named CASE_TASK{SUFFIX}", path=str(map_folder))
+            raise InputFileError(f"{map_folder}: no file named CASE_TASK{MAP_SUFFIX}", path=str(map_folder))
     if folder is not None:
-        # kinds of files that are not looked for in the folder
+        # kinds of files that options give
         excluded_kinds = {*files, *people}
         if consensus:
             excluded_kinds |= {"truth", "annotations"}
@@ -213,7 +214,7 @@ def read_chexlocalize(  # noqa: C901, PLR0912
 
 
 def _file_by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
-    """Return the file of each reader; the reader of a single file has no name."""
+    """Return the file of each reader by name; None is the name for a single file."""
     if not isinstance(sources, Mapping):
         return {None: Path(sources)}
     if not sources:
@@ -223,9 +224,9 @@ def _file_by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
 
 
 def recognise(folder: Path) -> bool:
-    """Return whether a folder's names are those of a study in this format: its truth, or maps below."""
+    """Return whether a folder holds files named as in this format: masks or points in it, or maps below."""
     file_names = [path.name for path in folder.iterdir() if path.is_file()]
-    for kind, pattern in PATTERNS.items():
+    for kind, pattern in FILE_NAME_PATTERNS.items():
         # other formats have tables of labels, too
         if kind != "labels" and any(pattern.fullmatch(name) for name in file_names):
             return True
@@ -233,23 +234,23 @@ def recognise(folder: Path) -> bool:
 
 
 def split_of(name: str) -> str | None:
-    """Return the split that the name of a file or folder contains, None where it contains none."""
+    """Return the split ("val" or "test") that the name of a file or folder contains, None for no split."""
     for word in re.split(r"[_.\W]+", name):
-        if word in _SPLITS:
-            return _SPLITS[word]
+        if word in _SPLIT_BY_WORD:
+            return _SPLIT_BY_WORD[word]
     return None
 
 
 def _file_by_kind_and_maps(
     folder: Path, excluded_kinds: Collection[str], split: str | None, find_maps: bool
 ) -> tuple[dict[str, Path], list[Path]]:
-    """Find the files of a folder by kind and, if asked to, its maps; all must be of one split."""
+    """Return the files of a folder by kind and, with `find_maps`, its maps; all must be of one split."""
     check_folder(folder)
     names = sorted(path.name for path in folder.iterdir() if not path.is_dir())
     files: dict[str, Path] = {}
     # split -> the first file or folder whose name contains it
     name_of_split: dict[str, str] = {}
-    for kind, pattern in PATTERNS.items():
+    for kind, pattern in FILE_NAME_PATTERNS.items():
         if kind in excluded_kinds:
             continue
         matching = [
@@ -283,12 +284,12 @@ def _file_by_kind_and_maps(
 
 
 def _several_files_error(folder: Path, option: str, names: Sequence[str]) -> InputFileError:
-    """Make the error of a folder that holds several files of a kind of which one is read."""
+    """Make the error of a folder that holds several files of a kind, where only one can be read."""
     choice = Message()
     if {split_of(name) for name in names} == {"val", "test"}:
         choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
     return InputFileError(
-        f"{folder} holds {quoted(names)}, and one of them is wanted",
+        f"{folder} holds {quoted(names)}, of which only one can be read",
         hint=Message("choose with ", choice, Setting(option)),
         option=option,
         choices=names,
@@ -305,7 +306,7 @@ def _may_be_of_split(file_split: str | None, split: str | None) -> bool:
 
 
 def _split_and_folder_naming_it(file: Path) -> tuple[str | None, str]:
-    """Return the split in the names of a file's folders, and the folder whose name contains it."""
+    """Return the split in the names of a file's folders, and the first folder that names it; or None, ""."""
     for parent in file.parts[:-1]:
         parent_split = split_of(parent)
         if parent_split is not None:
@@ -320,4 +321,4 @@ def _map_files_below(folder: Path) -> list[Path]:
 
 def _is_map_file_name(name: str) -> bool:
     """Return whether a file is a map by its name; hidden ones are not."""
-    return name.endswith(SUFFIX) and not name.startswith(".")
+    return name.endswith(MAP_SUFFIX) and not name.startswith(".")

@@ -10,7 +10,7 @@ from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
 from salstats.images.run_lengths import check_shape, shortened_repr
 from salstats.readers.case_json import check_name
-from salstats.readers.cells import BEYOND_FLOATS
+from salstats.readers.cells import BEYOND_FLOATS_TEXT
 from salstats.readers.map_files import checked_2d_array
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
@@ -28,10 +28,10 @@ TASKS = (
     "Pleural Effusion",
     "Support Devices",
 )
-#: Other names of tasks, as the study's paper and the data set of its labels have them.
-ALIASES = {"Lung Opacity": "Airspace Opacity"}
-#: Probabilities of all fourteen classes stand in this order, where a file has them instead of one.
-CLASSES = (
+#: Other name of a task, in the study's paper or the data set of its labels -> its name in frames.
+TASK_BY_ALIAS = {"Lung Opacity": "Airspace Opacity"}
+#: CheXpert's classes, in the order of their probabilities in a file that holds all of them.
+CHEXPERT_CLASSES = (
     "No Finding",
     *TASKS[:6],
     "Pneumonia",
@@ -40,12 +40,12 @@ CLASSES = (
     "Fracture",
     "Support Devices",
 )
-SUFFIX = "_map.pkl"
+MAP_SUFFIX = "_map.pkl"
 
 
 def canonical_task_name(task: str) -> str:
     """Return the name that a task has in frames."""
-    return ALIASES.get(task, task)
+    return TASK_BY_ALIAS.get(task, task)
 
 
 def case_and_task_of_map(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
@@ -54,7 +54,7 @@ def case_and_task_of_map(file: Path, tasks: Iterable[str] = ()) -> tuple[str, st
     The task is what follows the last underscore, unless the name ends with one of `tasks`, which may
     hold underscores themselves.
     """
-    stem = file.name.removesuffix(SUFFIX)
+    stem = file.name.removesuffix(MAP_SUFFIX)
     task = stem.rpartition("_")[2]
     for name in tasks:
         # the longest of the tasks that fit and leave a case before them
@@ -62,7 +62,7 @@ def case_and_task_of_map(file: Path, tasks: Iterable[str] = ()) -> tuple[str, st
             task = name
     case = stem[: -len(task) - 1]
     if not case or not task:
-        raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}", path=file)
+        raise InputFileError(f"{file}: a map is named CASE_TASK{MAP_SUFFIX}", path=file)
     check_name(case, f"{file}: the case")
     check_name(task, f"{file}: the task")
     return case, canonical_task_name(task)
@@ -80,7 +80,8 @@ def read_prediction_content(
 ) -> Content:
     """Read the content of a method's or people's prediction: the map of a file, a mask, points.
 
-    `shape` is the (height, width) of the image where `shape_source`, a file of masks or outlines, has it.
+    `shape` is the image's (height, width) in `shape_source`, a file of masks or outlines; None where no such
+    file has it, and the map's file must.
     """
     mask_code = read_mask() if read_mask is not None else None
     if map_file is None:
@@ -100,7 +101,7 @@ def read_prediction_content(
     if map_shape is not None and shape is not None and shape != map_shape:
         hint = "cxr_dims is (width, height)" if map_shape == shape[::-1] else ""
         raise InputFileError(
-            f"{map_file}: its image is {map_shape[0]} x {map_shape[1]}, that of {shape_source} "
+            f"{map_file}: its image is {map_shape[0]} x {map_shape[1]}, that in {shape_source} "
             f"{shape[0]} x {shape[1]} (height x width)",
             hint=hint,
             column="cxr_dims",
@@ -122,7 +123,7 @@ def read_prediction_content(
 
 
 def empty_mask(map_file: Path, case: str) -> Rle:
-    """Return an empty mask of an image whose size is in a map's file only."""
+    """Return an empty mask of the image's size in a map's file; raise where the file has none."""
     shape = _image_shape(map_file, _read_map_dict(map_file))
     if shape is None:
         raise _unknown_size_error(map_file, case)
@@ -130,7 +131,7 @@ def empty_mask(map_file: Path, case: str) -> Rle:
 
 
 def _unknown_size_error(file: Path, case: str) -> InputFileError:
-    """Make the error of an image whose size is in no file."""
+    """Make the error of an image whose size no file has."""
     return InputFileError(
         f"{file}: no 'cxr_dims', (width, height), and no other file says the size of case {case} (a file of "
         "masks as 'size', one of outlines as 'img_size')",
@@ -153,7 +154,7 @@ def _read_map_dict(file: Path) -> dict[str, Any]:
 
 
 def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
-    """Return the map as (M, N), without axes of length one before these."""
+    """Return the map as a float array (M, N); leading axes of length one are dropped."""
     if "map" not in map_dict:
         raise InputFileError(
             f"{file}: no entry 'map' (entries: {', '.join(map(str, map_dict))[:200]})",
@@ -161,7 +162,7 @@ def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
             choices=map(str, map_dict),
             path=file,
         )
-    # never of lists: those of an untrusted file may hold themselves, and so have no end
+    # no nested lists: in an untrusted file a list may contain itself, and so have no end
     if not isinstance(map_dict["map"], np.ndarray):
         raise InputFileError(
             f"{file}: its map is {_description(map_dict['map'])}, not a tensor or array of numbers",
@@ -175,12 +176,12 @@ def _saliency(file: Path, map_dict: dict[str, Any]) -> np.ndarray:
 
 
 def _image_shape(file: Path, map_dict: dict[str, Any]) -> tuple[int, int] | None:
-    """Return (height, width) of the image; the file has (width, height)."""
+    """Return the image's (height, width), in the file (width, height); None where the file lacks it."""
     if map_dict.get("cxr_dims") is None:
         return None
     sizes = _numbers(file, map_dict, "cxr_dims")
     try:
-        # a fraction stays one, which check_shape refuses
+        # fractions stay, so that check_shape raises for them
         sides = [int(side) if side % 1 == 0 else side for side in sizes[::-1]]
         return check_shape(sides, "cxr_dims, here as height x width,")
     except SalstatsError as error:
@@ -191,10 +192,10 @@ def _image_shape(file: Path, map_dict: dict[str, Any]) -> tuple[int, int] | None
 
 def _probability_or_nan(file: Path, map_dict: dict[str, Any], task: str) -> float:
     """Return the model's probability of the task; NaN where the file has none."""
-    if map_dict.get("prob") is not None and task in CLASSES:
+    if map_dict.get("prob") is not None and task in CHEXPERT_CLASSES:
         values = _numbers(file, map_dict, "prob")
-        if len(values) == len(CLASSES):
-            map_dict = {"prob": values[CLASSES.index(task)]}
+        if len(values) == len(CHEXPERT_CLASSES):
+            map_dict = {"prob": values[CHEXPERT_CLASSES.index(task)]}
     prob = _number_or_nan(file, map_dict, "prob")
     if not 0 <= prob <= 1 and not np.isnan(prob):
         raise InputFileError(
@@ -221,7 +222,7 @@ def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
     values = entry.ravel().tolist() if isinstance(entry, np.ndarray) else entry
     if not isinstance(values, list | tuple):
         values = [values]
-    # a loader's batch of one holds each number as a tensor
+    # a data loader's batch of one image holds each number as a tensor of one
     numbers = []
     for value in values:
         number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
@@ -233,11 +234,11 @@ def _numbers(file: Path, map_dict: dict[str, Any], name: str) -> list[float]:
     try:
         return [float(number) for number in numbers]
     except OverflowError as error:
-        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", column=name, path=file) from error
+        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS_TEXT}", column=name, path=file) from error
 
 
 def _description(value: Any) -> str:
-    """Describe a value in a message."""
+    """Describe a value for a message: an array's shape and type, a short text or number, or a type."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     if isinstance(value, str | int | float):

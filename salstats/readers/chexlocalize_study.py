@@ -26,7 +26,7 @@ from salstats.readers.case_json import (
 )
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import (
-    CLASSES,
+    CHEXPERT_CLASSES,
     TASKS,
     canonical_task_name,
     case_and_task_of_map,
@@ -39,9 +39,9 @@ from salstats.readers.tables import read_known_format_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
-PATIENT = r"^(patient\d+)"
-#: Columns of a table of labels that are no tasks.
-_OTHER_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
+PATIENT_PATTERN = r"^(patient\d+)"
+#: Columns of a table of labels that are not tasks.
+_NON_TASK_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
 #: Kind of a file -> the function that reads it.
 _READ_FUNCTIONS = {
     "truth": read_segmentations,
@@ -50,7 +50,7 @@ _READ_FUNCTIONS = {
     "human_annotations": read_outline_vertices,
     "points": read_points_as_row_col,
 }
-#: Label of a finding that may be present or not.
+#: Label of a finding that may or may not be present.
 _UNCERTAIN = -1
 #: Case -> task -> 0, 1, or NaN where it is not known.
 LabelOfCaseAndTask = dict[str, dict[str, float]]
@@ -89,7 +89,10 @@ def read_study_files(
     map_files: Mapping[Series, Sequence[Path]],
     tasks: Sequence[str] | None,
 ) -> StudyFiles:
-    """Read the files of a study except for its maps; every task of maps and masks must be known.
+    """Read the files of a study except for its maps.
+
+    Without `tasks`, a map or mask of a task that no other file has and that is not a class of CheXpert is an
+    error.
 
     Parameters
     ----------
@@ -116,9 +119,9 @@ def read_study_files(
     masks = {
         series: [read_segmentations(Path(file), canonical_task_name)] for series, file in mask_files.items()
     }
-    # every case has a label of every task
+    # every case has a label of every task, so that the first has all tasks
     labelled_tasks = next(iter(labels.values()), {})
-    study_tasks = {*CLASSES, *(tasks or ()), *labelled_tasks}
+    study_tasks = {*CHEXPERT_CLASSES, *(tasks or ()), *labelled_tasks}
     for case_file in (*truth, *points, *chain.from_iterable(masks_of_readers.values())):
         study_tasks |= set(case_file.tasks())
     maps = {series: _map_path_by_case_and_task(paths, study_tasks) for series, paths in map_files.items()}
@@ -132,7 +135,7 @@ def read_study_files(
 
 
 def _read_files_of_kinds(file_by_kind: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
-    """Read the files of some kinds, in the order of `kinds`; a kind without a file is passed over."""
+    """Read the files of `kinds`, in that order; a kind without a file is skipped."""
     return [
         _READ_FUNCTIONS[kind](file_by_kind[kind], canonical_task_name)
         for kind in kinds
@@ -143,7 +146,7 @@ def _read_files_of_kinds(file_by_kind: Mapping[str, Path], kinds: Sequence[str])
 def _map_path_by_case_and_task(
     paths: Sequence[Path], study_tasks: Collection[str]
 ) -> dict[tuple[str, str], Path]:
-    """Return the path of the map of each case and task; InputFileError where one has two."""
+    """Return the path of the map of each case and task; raise where one has two."""
     path_of_map: dict[tuple[str, str], Path] = {}
     for path in paths:
         case, task = case_and_task_of_map(path, study_tasks)
@@ -163,7 +166,7 @@ def _map_path_by_case_and_task(
 
 
 def _check_tasks_are_known(tasks: Iterable[str], path: Path, study_tasks: Collection[str]) -> None:
-    """Raise InputFileError where a file has a task that is none of the study's."""
+    """Raise where a task is not in `study_tasks`; `path` is the file that has it."""
     for task in tasks:
         if task in study_tasks:
             continue
@@ -176,7 +179,7 @@ def _check_tasks_are_known(tasks: Iterable[str], path: Path, study_tasks: Collec
             hint=Message(
                 f"{guess} Name it in ",
                 Setting("tasks"),
-                ", with all others that are to be read, if it is one",
+                ", with all others to be read, if it is a task",
             ),
             option="tasks",
             value=task,
@@ -186,7 +189,7 @@ def _check_tasks_are_known(tasks: Iterable[str], path: Path, study_tasks: Collec
 
 
 def case_of_image_path(path: str) -> str:
-    """Return the case of an image's path: patient, study and view."""
+    """Return the case of an image's path, such as patient1_study1_view1_frontal."""
     posix_path = PurePosixPath(path.replace("\\", "/"))
     return "_".join([*posix_path.parts[-3:-1], posix_path.stem])
 
@@ -194,7 +197,7 @@ def case_of_image_path(path: str) -> str:
 def read_labels(path: Path) -> LabelOfCaseAndTask:
     """Read image-level labels from a table with a column `Path` or `case` and one column for each task.
 
-    Labels of empty cells are not known, nor are those of -1 (uncertain), whose number a warning gives.
+    Labels are 0, 1, or NaN for empty cells and for -1 (uncertain), whose number a warning gives.
     """
     table = read_known_format_table(path, ColumnError)
     if "Path" in table.columns:
@@ -211,7 +214,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
     labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).distinct_cases()}
     n_uncertain = 0
     for column in table.columns:
-        if column in _OTHER_COLUMNS:
+        if column in _NON_TASK_COLUMNS:
             continue
         if canonical_task_name(column) != column and canonical_task_name(column) in table.columns:
             raise ColumnError(
@@ -237,19 +240,19 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
 
 
 def _is_neither_label_nor_uncertain(values: np.ndarray) -> np.ndarray:
-    """Return which numbers are neither a label nor NaN."""
+    """Return True for each number other than 0, 1, -1 (uncertain) and NaN."""
     return ~np.isin(values, (0, 1, _UNCERTAIN)) & ~np.isnan(values)
 
 
 def study_of_files(
     files: StudyFiles, source: str, tasks: Sequence[str] | None, patient_pattern: re.Pattern[str] | None
 ) -> Study:
-    """Make a study of its files, with the patients that a pattern finds in the names of cases."""
+    """Make a study from its files, with the patients that a pattern finds in the names of cases."""
     annotated = {case for case_file in files.truth for case in case_file.values}
     reference = files.truth[0].file if files.truth else Path(source)
     for case_file in files.non_truth_files:
         check_cases_in_common(case_file.values, annotated, case_file.file, reference)
-    # a map of each case, whose size is that of the case where no file gives it
+    # one map of each case: it has the size of the image where masks and outlines do not
     map_of_case: dict[str, Path] = {}
     for path_of_map in files.maps.values():
         folder = next(iter(path_of_map.values())).parent
@@ -265,7 +268,7 @@ def study_of_files(
     patients: dict[str, str] = {}
     # the default pattern may fit no case: then there are no patients
     fits_some = patient_pattern is not None and any(map(patient_pattern.search, cases))
-    if patient_pattern is not None and (patient_pattern.pattern != PATIENT or fits_some):
+    if patient_pattern is not None and (patient_pattern.pattern != PATIENT_PATTERN or fits_some):
         patients = dict(zip(cases, patients_of_cases(cases, patient_pattern, source), strict=True))
     study_cases = []
     for case in cases:
@@ -290,7 +293,7 @@ def study_of_files(
 
 
 def _named_and_unnamed_readers(files: StudyFiles) -> list[str | None]:
-    """List the readers, None for people who are not named."""
+    """List the names of readers, None for masks or points without a reader's name."""
     readers = list(files.masks_of_readers)
     if files.points and None not in readers:
         readers.append(None)
@@ -298,7 +301,11 @@ def _named_and_unnamed_readers(files: StudyFiles) -> list[str | None]:
 
 
 def _tasks_to_read(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple[str, ...]:
-    """Return the tasks to read, or all: the release's in its order, then others by name."""
+    """Return the tasks to read.
+
+    By default the release's in its order, then others of the truth and of people by name. Warn of other
+    tasks of maps and masks, which are left out.
+    """
     annotated: set[str] = set()
     for case_file in (*files.truth, *files.human_mask_files, *files.points):
         annotated.update(case_file.tasks())
@@ -322,7 +329,7 @@ def _tasks_to_read(files: StudyFiles, tasks: Sequence[str] | None, source: str) 
 
 
 def _truth_by_task(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
-    """Return the truth of each task that the files hold for a case."""
+    """Return the truth of each task for which the files hold a mask of the case."""
     outlines = None
     for case_file in files.truth:
         if case_file.holds_outlines and case in case_file.values:
@@ -340,7 +347,7 @@ def _truth_by_task(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[s
 def _method_predictions(
     files: StudyFiles, case: str, tasks: Sequence[str], size: SizeInFile | None
 ) -> Iterator[Prediction]:
-    """Yield the predictions of methods: a map, a mask or both."""
+    """Yield a case's predictions by methods: a map, a mask or both for each method and task with any."""
     for series in dict.fromkeys([*files.maps, *files.masks]):
         mask_files = files.masks.get(series, [])
         for task in tasks:
@@ -352,7 +359,7 @@ def _method_predictions(
                 read_prediction_content,
                 task,
                 case=case,
-                # another process may work in another folder
+                # the map may be read by a process whose working directory differs
                 map_file=None if map_file is None else map_file.absolute(),
                 read_mask=read_mask,
                 shape=size.shape if size else None,
@@ -365,10 +372,10 @@ def _method_predictions(
 def _human_predictions(
     files: StudyFiles, case: str, tasks: Sequence[str], size: SizeInFile | None, map_of_case: Path | None
 ) -> Iterator[Prediction]:
-    """Yield the predictions of people for a case: an empty mask where files hold none.
+    """Yield a case's predictions by people, with an empty mask for tasks that their files lack.
 
-    `map_of_case` is a map's file, which gives the size of the image where no other file does. A named reader
-    whose files lack the case did not read it, and has no prediction.
+    `map_of_case` is a map's file, which has the size of the image where `size` is None. A named reader whose
+    files lack the case did not read it, and has no prediction.
     """
     for reader, task in product(_named_and_unnamed_readers(files), tasks):
         mask_files = files.masks_of_readers.get(reader, [])
@@ -398,9 +405,9 @@ def _human_predictions(
 
 
 def _function_reading_mask(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
-    """Return the function that reads the mask of a case and task, from the first file that holds the case.
+    """Return a function that decodes or draws the mask of a case and task; None where there is no mask.
 
-    The mask is stored there, or is drawn from its outlines.
+    The mask is that of the first file with the case, as a run-length code or as outlines.
     """
     for file in files:
         if case not in file.values:

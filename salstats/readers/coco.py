@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pycocotools import mask as coco
+from pycocotools import mask as coco_masks
 
 from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
@@ -24,18 +24,17 @@ from salstats.readers.prediction_files import (
 )
 from salstats.study import Case, Series, Study, Truth, selected_names
 
-#: Names of the files in a folder, as COCO and the tools that export it give them.
-ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
-RESULTS = "*results*.json"
-#: Results below this score are left out.
-SCORE = 0.5
+#: Patterns of file names, as COCO and the tools that export it give them.
+ANNOTATION_FILES = ("instances*.json", "*.coco.json", "annotations.json")
+RESULT_FILES = "*results*.json"
+DEFAULT_MIN_SCORE = 0.5
 #: Fields of an image, of a category, and of an annotation or result, with the types that each may have.
-_IMAGE = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
-_CATEGORY = {"id": (int, str), "name": (str,)}
-_MARK = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
-#: Longest distance of a vertex from the middle of its image, in longer sides of the image; COCO's drawing
-#: takes time by the length of the edges.
-_FARTHEST_SIDES = 2
+_IMAGE_FIELDS = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
+_CATEGORY_FIELDS = {"id": (int, str), "name": (str,)}
+_MARK_FIELDS = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
+#: Largest distance of a vertex from the centre of its image, in multiples of the image's longer side; COCO's
+#: drawing takes time that grows with the length of the edges.
+_MAX_VERTEX_DISTANCE = 2
 
 
 class CocoImage(NamedTuple):
@@ -55,7 +54,7 @@ class Mark(NamedTuple):
     is_crowd: bool
 
 
-#: (image, category) by the file's numbers -> marks.
+#: (image id, category id) -> marks.
 _Marks = dict[tuple[Any, Any], list[Mark]]
 
 
@@ -66,7 +65,7 @@ def read_coco(
     masks: Sources | None = None,
     maps: Sources | None = None,
     tasks: Sequence[str] | None = None,
-    min_score: float = SCORE,
+    min_score: float = DEFAULT_MIN_SCORE,
     method: str = "saliency",
 ) -> Study:
     r"""Read a study in the format of COCO.
@@ -82,7 +81,7 @@ def read_coco(
     masks : path or dict, optional
         Results: a list of `image_id`, `category_id`, `segmentation` (a run-length code) and `score`; several
         as in `{"maskrcnn": FILE, "detr": FILE}`, whose names are method[:model[:seed]]. By default the files
-        in the folder: one is called by `method`, several by their names.
+        in the folder: one has the name `method`, several the names of their files.
     maps : path or dict, optional
         The folder of a method's maps, CATEGORY/CASE.npy, .npz, .png or .tif; or several, as for `masks`.
     tasks : list of str, optional
@@ -90,35 +89,35 @@ def read_coco(
     min_score : float, default 0.5
         Results below this score are left out.
     method : str, default "saliency"
-        What the results or maps of one place are called.
+        Name of results or maps that are given as a single path.
 
     Returns
     -------
     Study
         Cases in the order of their names: an image's `file_name` without folder and ending. Tasks are the
-        names of categories, in the file's order. The truth of a task is what any of its annotations marks,
-        `iscrowd` or not; where an image has none, the finding is absent and `label` is 0. Of results, a mask
-        is what any of those that count marks, none where there are none, and `prob` is the largest score.
-        Results and maps of one name are one answer, whose mask is that of the results.
+        names of categories, in the file's order. The truth of a task is the union of its annotations,
+        `iscrowd` or not; where an image has none, the finding is absent and `label` is 0. The mask of a
+        method is the union of its results, empty where it has none, and `prob` is their largest score.
+        Results and maps of one name are one prediction, whose mask is that of the results.
 
     Raises
     ------
     InputFileError
-        No annotations, or several; a file is not in the format: image, category, segmentation or score are
-        named with their place; a mask has not the size of its image; two images have one name; maps have
-        no case in common with the annotations.
+        No file of annotations, or several; an image, category, segmentation or score in a file is not in the
+        format; the size of a mask is not that of its image; two images have one name; maps have no case in
+        common with the annotations.
     SalstatsError
-        A category or a method's name cannot be.
+        A category or a method's name is invalid.
 
     Warns
     -----
     SalstatsWarning
-        Maps are of no image.
+        Maps have no image of their name.
 
     Notes
     -----
-    Polygons are drawn as COCO draws them (`pycocotools.mask.frPyObjects`). Keypoints and boxes without a
-    segmentation are none of a mask and are refused.
+    Polygons are drawn as COCO draws them (`pycocotools.mask.frPyObjects`). An annotation that has keypoints
+    or a box but no segmentation is an error.
 
     References
     ----------
@@ -149,12 +148,12 @@ def read_coco(
     category_of_name = {name: category for category, name in name_of_category.items()}
     task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
     annotations = _marks_by_image_and_category(
-        _entries(content, "annotations", file, _MARK), file, images, name_of_category
+        _entries(content, "annotations", file, _MARK_FIELDS), file, images, name_of_category
     )
     result_files = _result_files(root, method) if masks is None else source_by_series(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
-        entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
+        entries = _entries(read_json(Path(path)), "results", Path(path), _MARK_FIELDS)
         results[series] = _marks_by_image_and_category(
             entries, Path(path), images, name_of_category, min_score
         )
@@ -180,7 +179,7 @@ def read_coco(
                     mask, prob = _union_and_best_score(results[series].get(key, []), shape)
                 elif map_file is None:
                     continue
-                # results and maps of one name are one answer, as a case has one of each series
+                # a case has one prediction of a series and task, with its map, its mask or both
                 predictions.append(
                     prediction(
                         task,
@@ -198,7 +197,7 @@ def read_coco(
 
 
 def _map_by_task_and_case(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, str], Path]:
-    """Find the maps CATEGORY/CASE of some categories: (task, case) -> file."""
+    """Return the files CATEGORY/CASE of the maps of some categories, by (task, case)."""
     files: dict[tuple[str, str], Path] = {}
     for task in tasks:
         if (folder / task).is_dir():
@@ -212,7 +211,7 @@ def _map_by_task_and_case(folder: Path, tasks: Sequence[str]) -> dict[tuple[str,
 
 
 def _truth(marks: Sequence[Mark]) -> Truth:
-    """Return the union of annotations, with their number where none is of a crowd."""
+    """Return the union of annotations as the truth, with their number where none is of a crowd."""
     n_instances = None if any(mark.is_crowd for mark in marks) else len(marks)
     return Truth.of(union_of([mark.mask for mark in marks]), n_instances)
 
@@ -225,19 +224,19 @@ def _union_and_best_score(marks: Sequence[Mark], shape: tuple[int, int]) -> tupl
 
 
 def recognise(folder: Path) -> bool:
-    """Return whether a folder holds annotations by COCO's names."""
-    return any(any(folder.glob(pattern)) for pattern in ANNOTATIONS)
+    """Return whether a folder holds annotations named as in COCO."""
+    return any(any(folder.glob(pattern)) for pattern in ANNOTATION_FILES)
 
 
 def _annotation_file(folder: Path) -> Path:
-    """Return the file of annotations in a folder."""
+    """Return the file of annotations in a folder; raise where there is none, or several."""
     files: set[Path] = set()
-    for pattern in ANNOTATIONS:
+    for pattern in ANNOTATION_FILES:
         files.update(folder.glob(pattern))
-    files.difference_update(folder.glob(RESULTS))
+    files.difference_update(folder.glob(RESULT_FILES))
     names = sorted(file.name for file in files)
     if len(names) != 1:
-        content = f"no {', '.join(ANNOTATIONS)}"
+        content = f"no {', '.join(ANNOTATION_FILES)}"
         if names:
             content = quoted(names)
         raise InputFileError(
@@ -251,19 +250,23 @@ def _annotation_file(folder: Path) -> Path:
 
 
 def _result_files(folder: Path, method: str) -> dict[Series, PathLike]:
-    """Return the files of results in a folder, by series."""
-    files = sorted(folder.glob(RESULTS))
+    """Return the files of results in a folder by series: of one file `method`, of several their names."""
+    files = sorted(folder.glob(RESULT_FILES))
     if not files:
         return {}
     if len(files) == 1:
         return source_by_series(files[0], method, "masks")
+    # in a series' name a colon divides method and model
     return source_by_series({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
 def _entries(
     content: Any, list_name: str, file: Path, types_by_field: Mapping[str, tuple[type, ...]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the entries of a list in a file, each with its location; their fields are of `types_by_field`."""
+    """Yield each entry of a list in a file after its location in words; raise where a field has a wrong type.
+
+    A file of results is such a list itself; a file of annotations is an object that has it as `list_name`.
+    """
     if list_name != "results":
         if not isinstance(content, dict) or list_name not in content:
             raise InputFileError(
@@ -272,7 +275,9 @@ def _entries(
         content = content[list_name]
     if not isinstance(content, list):
         raise InputFileError(
-            f"{file}: its {list_name} are no list but {shortened_repr(content)}", column=list_name, path=file
+            f"{file}: its {list_name} must be a list, not {shortened_repr(content)}",
+            column=list_name,
+            path=file,
         )
     for row, entry in enumerate(content):
         location = f"{file}, entry {row + 1} of {list_name}"
@@ -285,7 +290,7 @@ def _entries(
                     rows=[row],
                     path=file,
                 )
-            # to Python True and False are numbers
+            # bool is a subclass of int
             if not isinstance(entry[field], types) or isinstance(entry[field], bool):
                 raise InputFileError(
                     f"{location}: {field} cannot be {shortened_repr(entry[field])}",
@@ -298,15 +303,15 @@ def _entries(
 
 
 def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
-    """Return the images by their number."""
+    """Return the case and shape of each image by its id; ids and cases must be unique."""
     images: dict[Any, CocoImage] = {}
     names = set()
-    for row, (location, image) in enumerate(_entries(content, "images", file, _IMAGE)):
+    for row, (location, image) in enumerate(_entries(content, "images", file, _IMAGE_FIELDS)):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
         if image["id"] in images or case in names:
             raise InputFileError(
-                f"{location}: id {image['id']!r} or file {case!r} stands twice",
-                hint="a case needs its own",
+                f"{location}: id {image['id']!r} or file {case!r} is there twice",
+                hint="give each image its own id and file name",
                 value=image["id"] if image["id"] in images else case,
                 column="id" if image["id"] in images else "file_name",
                 rows=[row],
@@ -326,14 +331,14 @@ def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
 
 
 def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
-    """Return the names of the categories by their number."""
+    """Return the name of each category by its id; ids and names must be unique."""
     name_of_category: dict[Any, str] = {}
     names = set()
-    for row, (location, category) in enumerate(_entries(content, "categories", file, _CATEGORY)):
+    for row, (location, category) in enumerate(_entries(content, "categories", file, _CATEGORY_FIELDS)):
         name = check_name(category["name"], f"{location}: the task")
         if category["id"] in name_of_category or name in names:
             raise InputFileError(
-                f"{location}: id {shortened_repr(category['id'])} or name {name!r} stands twice",
+                f"{location}: id {shortened_repr(category['id'])} or name {name!r} is there twice",
                 value=category["id"] if category["id"] in name_of_category else name,
                 column="id" if category["id"] in name_of_category else "name",
                 rows=[row],
@@ -385,7 +390,7 @@ def _marks_by_image_and_category(
             if score < min_score:
                 continue
         try:
-            mask = _mask(entry["segmentation"], images[image].shape, location)
+            mask = _segmentation_mask(entry["segmentation"], images[image].shape, location)
         except InputFileError as error:
             raise error.prefixed(rows=[row], path=file) from error.__cause__
         is_crowd = min_score is None and bool(entry.get("iscrowd", 0))
@@ -393,7 +398,7 @@ def _marks_by_image_and_category(
     return marks
 
 
-def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
+def _segmentation_mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
     """Return the mask of a segmentation: polygons, or a run-length code of the image's size."""
     if isinstance(segmentation, dict):
         rle = Rle.from_coco(segmentation, location)
@@ -417,7 +422,7 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
                 value=polygon,
                 column="segmentation",
             ) from error
-        is_near = bool((np.abs(points - centre) <= _FARTHEST_SIDES * max(shape)).all())
+        is_near = bool((np.abs(points - centre) <= _MAX_VERTEX_DISTANCE * max(shape)).all())
         if len(points) < 3 or not is_near:
             raise InputFileError(
                 f"{location}: a polygon has fewer than three points, or lies far outside its image",
@@ -427,4 +432,4 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
         polygons.append(points.ravel().tolist())
     if not polygons:
         raise InputFileError(f"{location}: its segmentation is empty", column="segmentation")
-    return Rle.from_coco(coco.merge(coco.frPyObjects(polygons, height, width)), location)
+    return Rle.from_coco(coco_masks.merge(coco_masks.frPyObjects(polygons, height, width)), location)

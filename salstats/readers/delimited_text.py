@@ -1,4 +1,4 @@
-"""Read a delimited text file strictly: every cell as text, nothing guessed, nothing dropped."""
+"""Read a delimited text file: every cell as text, without guesses, and with errors for damaged rows."""
 
 import codecs
 import csv
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.memory_limit import CELL, check_size, problem_text_if_too_large
+from salstats.memory_limit import BYTES_PER_CELL, check_size, problem_text_if_too_large
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import TextTable, cells_of_any_length, read_regular_text
 
-#: Characters that no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes
-#: of quotes and dashes, and a second byte-order mark.
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+#: Characters that are errors in a table of text: NUL and other controls, C1 controls, into which a wrong
+#: encoding turns quotes and dashes, and a second byte-order mark.
+CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -22,9 +22,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Memory in bytes of a file that is read cell by cell: for each of its bytes, and for each of its cells.
-_STRICT_BYTES = 4
-_STRICT_CELL = 96
+#: Memory in bytes that a file takes for each of its bytes and for each of its cells, if read cell by cell.
+_MEMORY_PER_BYTE_IF_STRICT = 4
+_MEMORY_PER_CELL_IF_STRICT = 96
 #: Separators to try on a header that seems to have one column only.
 _SEPARATORS = (";", "\t", "|", ",")
 
@@ -32,12 +32,18 @@ _SEPARATORS = (";", "\t", "|", ",")
 def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> TextTable:
     """Read the cells of a text file as text.
 
-    Columns of identifiers are dictionaries where the file is regular.
+    A regular file is read fast, its columns of identifiers as Arrow dictionaries; others cell by cell.
     """
-    _check_memory(file, data, sep, memory_per_byte=1, memory_per_cell=CELL)
+    _check_memory(file, data, sep, memory_per_byte=1, memory_per_cell=BYTES_PER_CELL)
     regular = read_regular_text(data, options.encoding, sep, IDENTIFIER_COLUMNS)
     if regular is None:
-        _check_memory(file, data, sep, memory_per_byte=_STRICT_BYTES, memory_per_cell=_STRICT_CELL)
+        _check_memory(
+            file,
+            data,
+            sep,
+            memory_per_byte=_MEMORY_PER_BYTE_IF_STRICT,
+            memory_per_cell=_MEMORY_PER_CELL_IF_STRICT,
+        )
         return _read_strictly(file, bytes(data), options, sep)
     check_header(file, regular.cells.column_names)
     return regular
@@ -47,7 +53,7 @@ def _check_memory(
     file: Path, data: bytes | memoryview, sep: str, *, memory_per_byte: int, memory_per_cell: int
 ) -> None:
     """Raise where a file takes too much memory, given the bytes of memory for each of its bytes and cells."""
-    # no file has more cells than bytes, and counting them takes time
+    # a file has at most as many cells as bytes; cells are only counted, which takes time, if that is too many
     if not problem_text_if_too_large(len(data) * (memory_per_byte + memory_per_cell), len(data)):
         return
     text = bytes(data)
@@ -59,7 +65,7 @@ def _check_memory(
 
 
 def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> TextTable:
-    """Read a file cell by cell; what is wrong with it is an error that names its row."""
+    """Read a file cell by cell; raise with the row where the file is damaged."""
     import pyarrow as pa
 
     text = _decoded(file, data, options)
@@ -68,6 +74,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     n_leading_lines = len(text) - len(text.lstrip("\n"))
     header, *rows = _header_and_rows(file, text.strip("\n"), n_leading_lines, options, sep)
     check_header(file, header)
+    # row numbers as an editor counts lines: after blank lines and the header
     first_row_number = 2 + n_leading_lines
     for number, row in enumerate(rows, start=first_row_number):
         if len(row) != len(header):
@@ -103,8 +110,8 @@ def _header_and_rows(
 ) -> list[list[str]]:
     """Read the header and the rows; raise where a quotation mark is left open, or a line is blank.
 
-    `text` is without the blank lines with which the file begins and ends, of which there are
-    `n_leading_lines` at the beginning.
+    `text` lacks the blank lines at the beginning and end of the file; `n_leading_lines` counts those at the
+    beginning.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
     rows: list[list[str]] = []
@@ -126,7 +133,7 @@ def _header_and_rows(
                 line = reader.line_num + 1
     except csv.Error as error:
         if not rows:
-            # of "case";"task" the csv module says that a ',' was expected
+            # a quoted header with another separator, "case";"task", is an error of the csv module
             _check_separator(file, text, 0, options, sep)
         raise InputFileError(
             f"{file}, line {line + n_leading_lines}: a quotation mark is left open or stands inside a quoted "
@@ -139,14 +146,14 @@ def _header_and_rows(
 
 
 def _data_row_of_line_if_any(line: int) -> list[int]:
-    """Return the row from 0 that a line of a file is where every row is a line; none for the header."""
+    """Return the index of the data row in a line, if each row is one line; an empty list for the header."""
     if line < 2:
         return []
     return [line - 2]
 
 
 def _check_separator(file: Path, text: str, n_columns: int, options: TableOptions, sep: str) -> None:
-    """Raise where the header is one column that another separator would divide."""
+    """Raise where a header of less than two columns holds another common separator."""
     if n_columns >= 2:
         return
     line = text.partition("\n")[0]
@@ -166,9 +173,9 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
 
 
 def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
-    """Decode the file's content, without a byte-order mark and with lines that end in a line feed."""
+    """Return the file's content as text without a byte-order mark, with lines that end in a line feed."""
     encoding = options.encoding
-    # the encoding that the byte-order mark stands for
+    # the encoding of the byte-order mark
     marked_encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     try:
         if marked_encoding and not codecs.lookup(encoding).name.startswith(marked_encoding):
@@ -200,10 +207,10 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
     except (LookupError, UnicodeError) as error:
         raise InputFileError(
             Setting("encoding", encoding),
-            " is no encoding of text",
+            " is not an encoding of text",
             hint="utf-8, latin-1 and cp1252 are usual",
         ) from error
-    control = CONTROL.search(text)
+    control = CONTROL_CHARACTER.search(text)
     if control:
         line = len(text[: control.start() + 1].splitlines())
         hint = options.hint_with_options(

@@ -16,17 +16,17 @@ from salstats.study import Study
 
 @dataclass(frozen=True)
 class Format:
-    """One row of the registry."""
+    """A format of studies: its name, how it is recognised, and its reader."""
 
     #: Name in `read_study(format=)`
     name: str
     #: Description, for help
     label: str
     #: Names of files by which it is recognised, for messages
-    signs: str
-    #: File in `salstats/readers`, whose `recognise(folder)` says whether a folder is in the format
+    file_names: str
+    #: Module of `salstats.readers` whose `recognise(folder)` returns whether a folder is in the format
     module: str
-    #: Function of that file that reads a folder and returns a Study
+    #: Name of the module's function that reads a folder and returns a Study
     reader: str
 
     def recognise(self, folder: Path) -> bool:
@@ -35,7 +35,7 @@ class Format:
 
     @property
     def read(self) -> Callable[..., Any]:
-        """Import the reader, which takes a folder and its own options and returns a Study."""
+        """The reader, imported: a function that takes a folder and its own options and returns a Study."""
         function: Callable[..., Any] = getattr(import_module(f"salstats.readers.{self.module}"), self.reader)
         return function
 
@@ -134,7 +134,7 @@ def read_study(
 
 
 def _first_recognised_format(folder: Path) -> Format:
-    """Return the format whose file names a folder has."""
+    """Return the first format that recognises a folder; raise where none does."""
     check_folder(folder)
     for study_format in FORMATS.values():
         if study_format.recognise(folder):
@@ -149,7 +149,7 @@ def _first_recognised_format(folder: Path) -> Format:
             ),
             path=folder,
         )
-    # "." names no folder in a message
+    # "." would not tell in a message which folder it is
     folder_name = str(folder) if folder.name else str(folder.absolute())
     from salstats.readers.map_files import MAP_SUFFIXES
 
@@ -168,7 +168,7 @@ def _first_recognised_format(folder: Path) -> Format:
 
 
 def _smallest_study_hint(maps_folder: str = "MAPS") -> Message:
-    """Write the layout of the smallest study, the options that name it, and the page that shows it."""
+    """Return a hint with the files of the smallest study, the options that take them, and a page's name."""
     return Message(
         "the smallest study is MAPS/img1.npy and MASKS/img1.png: ",
         Setting("maps", {"METHOD": maps_folder}),

@@ -14,9 +14,9 @@ from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, warn
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
-    CHEST_BOX,
+    CHEST_BOX_FILE,
     DISCARDED,
-    FIXATIONS,
+    FIXATIONS_FILE,
     metadata_file_of_phase,
     n_outside,
     read_box_or_exclusion_reason,
@@ -44,48 +44,48 @@ def read_gaze(
 ) -> Study:
     r"""Read recordings of gaze in the format of the REFLACX release.
 
-    Every file of fixations is read once, here: what is damaged is found before anything is scored, and what
-    cannot be used is counted. Maps are opened when they are scored.
+    Every file of fixations is read once, here: damaged files are found before anything is scored, and
+    recordings that cannot be used are counted. Maps are opened when they are scored.
 
     Parameters
     ----------
     folder : path
-        The release's `main_data`: `metadata_phase_*.csv`, and for each recording of it a folder of that
-        name with `fixations.csv` and `chest_bounding_box.csv`.
+        The release's `main_data`: `metadata_phase_*.csv`, and for each recording in it a folder named by its
+        `id`, with `fixations.csv` and `chest_bounding_box.csv`.
     maps : path or dict, optional
-        A folder of maps, one file an image (what `read_map` reads); or several, as in
+        A folder of maps, one file an image (as `read_map` reads); or several, as in
         `{"gradcam": DIR, "gradcam:densenet:1": DIR}`, whose names are method[:model[:seed]]. A map of
         another size than its image is stretched to it when it is scored (bilinear, half-pixel centres).
     masks : path or dict, optional
         Folders of masks of the image's size, scored as maps of 0 and 1.
     class_maps : path or dict, optional
-        Folders of .npz files with the arrays `maps` (classes, height, width), `probs` (classes,) and, if
-        wished, `classes` (their names). Each makes a series for every rule of `mixing`, see
-        `mixed_map_of_classes`. The class of no finding is the one called so; the first, where there are no
-        names. With names of which none is "no finding", an image without a class above the threshold has no
-        thresholded map: it is constant.
+        Folders of .npz files with the arrays `maps` (classes, height, width), `probs` (classes,) and
+        optionally `classes` (their names). Each makes a series for every rule of `mixing`, see
+        `mixed_map_of_classes`. The class of no finding is the one named "no finding"; without names, the
+        first. With names of which none is "no finding", the thresholded map of an image without a class above
+        the threshold is constant, which means that it has none.
     lungs : path, optional
         A folder of masks of the lungs, whose convex hull becomes the method `convex`. A square mask of
         another size than the image is taken as one of the image padded to a square.
     clean_lungs : bool
-        Whether small regions and what touches the border are taken out of the lungs before
-        the hull, as the study does with the masks of its network; see `large_regions_off_border_mask`.
+        Whether small regions and regions that touch the border are removed from the lungs before the hull is
+        drawn, as the study does with the masks of its network; see `large_regions_off_border_mask`.
     mixing : str or sequence of str
-        Of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method of its own
-        in scores, called `gradcam_weighted`.
+        One or several of "thresholded", "weighted", "uniform": how `class_maps` are mixed. Each is a method
+        of its own in scores, with a name such as `gradcam_weighted`.
     padded : bool, optional
-        Whether square maps of another size than the image lie on the image padded to a square, as networks
-        of the study see it: they are then resized to the longer side, and the padding is cut off. Otherwise
-        they are stretched, with a warning where this is not said (None). Others are taken as of the image.
+        True: square maps of another size than the image lie on the image padded to a square, as networks of
+        the study see it; they are resized to the longer side, and the padding is cut off. False: they are
+        stretched to the image. None: the same, with a warning. Other maps are always stretched.
     phases : int or iterable of int, optional
         Only these phases. The study of Bigolin Lanfredi et al. used 1 and 2; a third has most of the
-        release's readings, one an image.
+        release's readings, one for each image.
 
     Files of maps and masks are named after the case; after the image (`dicom_id`); or after phase and
-    trial, as in `p1_t0.npy`: the trial is the place of the image among those of its phase in the order of
-    their paths, where discarded recordings do not count. The study's own folders are read, too:
-    `phase_1_0.98/0.npy`, a dict with one array; where `0_am1.npy` lies beside it, that is of the method
-    called `am1`.
+    trial, as in `p1_t0.npy`: the trial is the place, from 0, of the image among those of its phase in the
+    order of their paths, without images whose recordings are all discarded. Folders written by the study's
+    own code are read as well: `phase_1_0.98/0.npy`, a dict with one array; a file `0_am1.npy` beside it is a
+    map of the method `am1`.
 
     Returns
     -------
@@ -93,24 +93,24 @@ def read_gaze(
         Cases in the order of phases and image paths. A case is a `dicom_id`; where an image stands in
         several phases, each has a case, such as `ID_phase2`. The patient is the `subject_id`.
 
-        Readers are "0", "1", ...: the order of an image's recordings in the metadata, discarded ones left
-        out. "0" of two images need not be the same person.
+        Readers are "0", "1", ...: the order of an image's recordings in the metadata, without discarded
+        ones. Reader "0" of two images need not be the same person.
 
     Raises
     ------
     InputFileError
-        A file or column is missing, or a cell is not what it should be (file, row and column are named); a
-        recording or fixation stands twice; rows disagree on an image or a patient (10000 and 10000.0); no
+        A file or column is missing, or a cell has an invalid value (file, row and column are named); a
+        recording or fixation is given twice; rows disagree on an image or a patient (10000 and 10000.0); no
         file of a folder is named after an image, or two are of one image.
     SalstatsError
-        An option cannot be, or two series have one name.
+        An option has a value that it does not support, or two series have one name.
 
     Warns
     -----
     SalstatsWarning
         Recordings or chest boxes are left out: how many, and why; folders of recordings are in no metadata
-        (where no `phases` are asked for); files of maps are of no image; maps are stretched out of
-        proportion, square ones where `padded` does not say how they lie.
+        (without `phases`); files of maps are of no image; maps are stretched out of proportion, square ones
+        only if `padded` is None.
 
     See Also
     --------
@@ -119,13 +119,14 @@ def read_gaze(
     Notes
     -----
     Left out and counted (`recordings(study)` lists them): recordings that the metadata marks
-    `eye_tracking_data_discarded`, whose files are not opened; those without fixations, or none of which
-    lasts; those in which the part of the image on screen leaves the image, or is far from every fixation.
-    Of a recording whose chest box is missing, has no size or leaves the image, only the box is left out.
+    `eye_tracking_data_discarded`, whose files are not opened; those without fixations, or with fixations of 0
+    seconds alone; those in which the part of the image on screen leaves the image, or is far from every
+    fixation. Of a recording whose chest box is missing, has no size or leaves the image, only the box is left
+    out.
 
     Fixations outside the image are kept, since the tails of their Gaussians count, and so are those that
-    last 0 seconds, which weigh nothing; both are counted, and so are those that begin before another has
-    ended, each of which weighs as long as it lasts.
+    last 0 seconds, whose weight is 0; both are counted, and so are fixations that begin before another has
+    ended, which keep their duration as their weight.
 
     References
     ----------
@@ -191,15 +192,17 @@ def read_gaze(
 
 
 def _warn_of_unlisted(folder: Path, recordings: set[str]) -> None:
-    """Warn of recordings that no metadata lists: it may be cut short, or that of a phase may be missing."""
+    """Warn of folders with fixations whose names are not among `recordings`, the ids in the metadata."""
     unlisted = sorted(
-        path.name for path in folder.iterdir() if path.name not in recordings and (path / FIXATIONS).is_file()
+        path.name
+        for path in folder.iterdir()
+        if path.name not in recordings and (path / FIXATIONS_FILE).is_file()
     )
     if unlisted:
         plural = "s" if len(unlisted) > 1 else ""
         warn(
-            f"{folder}: {len(unlisted)} folder{plural} with {FIXATIONS} in no metadata and not read (first: "
-            f"{unlisted[0]})",
+            f"{folder}: {len(unlisted)} folder{plural} with {FIXATIONS_FILE} in no metadata and not read "
+            f"(first: {unlisted[0]})",
             value=unlisted,
             path=folder,
         )
@@ -221,7 +224,10 @@ def _warn_of_exclusions(study: Study) -> None:
 
 
 def _exclusion_sentence(name: str, reasons: Sequence[str | None]) -> str:
-    """Write how many recordings or boxes are left out and why, "" where none is; None is no reason."""
+    """Return how many of `name` are left out and why, as text; "" where none is.
+
+    `reasons` has an entry for each recording or box, None where it is used.
+    """
     counts = Counter(reason for reason in reasons if reason is not None)
     n_excluded = counts.total()
     if not n_excluded:
@@ -232,20 +238,20 @@ def _exclusion_sentence(name: str, reasons: Sequence[str | None]) -> str:
 
 
 def _check_ids_and_shapes_are_consistent(rows: pd.DataFrame) -> None:
-    """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
+    """Raise where a recording is given twice, or rows of one image or patient disagree on it."""
     repeated = rows[rows["id"].duplicated()]
     if len(repeated):
         recording = repeated.iloc[0]
         raise InputFileError(
-            f"{recording['location']}: recording {recording['id']!r} stands twice",
+            f"{recording['location']}: recording {recording['id']!r} is given twice",
             column="id",
             value=recording["id"],
             rows=[recording["position"]],
             path=recording["file"],
         )
-    # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
+    # pandas writes 10000 as 10000.0 where the column had a gap; as two patients, they would be drawn apart
     keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
-    # rows that are equal in the first columns must be equal in the second
+    # rows that are equal in the key's columns must be equal in the other column
     for key, column in (
         (["dicom_id"], "shape"),
         (["dicom_id"], "subject_id"),
@@ -269,14 +275,14 @@ def _check_ids_and_shapes_are_consistent(rows: pd.DataFrame) -> None:
 
 
 def _with_case_column(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `case`: the image, with its phase where it stands in several."""
+    """Add the column `case`: the image's id, with its phase where it is in several phases."""
     n_phases = rows.groupby("dicom_id")["phase"].transform("nunique")
     name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype(TEXT)
     return rows.assign(case=rows["dicom_id"].mask(n_phases > 1, name_with_phase))
 
 
 def _cases_without_maps(folder: Path, rows: pd.DataFrame) -> list[Case]:
-    """Make the cases without maps, in the order of phases and image paths."""
+    """Make a case of each image and phase, without predictions, in the order of phases and image paths."""
     cases = []
     for phase, phase_rows in rows.groupby("phase"):
         trial = 0
@@ -314,14 +320,14 @@ def _recordings(folder: Path, image_rows: pd.DataFrame) -> tuple[Recording, ...]
 def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     """Make the recording of a row of the metadata, its fixations read, checked and counted."""
     recording_folder = folder / row.id
-    file = recording_folder / FIXATIONS
-    # absolute: a process that works on it later may be in another folder
+    file = recording_folder / FIXATIONS_FILE
+    # the file may be read by a process whose working directory differs
     read = partial(read_fixations, file.absolute())
     recording = Recording(row.id, reader, read, str(file), labels=row.labels)
     if row.discarded:
         return replace(recording, excluded=DISCARDED)
     fixations, n_overlapping = read_fixations_and_n_overlapping(file)
-    box, no_box = read_box_or_exclusion_reason(recording_folder / CHEST_BOX, row.shape)
+    box, no_box = read_box_or_exclusion_reason(recording_folder / CHEST_BOX_FILE, row.shape)
     return replace(
         recording,
         # fixations are small, so they are kept and no file is read twice

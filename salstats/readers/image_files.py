@@ -15,7 +15,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from salstats.errors import InputFileError, MessagePart
 from salstats.files.input_files import opened
-from salstats.memory_limit import PIXEL, check_size
+from salstats.memory_limit import BYTES_PER_PIXEL, check_size
 
 #: Endings of images that may be grey, as maps and masks are.
 SUFFIXES = (".png", ".tif", ".tiff")
@@ -39,7 +39,7 @@ _FORMATS = {
     "BMP": ImageFormat((b"BM",), BmpImageFile),
 }
 #: Pillow's modes of pixels that are one number each.
-GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
+GREY_MODES = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
 #: Tag PhotometricInterpretation of TIFF, and its value for images whose largest number is black.
 _PHOTOMETRIC = 262
 _WHITE_IS_ZERO = 0
@@ -78,7 +78,7 @@ def opened_image(
             image = _FORMATS[name].pillow_class(stream)
             # a small file can claim to hold any number of pixels
             n_pixels = image.height * image.width
-            check_size(n_pixels * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
+            check_size(n_pixels * BYTES_PER_PIXEL, f"{path}: its {image.height} x {image.width} pixels")
             n_images = getattr(image, "n_frames", 1)
             if n_images > 1:
                 raise InputFileError(
@@ -140,13 +140,13 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
     """
     file = Path(path)
     if file.suffix.lower() == ".npy":
-        return read_npy(file, PIXEL / 3)
+        return read_npy(file, BYTES_PER_PIXEL / 3)
     with opened_image(file, refuse_turned=("TIFF", "JPEG")) as image:
-        if image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
+        if image.mode not in (*GREY_MODES, "LA", "P", "PA", "RGB", "RGBA"):
             raise InputFileError(
                 f"{file}: its pixels are {image.mode}; save it in grey or RGB", path=file, value=image.mode
             )
-        if image.mode in GREY and "transparency" not in image.info:
+        if image.mode in GREY_MODES and "transparency" not in image.info:
             return _grey_pixels(file, image)
         if image.mode == "RGB" and "transparency" not in image.info:
             return np.array(image)
@@ -177,7 +177,7 @@ def npy_header_has_objects(stream: BinaryIO) -> bool:
     return bool(dtype.hasobject)
 
 
-def read_npy(file: Path, memory_bytes_per_number: float = PIXEL) -> np.ndarray:
+def read_npy(file: Path, memory_bytes_per_number: float = BYTES_PER_PIXEL) -> np.ndarray:
     """Read the array of a .npy file, unpickling nothing, if it fits into memory at this size of a number."""
     with opened(file):
         try:
@@ -194,7 +194,7 @@ def read_npy(file: Path, memory_bytes_per_number: float = PIXEL) -> np.ndarray:
 def _grey_or_rgb(path: Path, image: Any) -> np.ndarray:
     """Return the pixels of an image: (M, N) of a grey one as the file has them, else (M, N, 3)."""
     _refuse_16_bits_that_pillow_changes(path, image)
-    if image.mode in GREY and "transparency" not in image.info:
+    if image.mode in GREY_MODES and "transparency" not in image.info:
         return _grey_pixels(path, image)
     pixels = _checked_opaque_rgb(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
@@ -220,7 +220,7 @@ def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
     raw_mode = image.tile[0][3] if image.tile else ""
     if isinstance(raw_mode, tuple):
         raw_mode = raw_mode[0] if raw_mode else ""
-    if image.mode not in GREY and "16" in str(raw_mode):
+    if image.mode not in GREY_MODES and "16" in str(raw_mode):
         raise InputFileError(
             f"{path}: a colour image of 16 bits a channel; save it as grey", path=path, value=raw_mode
         )

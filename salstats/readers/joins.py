@@ -12,7 +12,7 @@ from salstats.checks import check_columns, check_frame, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, earlier_row_and_first_repeat
-from salstats.readers.cells import EXACT, PathLike, TableOptions
+from salstats.readers.cells import EXACT_FLOAT_LIMIT, PathLike, TableOptions
 from salstats.readers.score_layouts import ScoreLayout, missing_case_error, with_combined_case
 from salstats.readers.tables import FileTable, read_table
 
@@ -165,7 +165,7 @@ def _identifier_text(column: pd.Series, frame_name: str) -> pd.Series:
     """
     if pd.api.types.is_float_dtype(column):
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        inexact = np.flatnonzero(np.abs(numbers) >= EXACT)
+        inexact = np.flatnonzero(np.abs(numbers) >= EXACT_FLOAT_LIMIT)
         if inexact.size:
             first = int(inexact[0])
             raise ColumnError(

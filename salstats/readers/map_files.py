@@ -15,7 +15,7 @@ from salstats.files.paths import check_folder
 from salstats.images import masks
 from salstats.images.map_steps import may_cover_whole_image
 from salstats.images.masks import Rle
-from salstats.memory_limit import PIXEL, check_size
+from salstats.memory_limit import BYTES_PER_PIXEL, check_size
 from salstats.readers import image_files
 from salstats.readers.case_json import check_name
 from salstats.readers.jet_pictures import read_map_picture
@@ -413,7 +413,7 @@ def _array_of_pickled_dict(file: Path) -> np.ndarray:
             path=file,
             value=len(arrays),
         )
-    check_size(arrays[0].size * PIXEL, f"{file}: its array of shape {arrays[0].shape}")
+    check_size(arrays[0].size * BYTES_PER_PIXEL, f"{file}: its array of shape {arrays[0].shape}")
     return arrays[0]
 
 
@@ -451,7 +451,7 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
             reason = " ".join(str(error).split())[:200]
             raise InputFileError(f"{file}: not a NumPy archive, or damaged ({reason})", path=file) from error
     for array in arrays.values():
-        check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
+        check_size(array.size * BYTES_PER_PIXEL, f"{file}: its array of shape {array.shape}")
     return arrays
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
-from salstats.memory_limit import CELL, check_size, limit
+from salstats.memory_limit import BYTES_PER_CELL, check_size, limit
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 
@@ -123,7 +123,9 @@ def _decoded_table(file: Path, data: bytes | memoryview, schema: Any, metadata: 
     except InputFileError as error:
         raise _damaged_file_error(file, str(error)) from error
     # a file of a few bytes can have any number of rows, and its pages can unpack to any number of bytes
-    size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total_bytes for column in pages)
+    size = metadata.num_rows * metadata.num_columns * BYTES_PER_CELL + sum(
+        column.total_bytes for column in pages
+    )
     content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
     check_size(size, content, len(data))
     # one text can stand in any number of cells, so texts are read as dictionaries, whose size is known
@@ -188,7 +190,7 @@ def _with_coded_text_and_float_decimals(
     sorted_columns = list(in_threads(sorted_dictionary, text_columns))
     text_sizes = in_threads(_text_bytes, sorted_columns)
     # memory in bytes of the columns so far, if each text is written out in each of its cells
-    size = len(table) * table.num_columns * CELL
+    size = len(table) * table.num_columns * BYTES_PER_CELL
     for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
         name = table.schema.names[position]
         size += text_size

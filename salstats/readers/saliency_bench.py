@@ -10,7 +10,7 @@ from salstats.checks import and_n_more_text, check_choice, check_generator
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
-    IMAGE,
+    IMAGE_COLUMN,
     Annotation,
     BoxesXYWH,
     draw_boxes,
@@ -361,8 +361,9 @@ def _annotation_by_case(
             annotation_of_case[case] = annotation
     if unknown and not annotation_of_case:
         raise InputFileError(
-            f"{next(iter(unknown.values()))}: no {IMAGE} of the tables is an image of {folder / IMAGES}",
-            column=IMAGE,
+            f"{next(iter(unknown.values()))}: no {IMAGE_COLUMN} of the tables is an image of "
+            f"{folder / IMAGES}",
+            column=IMAGE_COLUMN,
             value=list(unknown),
             path=folder / IMAGES,
         )
@@ -371,7 +372,7 @@ def _annotation_by_case(
             f"{next(iter(unknown.values()))}{and_n_more_text(list(unknown))}: no image of this name "
             f"in {folder / IMAGES}",
             hint="left out",
-            column=IMAGE,
+            column=IMAGE_COLUMN,
             value=list(unknown),
             path=folder / IMAGES,
         )

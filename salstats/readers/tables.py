@@ -25,7 +25,7 @@ from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS, seed_without_decimal_zero
 from salstats.memory_limit import check_size
 from salstats.readers.cells import (
-    EXACT,
+    EXACT_FLOAT_LIMIT,
     PathLike,
     TableOptions,
     all_have_decimal_commas,
@@ -36,7 +36,7 @@ from salstats.readers.cells import (
     warn_of_values_differing_by_blanks,
     without_row_numbers,
 )
-from salstats.readers.delimited_text import CONTROL, read_text
+from salstats.readers.delimited_text import CONTROL_CHARACTER, read_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.xlsx import read_xlsx
 from salstats.score_checks import bytes_of_text
@@ -87,7 +87,7 @@ _PLUS = ord("+")
 _DIGITS_OF_NAME = r"^0\d+$"
 #: A carriage return that ends no line.
 _LONE_RETURN = re.compile(r"\r(?!\n)")
-#: Characters that may be controls; `CONTROL` decides.
+#: Characters that may be controls; `CONTROL_CHARACTER` decides.
 _MAYBE_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{feff}]"
 #: Share of numbers in a column from which its other cells are probably mistakes, not names.
 _SHARE_OF_NUMBERS = 0.5
@@ -372,7 +372,7 @@ class FileTable:
         cells = plain_text(self.cells[column])
         numbers, missing, is_no_number = parse_numbers(cells, self.options)
         if is_numeric_or_bool(cells):
-            inexact = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
+            inexact = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT_FLOAT_LIMIT)
             if not inexact.size:
                 return numbers
             if pd.api.types.is_integer_dtype(cells):
@@ -425,7 +425,9 @@ class FileTable:
         """Warn of a whole number of a text column that is read as another, as no float is so exact."""
         values = numbers.to_numpy()
         magnitudes = np.abs(values)
-        for position in np.flatnonzero((magnitudes >= EXACT) & (magnitudes < _MEASUREMENT)).tolist():
+        for position in np.flatnonzero(
+            (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT)
+        ).tolist():
             text = str(cells.iloc[position]).strip()
             # 7.221648081421175e+17 is how a float is written
             if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
@@ -447,7 +449,7 @@ class FileTable:
 
         distinct = compute.unique(pa.array(text))
         for cell in distinct.filter(compute.match_substring_regex(distinct, _MAYBE_CONTROL)).to_pylist():
-            control = CONTROL.search(cell) or _LONE_RETURN.search(cell)
+            control = CONTROL_CHARACTER.search(cell) or _LONE_RETURN.search(cell)
             if control:
                 reason = f"holds the control character U+{ord(control.group()):04X}"
                 is_bad = text.eq(cell).to_numpy()
@@ -519,7 +521,7 @@ def _digits_are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     if compute.any(has_zeros_before).as_py():
         return True
     magnitudes = np.abs(values)
-    is_inexact = (magnitudes >= EXACT) & (magnitudes < _MEASUREMENT)
+    is_inexact = (magnitudes >= EXACT_FLOAT_LIMIT) & (magnitudes < _MEASUREMENT)
     are_all_whole = is_whole[~np.isnan(values)].all()
     return bool(is_inexact.any() and are_all_whole)
 

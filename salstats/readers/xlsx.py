@@ -15,10 +15,10 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, needed_for
-from salstats.memory_limit import SHEET_CELL, check_size
+from salstats.memory_limit import BYTES_PER_SHEET_CELL, check_size
 from salstats.readers.cells import (
-    BEYOND_FLOATS,
-    EXACT,
+    BEYOND_FLOATS_TEXT,
+    EXACT_FLOAT_LIMIT,
     TableOptions,
     check_header,
     identifier_or_none_if_unusable,
@@ -110,7 +110,7 @@ def _read_header_and_rows(
         may_hide_cells = any(_HIDING.search(sheet) for sheet in sheets)
         # openpyxl makes every cell of a merged range, which a few bytes can name
         n_merged = sum(_n_merged_cells(sheet) for sheet in sheets)
-        check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
+        check_size(n_merged * BYTES_PER_SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
         del sheets
     sheet = _chosen_sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
@@ -135,7 +135,7 @@ def _read_header_and_rows(
         n_cells += len(cells) + 1
         # a text that the file holds once may stand in any number of cells
         n_characters += sum(len(cell.value) for cell in cells if isinstance(cell.value, str))
-        size = n_cells * SHEET_CELL + n_characters * _CHARACTER_BYTES
+        size = n_cells * BYTES_PER_SHEET_CELL + n_characters * _CHARACTER_BYTES
         check_size(size, f"{location}: its {n_cells} cells down to row {number}", len(data))
         if all(cell.value is None for cell in cells):
             n_blank += 1
@@ -213,7 +213,9 @@ def _stored_value_or_none(location: str, cell: Any, options: TableOptions) -> ob
             value=cell.coordinate,
         )
     if isinstance(cell.value, int) and abs(cell.value) > sys.float_info.max:
-        raise InputFileError(f"{location}, cell {cell.coordinate}: {BEYOND_FLOATS}", value=cell.coordinate)
+        raise InputFileError(
+            f"{location}, cell {cell.coordinate}: {BEYOND_FLOATS_TEXT}", value=cell.coordinate
+        )
     return None if cell.data_type == "e" else cell.value
 
 
@@ -227,7 +229,7 @@ def _typed_column(values: Sequence[Any], options: TableOptions) -> pd.Series:
     if all(isinstance(value, Real) for value in present):
         # a sheet's numbers are doubles, also where its file shows more digits
         return pd.Series(values, dtype="float64")
-    if any(isinstance(value, int | float) and abs(value) >= EXACT for value in present):
+    if any(isinstance(value, int | float) and abs(value) >= EXACT_FLOAT_LIMIT for value in present):
         # as names they are refused, and so must stay numbers
         return pd.Series(values, dtype=object)
     return pd.Series([_cell_text(value, options.decimal) for value in values], dtype=TEXT)

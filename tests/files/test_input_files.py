@@ -103,10 +103,10 @@ def test_rows_that_a_parquet_file_only_states_are_not_made(tmp_path, monkeypatch
     parquet.write_table(table, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 3000
     assert len(ss.read_data(tmp_path / "a.parquet")) == 20_000
-    set_limit(monkeypatch, 30_000 * memory_limit.CELL)
+    set_limit(monkeypatch, 30_000 * memory_limit.BYTES_PER_CELL)
     with raises(InputFileError, option=memory_limit.LIMIT) as caught:
         ss.read_data(tmp_path / "a.parquet")
-    assert caught.value.value >= 20_000 * 2 * memory_limit.CELL
+    assert caught.value.value >= 20_000 * 2 * memory_limit.BYTES_PER_CELL
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -148,7 +148,7 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
         book.active.append(["a", row])
         book.active.cell(row, 16_384).number_format = "0.00"
     book.save(tmp_path / "wide.xlsx")
-    set_limit(monkeypatch, 30 * 16_384 * memory_limit.SHEET_CELL)
+    set_limit(monkeypatch, 30 * 16_384 * memory_limit.BYTES_PER_SHEET_CELL)
     # the row down to which the cells are counted
     wide = tmp_path / "wide.xlsx"
     with raises(InputFileError, option=memory_limit.LIMIT, path=wide, match=r"\b31\b"):

@@ -9,9 +9,9 @@ import pytest
 from tests_support import raises, warns
 
 from salstats.errors import InputFileError, ValueRangeError
-from salstats.memory_limit import COLUMN, LIMIT
+from salstats.memory_limit import BYTES_PER_COLUMN, LIMIT
 from salstats.readers.cells import (
-    EXACT,
+    EXACT_FLOAT_LIMIT,
     TableOptions,
     all_have_decimal_commas,
     check_header,
@@ -98,9 +98,9 @@ def test_a_column_that_is_twice_there_or_holds_what_nobody_sees_is_named():
 
 
 def test_a_header_of_too_many_columns_is_an_error_before_a_table_is_made(monkeypatch):
-    monkeypatch.setenv(LIMIT, repr(10 * COLUMN / 2**30))
+    monkeypatch.setenv(LIMIT, repr(10 * BYTES_PER_COLUMN / 2**30))
     check_header(FILE, [str(number) for number in range(10)])
-    with raises(InputFileError, option="SALSTATS_LIMIT_GB", value=11 * COLUMN):
+    with raises(InputFileError, option="SALSTATS_LIMIT_GB", value=11 * BYTES_PER_COLUMN):
         check_header(FILE, [str(number) for number in range(11)])
 
 
@@ -208,9 +208,9 @@ def test_decimal_commas_are_those_of_every_cell(cells, expected):
         (7.5, "7.5"),
         (None, ""),
         (float("nan"), ""),
-        (EXACT - 1, "9007199254740991"),
-        (EXACT, None),
-        (-EXACT, None),
+        (EXACT_FLOAT_LIMIT - 1, "9007199254740991"),
+        (EXACT_FLOAT_LIMIT, None),
+        (-EXACT_FLOAT_LIMIT, None),
         (2**53, "9007199254740992"),
         (dt.date(2020, 1, 2), None),
         (dt.time(1, 2), None),

@@ -20,7 +20,7 @@ from chexlocalize_files import (
 )
 from tests_support import exact_csv, raises, warns
 
-from salstats.errors import ColumnError, InputFileError, SalstatsError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -230,8 +230,7 @@ def test_lung_opacity_is_airspace_opacity(tmp_path):
 
 def test_an_unknown_task_of_a_map_is_named_with_the_closest_there_is(folder):
     write_map(folder / "maps", ONE, "Edma")
-    hint = "did you mean 'Edema'? Name it in tasks, with all others that are to be read, if it is one"
-    with raises(InputFileError, option="tasks", value="Edma", hint=hint):
+    with raises(InputFileError, option="tasks", value="Edma", hint=Setting("tasks"), match="'Edema'"):
         read_chexlocalize(folder)
     assert read_chexlocalize(folder, tasks=["Edema"]).tasks == ("Edema",)
     with_it = read_chexlocalize(folder, tasks=["Edma", "Edema"])

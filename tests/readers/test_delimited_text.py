@@ -9,7 +9,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, Setting, ValueRangeError
-from salstats.memory_limit import CELL, LIMIT
+from salstats.memory_limit import BYTES_PER_CELL, LIMIT
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
@@ -40,7 +40,7 @@ def test_a_file_of_many_cells_is_held_to_the_limit(text_file, monkeypatch, line_
     assert len(ss.read_data(file)) == 30_000
     monkeypatch.setenv(LIMIT, str(2**20 / 2**30))
     # two cells in each line
-    with raises(InputFileError, option=LIMIT, value=file.stat().st_size + 60_002 * CELL):
+    with raises(InputFileError, option=LIMIT, value=file.stat().st_size + 60_002 * BYTES_PER_CELL):
         ss.read_data(file)
 
 

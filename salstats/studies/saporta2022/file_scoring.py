@@ -18,8 +18,8 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import checkpoint_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.background_images import check_images
-from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
-from salstats.readers.chexlocalize_study import PATIENT
+from salstats.readers.chexlocalize import DEFAULT_METHOD, SPLITS, split_of
+from salstats.readers.chexlocalize_study import PATIENT_PATTERN
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
 from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_for_task_and_series
 from salstats.studies.declarations import Need
@@ -87,7 +87,7 @@ def add_options(parser: Parser) -> None:
     for name in FILE_OPTIONS:
         flag = f"--{name.replace('_', '-')}"
         add(flag, type=Path, metavar="FILE", help="of --data; else found by its name")
-    add("--patient-from", default=PATIENT, metavar="REGEX", help="finds the patient in a case's name")
+    add("--patient-from", default=PATIENT_PATTERN, metavar="REGEX", help="finds the patient in a case's name")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
     add("--views", choices=("each", "max"), default="each",
         help="the AUROC of the classifiers is of each image, or of each patient with the largest probability "
@@ -133,7 +133,7 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
     elif maps:
         name = next(iter(maps))
     else:
-        name = METHOD
+        name = DEFAULT_METHOD
     series: dict[str, Any] = {"method": name}
     if maps:
         if name not in maps:

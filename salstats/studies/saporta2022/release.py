@@ -6,7 +6,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import InputFileError
-from salstats.readers.chexlocalize import METHOD
+from salstats.readers.chexlocalize import DEFAULT_METHOD
 from salstats.readers.chexlocalize_maps import TASKS, canonical_task_name
 from salstats.readers.scores import read_scores
 from salstats.readers.tables import read_table
@@ -16,9 +16,9 @@ from salstats.study import HUMAN
 IMAGE_COLUMN = "img_id"
 #: Method and metric of a file of scores, by its name without the ending.
 SCORE_FILES = {
-    "iou_results_per_cxr": (METHOD, "iou"),
+    "iou_results_per_cxr": (DEFAULT_METHOD, "iou"),
     "iou_humanbenchmark_results_per_cxr": (HUMAN, "iou"),
-    "hitmiss_results_per_cxr": (METHOD, "hit"),
+    "hitmiss_results_per_cxr": (DEFAULT_METHOD, "hit"),
     "hitmiss_humanbenchmark_results_per_cxr": (HUMAN, "hit"),
 }
 #: Feature in a file of sizes or shapes, by its name; irrectangularity is 1 - rec_area_ratio.
@@ -48,7 +48,7 @@ def read_released_scores_or_feature(path: Path) -> pd.DataFrame | None:
         return _read_wide(path, method, metric)
     feature = SHAPE_FILES.get(name) or CASE_COLUMN_FILES.get(name)
     if feature is not None:
-        values = _read_wide(path, METHOD, feature)[["case", "task", "score"]]
+        values = _read_wide(path, DEFAULT_METHOD, feature)[["case", "task", "score"]]
         values = values.rename(columns={"score": feature})
         if name == "rec_area_ratio":
             values[feature] = 1 - values[feature]

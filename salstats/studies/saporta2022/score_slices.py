@@ -12,8 +12,8 @@ from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_cases_have_one_patient
 from salstats.metrics.overlap import Counts
-from salstats.readers.chexlocalize_maps import ALIASES
-from salstats.readers.chexlocalize_study import PATIENT
+from salstats.readers.chexlocalize_maps import TASK_BY_ALIAS
+from salstats.readers.chexlocalize_study import PATIENT_PATTERN
 from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
@@ -258,7 +258,7 @@ def _iou_and_hit_rows_main_first(scores: pd.DataFrame, options: argparse.Namespa
             choices=("iou", "hit"),
         )
     _check_scores_0_to_1(scores)
-    scores = scores.assign(task=scores["task"].replace(ALIASES)).reset_index(drop=True)
+    scores = scores.assign(task=scores["task"].replace(TASK_BY_ALIAS)).reset_index(drop=True)
     scores = _rows_of_tasks(scores, names_in(options.tasks))
     return _main_first(_with_patients(scores, options.patient_from), options.main)
 
@@ -281,7 +281,7 @@ def _rows_of_tasks(scores: pd.DataFrame, tasks: list[str] | None) -> pd.DataFram
     """Keep the rows of the tasks that are chosen by name."""
     if tasks is None:
         return scores
-    names = [ALIASES.get(task, task) for task in tasks]
+    names = [TASK_BY_ALIAS.get(task, task) for task in tasks]
     score_tasks = sorted(scores["task"].unique())
     missing = sorted(set(names) - set(score_tasks))
     if missing:
@@ -309,7 +309,7 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
         assert compiled is not None
         patients = patients_of_cases(names, compiled, "--patient-from")
     except ColumnError:
-        if pattern != PATIENT:
+        if pattern != PATIENT_PATTERN:
             raise
         warn(
             f"no patient is found in the cases' names (such as {names[0]!r}), so that cases are taken for "
