@@ -37,7 +37,7 @@ from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.result_warnings import is_beyond_range
 from salstats.stats.engine.score_reasons import count_missing_without_absent
-from salstats.stats.engine.weighting import MEMBERS, weights_note
+from salstats.stats.engine.weighting import MEMBER_SEPARATOR, weights_note
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 
 #: Sentence on estimates without limits.
@@ -364,7 +364,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
 
 def score_weights_sentence(estimates: Estimates) -> str:
     """Say how scores are weighted, where they have different weights."""
-    weights = [value for value in estimates.distinct_values("weights") if MEMBERS not in str(value)]
+    weights = [value for value in estimates.distinct_values("weights") if MEMBER_SEPARATOR not in str(value)]
     return weights_note(weights, noun_of_identifier(str(estimates.only_value("unit") or "unit")))
 
 

@@ -373,11 +373,11 @@ def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[n
     `areas` has a row per group and the columns of `RocArea`.
     """
     estimate = areas["estimate"].to_numpy()
-    n_least = areas["n_least"].to_numpy()
+    n_rarer = areas["n_rarer"].to_numpy()
     if not is_difference:
-        return are_few_misranked(estimate, n_least)
+        return are_few_misranked(estimate, n_rarer)
     reference_area = areas["reference_area"].to_numpy()
-    return are_both_few_misranked(estimate + reference_area, reference_area, n_least)
+    return are_both_few_misranked(estimate + reference_area, reference_area, n_rarer)
 
 
 def _areas_and_verdict_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -422,14 +422,14 @@ def _area_columns(
 
     `areas` has a row per group and the columns of `RocArea`; `is_independent` (n_groups,) marks groups with
     one row per unit. With `falls_back_on_wilson` areas without a variance get Wilson's limits, as if the
-    area were a proportion of as many cases as units have the rarer label (`n_least`).
+    area were a proportion of as many cases as units have the rarer label (`n_rarer`).
     """
     estimate = areas["estimate"].to_numpy(dtype=np.float64)
     variance = areas["variance"].to_numpy(dtype=np.float64)
     df = areas["df"].to_numpy(dtype=np.float64)
     n_positive = areas["n_positive"].to_numpy(dtype=np.float64)
     n_negative = areas["n_negative"].to_numpy(dtype=np.float64)
-    n_least = areas["n_least"].to_numpy(dtype=np.float64)
+    n_rarer = areas["n_rarer"].to_numpy(dtype=np.float64)
     # Obuchowski's variance may be negative.
     std_error = np.sqrt(np.where(variance < 0, np.nan, variance))
     if interval_record.name == "delong":
@@ -453,11 +453,11 @@ def _area_columns(
     interval_names = np.full(len(areas), interval_record.name, dtype=object)
     has_no_limits = ~np.isnan(estimate) & np.isnan(low)
     if falls_back_on_wilson:
-        wilson_low, wilson_high = wilson(estimate, n_least, level)
+        wilson_low, wilson_high = wilson(estimate, n_rarer, level)
         low = np.where(has_no_limits, wilson_low, low)
         high = np.where(has_no_limits, wilson_high, high)
         # The score test of a proportion of 1/2: (p - 1/2) / sqrt(1/4 / n).
-        wilson_statistic = 2 * (estimate - 0.5) * np.sqrt(n_least)
+        wilson_statistic = 2 * (estimate - 0.5) * np.sqrt(n_rarer)
         statistic = np.where(has_no_limits, wilson_statistic, statistic)
         df = np.where(has_no_limits, np.nan, df)
         interval_names[has_no_limits] = "wilson"

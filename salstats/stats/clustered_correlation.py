@@ -18,7 +18,7 @@ from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled
 from salstats.stats.engine.inference import bootstrap_p_values, checked_options, moments_and_n_defined
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
-from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
+from salstats.stats.engine.result_warnings import FEW_UNITS, MAX_UNDEFINED_SHARE
 from salstats.stats.engine.score_reasons import keys_of_absent_findings, n_absent_column_if_any
 from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
@@ -205,7 +205,7 @@ def _warn_of_doubtful_percentiles(
             named_groups(keys, has_few_units),
             "; they come out too short, and p-values too small",
         )
-    has_many_undefined = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
+    has_many_undefined = (n_undefined > MAX_UNDEFINED_SHARE * n_replicates) & (n_units > 0)
     if has_many_undefined.any():
         warn(
             f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for ",

@@ -41,7 +41,7 @@ from salstats.stats.engine.paired_tests import (
     paired_test_result,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
-from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
+from salstats.stats.engine.result_warnings import MAX_UNDEFINED_SHARE, ROUNDING, warn_beyond_range
 from salstats.stats.engine.score_reasons import metric_option_columns, n_absent_column_if_any
 from salstats.stats.engine.shared_cases import advice_to_bound_missing_scores, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.weighting import Weighting, rows_with_positive_weight
@@ -164,7 +164,7 @@ def comparison_frame(
     paired_target = target_of_scores(term, codes, units, comparison)
     if hypothesis.adjust in JOINT:
         # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
-        options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
+        options = replace(options, interval=replace(options.interval, leaves_outlying_to_cr2=False))
     keys = paired_target.target.keys
     estimates, tested = infer_and_test(paired_target, options, test, units)
     reported = estimates
@@ -391,8 +391,8 @@ def verdict_and_margin_columns(
     if estimates.zero_in_gap is not None:
         excludes_zero |= estimates.zero_in_gap
     # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.
-    has_no_width = estimates.conf_high - estimates.conf_low <= ROUNDING * estimates.scale
-    most_undefined = UNDEFINED_SHARE * estimates.options.n_replicates
+    has_no_width = estimates.conf_high - estimates.conf_low <= ROUNDING * estimates.magnitude
+    most_undefined = MAX_UNDEFINED_SHARE * estimates.options.n_replicates
     is_sound = ~has_no_width & ~np.isnan(estimates.estimate)
     is_sound &= estimates.n_undefined <= most_undefined
     excludes_zero &= is_sound

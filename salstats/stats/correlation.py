@@ -583,7 +583,7 @@ def _clustered_test_and_limits_columns(
         slopes=weights[None],
     )
     cr2_error = float(np.sqrt(robust.variance[0]))
-    cr2_df = min(robust.df[0], robust.spread_df[0])
+    cr2_df = min(robust.df[0], robust.kurtosis_df[0])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
     formula = "bonett-wright" if test == "spearman" else "fisher"
     independent_variances = fisher_std_error(r, effective_n, test, formula) ** 2

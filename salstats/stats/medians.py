@@ -15,8 +15,8 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, checked_procedure
 from salstats.stats.engine.comparisons import (
-    compared_rows,
     one_sided_pairs_with_missing_side,
+    pair_rows_of_all_comparisons,
     values_or_nan_at_rows,
 )
 from salstats.stats.engine.draws import weight_blocks
@@ -270,7 +270,7 @@ def median_difference(
     codes, columns = code_scores(scores, by, ("metric", "task"), excluded_column="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
-    pairs = compared_rows(codes, reference)
+    pairs = pair_rows_of_all_comparisons(codes, reference)
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = values_or_nan_at_rows(values, pairs.method_rows)
     reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)

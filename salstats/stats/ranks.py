@@ -151,7 +151,7 @@ def rank_stability(
         "n_missing": rankings.target.n_missing,
         "n_units": rankings.n_units.astype(np.int64),
         **n_absent_column_if_any(keys, scores.loc[is_score_of_absent_finding(scores), key_columns], scores),
-        **rankings.shared,
+        **rankings.n_shared_and_cautions,
     }
     special = {
         "mean": cells.means(),

@@ -204,8 +204,8 @@ def _curve_points(
     false_positive_rate = corners.false_positive_rate
     low = np.full(len(false_positive_rate), np.nan)
     high = low.copy()
-    n_least = min(len(np.unique(units[is_positive])), len(np.unique(units[~is_positive])))
-    if n_least > 1:
+    n_rarer = min(len(np.unique(units[is_positive])), len(np.unique(units[~is_positive])))
+    if n_rarer > 1:
         # the last of the points with the same false positive rate is the upper end of a vertical step
         is_upper_end = np.append(np.diff(false_positive_rate) > 0, True)
         replicates = true_positive_rate_replicates(

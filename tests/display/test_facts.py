@@ -42,7 +42,7 @@ from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.vocabulary import INFERENCE
 from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
-from salstats.stats.engine.weighting import MEMBERS, UNIT
+from salstats.stats.engine.weighting import MEMBER_SEPARATOR, UNIT
 
 
 def read(frame):
@@ -338,7 +338,7 @@ def test_what_has_no_score_or_no_estimate_is_named():
 def test_weights_of_the_members_of_averages_are_none_of_scores():
     weights = read(pd.DataFrame({"weights": ["area", "area"], "unit": "patient_id"}))
     assert score_weights_sentence(weights) == "Scores are weighted by area."
-    members = f"task{MEMBERS}a 0.2, b 0.8"
+    members = f"task{MEMBER_SEPARATOR}a 0.2, b 0.8"
     assert score_weights_sentence(weights.with_columns(weights=members)) == ""
     assert score_weights_sentence(weights.with_columns(weights=UNIT)).startswith("Each patient ")
 

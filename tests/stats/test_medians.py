@@ -76,7 +76,7 @@ def test_limits_are_the_scores_at_which_the_share_may_be_the_probability(cluster
     shares = np.array([taken_at(v).mean() for v in values])
     squares = squares_at(taken_at(values[np.abs(shares - quantile).argmin()]))
     around = (squares**2).sum() - squares.sum() ** 2 / len(squares)
-    spread_df = 2 * squares.sum() ** 2 / around
+    kurtosis_df = 2 * squares.sum() ** 2 / around
 
     def held(taken):
         """Whether Wilson's interval, with CR2's variance written out, holds the probability."""
@@ -88,7 +88,7 @@ def test_limits_are_the_scores_at_which_the_share_may_be_the_probability(cluster
         # Satterthwaite's degrees of freedom from the matrix of the quadratic form
         weights = 1 / np.sqrt(1 - sizes / n) / n
         form = np.diag(weights**2 * sizes) - np.outer(weights * sizes, weights * sizes) / n
-        df = min(np.trace(form) ** 2 / (form**2).sum(), spread_df)
+        df = min(np.trace(form) ** 2 / (form**2).sum(), kurtosis_df)
         z2 = stats.t.ppf(0.975, df) ** 2
         size = share * (1 - share) / variance
         # the values p at which (share - p)^2 = z2 p (1 - p) / size

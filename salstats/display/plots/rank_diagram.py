@@ -214,7 +214,7 @@ def _parts_of_all_panels(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Lab
         groups = rank_groups(panel_tests.dropna(subset="p_adjusted"), method_order)
         for level, (first, last) in enumerate(groups.groups):
             bars.append((panel, level, ranked["rank"].iloc[first], ranked["rank"].iloc[last]))
-        for first, last in groups.apart:
+        for first, last in groups.unjoined_pairs:
             pair_text = joined([labels.value("method", method_order[place]) for place in (first, last)])
             if len(categories) > 1:
                 pair_text = f"{pair_text} ({panel})"

@@ -10,7 +10,7 @@ from salstats.display.text.format import count_text, counted, counted_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.intervals import interval_by_name
-from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, is_beyond_range
+from salstats.stats.engine.result_warnings import FEW_UNITS, MAX_UNDEFINED_SHARE, is_beyond_range
 
 #: Sentence at the end of a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -32,7 +32,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
         yield f"No interval could be given for {counted(has_no_interval.sum(), 'estimate')}{reason}."
     n_replicates = wording.settings.n_replicates
     n_undefined = estimates.numbers("n_undefined")
-    has_many_undefined = estimates.has_estimate & (n_undefined > UNDEFINED_SHARE * n_replicates)
+    has_many_undefined = estimates.has_estimate & (n_undefined > MAX_UNDEFINED_SHARE * n_replicates)
     if has_many_undefined.any():
         largest = count_text(n_undefined[has_many_undefined].max())
         consequence = ""

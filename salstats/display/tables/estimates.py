@@ -65,7 +65,7 @@ from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement_frame, short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.fixed_factors import FIXED, NOUNS
+from salstats.stats.engine.fixed_factors import NOUN_OF_COLUMN, NOUNS_OF_FIXED_FACTORS
 
 #: Terms of which neither a larger nor a smaller estimate is better.
 _WITHOUT_DIRECTION = {*COEFFICIENTS, "observed_rate", "calibration_intercept", "calibration_slope", "tau"}
@@ -411,10 +411,10 @@ def _raters_note(estimates: Estimates) -> str:
     n_raters = counted_range(estimates.non_missing_numbers("n_raters"), rater)
     n_cases = counted_range(estimates.non_missing_numbers("n_cases"), "case")
     text = f"Agreement of {n_raters} on {n_cases}."
-    if rater not in NOUNS or len(estimates.distinct_values("inference_to")) < 2:
+    if rater not in NOUN_OF_COLUMN or len(estimates.distinct_values("inference_to")) < 2:
         return text
-    raters = NOUNS[rater]
-    fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(FIXED)))
+    raters = NOUN_OF_COLUMN[rater]
+    fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(NOUNS_OF_FIXED_FACTORS)))
     fixed = joined([short_label(term) for term in fixed_rows.distinct_values("term")])
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 

@@ -35,7 +35,7 @@ from salstats.metrics.registry import METRICS, threshold_label
 from salstats.stats.average_kinds import AverageKind
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
-from salstats.stats.engine.weighting import MEMBERS
+from salstats.stats.engine.weighting import MEMBER_SEPARATOR
 from salstats.stats.mrmc.designs import PAIRED
 
 
@@ -92,7 +92,7 @@ def _average_text(weights: str, kinds: set[AverageKind | None]) -> str:
 
     `weights` are those of the frame, and `kinds` those of average decreases, None for other estimates.
     """
-    _, _, shares = weights.partition(MEMBERS)
+    _, _, shares = weights.partition(MEMBER_SEPARATOR)
     weighting = "unweighted"
     shares_text = ""
     if shares:

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.fixed_factors import (
-    FIXED,
+    NOUNS_OF_FIXED_FACTORS,
     READERS,
     TRAININGS,
     fixed_factor_nouns,
@@ -36,7 +36,7 @@ def _fixed_factors_sentence(nouns: Sequence[str]) -> str:
 
 #: Sentences on the populations that intervals hold for, by the column `inference_to`.
 INFERENCE = {
-    **{value: _fixed_factors_sentence(nouns) for value, nouns in FIXED.items()},
+    **{value: _fixed_factors_sentence(nouns) for value, nouns in NOUNS_OF_FIXED_FACTORS.items()},
     **{
         random_factor_text(noun): f"Intervals speak of {random_factor_text(noun)} in general."
         for noun in (READERS, TRAININGS)
@@ -151,7 +151,7 @@ def inference_population_text(values: Iterable[Any]) -> str:
     if len(populations) == 1:
         return INFERENCE.get(populations[0], "")
     nouns = fixed_factor_nouns(populations)
-    if nouns and all(population in FIXED for population in populations):
+    if nouns and all(population in NOUNS_OF_FIXED_FACTORS for population in populations):
         return INFERENCE[fixed_factor_text(nouns)]
     return ""
 

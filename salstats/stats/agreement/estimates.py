@@ -23,7 +23,7 @@ from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreeme
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column_if_any
 from salstats.stats.engine.few_units import FEW_DF, has_few_effective_units
 from salstats.stats.engine.fixed_factors import (
-    NOUNS,
+    NOUN_OF_COLUMN,
     fixed_factor_text,
     inference_to_column_if_any,
     random_factor_text,
@@ -243,8 +243,8 @@ def agreement(  # noqa: C901
         FEW_EVENTS: has_few_minority_units[result_of_row],
     }
     columns |= caution_column_if_any(cautions)
-    if over in NOUNS:
-        noun = NOUNS[over]
+    if over in NOUN_OF_COLUMN:
+        noun = NOUN_OF_COLUMN[over]
         is_at_large = np.isin(term_of_row, record.at_large)
         population = np.where(is_at_large, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())

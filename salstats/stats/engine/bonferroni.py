@@ -15,7 +15,7 @@ from salstats.stats.engine.monte_carlo import fewest_replicates
 #: Relative difference below which limits agree. Limits from a file with 10 digits must agree with their
 #: estimates; limits made with a t quantile of 200 df must not agree with normal ones.
 _TOLERANCE = 1e-6
-_NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df", "n", "n_units")
+_NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "std_error", "df", "n", "n_units")
 
 
 def simultaneous_limits_and_levels(
@@ -27,9 +27,9 @@ def simultaneous_limits_and_levels(
     `conf_level ** (1 / n_tests)`. Intervals whose record says so are computed again from `estimate`,
     `std_error`, `df`, `n` and `n_units`. The half-widths of others are multiplied by the ratio of the
     quantiles: of t with `df` degrees of freedom, or of the normal distribution where `df` is missing or the
-    limits were made with it. Limits of correlations are multiplied on the scale of atanh, and those of
+    limits are normal ones. Limits of correlations are multiplied on the scale of atanh, and those of
     `logit` on the scale of log odds. Limits of a family of 1 do not change. Without a column `interval`
-    limits are taken for those of `t`.
+    limits are taken to be those of `t`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def simultaneous_limits_and_levels(
     row_numbers : ndarray of int, shape (n_rows,)
         Number of each row in the caller's frame, for errors.
     is_sidak : bool
-        The level of each is that of Sidak.
+        Use Sidak's level instead of Bonferroni's.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def simultaneous_limits_and_levels(
     """
     frame = estimates.reset_index(drop=True)
     values = pd.DataFrame(index=frame.index)
-    for column in _NUMBERS:
+    for column in _NUMERIC_COLUMNS:
         values[column] = np.nan
         if column in frame.columns:
             values[column] = frame[column].astype(np.float64)
@@ -70,18 +70,18 @@ def simultaneous_limits_and_levels(
     limits = values[["conf_low", "conf_high"]].to_numpy(copy=True)
     has_limits = ~np.isnan(limits).any(axis=1)
     to_widen = values[has_limits & (n_tests > 1)]
-    kinds = ["name", "term", "conf_level", "new_level"]
-    for (name, term, level, new_level), rows in to_widen.groupby(kinds, sort=False, dropna=False):
+    same_computation = ["name", "term", "conf_level", "new_level"]
+    for (name, term, level, new_level), rows in to_widen.groupby(same_computation, sort=False, dropna=False):
         record = interval_by_name(name, term)
-        if record is None or not record.scale or _lacks_term_that_has_intervals(record, term):
+        if record is None or not record.scale or _is_for_other_terms(record, term):
             raise _widening_error(str(name), rows, level, new_level)
-        if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
+        if record.scale in ("recomputed", "identity") and "std_error" not in frame.columns:
             raise ColumnError(
                 Setting("intervals", True),
                 f" needs a column 'std_error' to widen {name!r} limits",
                 column="std_error",
             )
-        widen = _recomputed_limit_columns if record.scale == "remade" else _stretched_limit_columns
+        widen = _recomputed_limit_columns if record.scale == "recomputed" else _stretched_limit_columns
         limits[rows.index] = widen(record, rows, level, new_level)
     return {
         "conf_low": limits[:, 0],
@@ -90,10 +90,10 @@ def simultaneous_limits_and_levels(
     }
 
 
-def _lacks_term_that_has_intervals(record: Interval, term: object) -> bool:
-    """Return True if the interval is for other terms than this one, for which there are intervals."""
-    has_interval = any(term in other_record.terms for other_record in RECORDS)
-    return has_interval and term not in record.terms
+def _is_for_other_terms(record: Interval, term: object) -> bool:
+    """Return True if the interval does not apply to this term, and other intervals do."""
+    is_known_term = any(term in known_record.terms for known_record in RECORDS)
+    return is_known_term and term not in record.terms
 
 
 def _widening_error(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
@@ -178,7 +178,7 @@ def _stretched_limit_columns(
 
 
 def _transform_and_inverse(scale: str) -> tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]]:
-    """Return the function to the scale on which limits are symmetric, and its inverse."""
+    """Return the transformation to the scale on which limits are symmetric, and its inverse."""
     if scale == "atanh":
         return np.arctanh, np.tanh
     if scale == "logit":

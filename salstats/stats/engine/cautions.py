@@ -18,7 +18,7 @@ _SEPARATOR = "; "
 class Caution:
     """A reason to doubt an estimate, its limits or its P value."""
 
-    #: What the column `caution` holds.
+    #: Name in the column `caution`.
     name: str
     #: Sentence for notes, captions and reports: what is doubtful, and what would do instead.
     note: str
@@ -131,7 +131,7 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
     estimates : DataFrame
         An estimates frame, which is not changed.
     caution : Caution
-        What is to be said.
+        The caution to add.
     rows : ndarray of bool, shape (n_rows,)
         The rows that it concerns.
 
@@ -141,8 +141,8 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
         The frame with the column `caution`: names of a row's cautions, missing where it has none. Where no
         row is concerned the frame is returned as it is.
     """
-    already = rows_by_caution(estimates).get(caution)
-    added = rows if already is None else rows & ~already
+    has_caution = rows_by_caution(estimates).get(caution)
+    added = rows if has_caution is None else rows & ~has_caution
     if not added.any():
         return estimates
     if "caution" not in estimates.columns:
@@ -155,14 +155,14 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: NDArray[np.bool
 
 
 def add_cautions_of_scores(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Add the cautions that scores of a metric have to the estimates of that metric.
+    """Add the cautions of scores to the estimates of the same metric.
 
     Parameters
     ----------
     estimates : DataFrame
         An estimates frame, which is not changed; without a column `metric` all scores count.
     scores : DataFrame
-        The scores that it is of; their column `caution`, where they have it, names cautions.
+        The scores behind the estimates; their column `caution`, if there is one, names cautions.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def add_cautions_of_scores(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.
 
 
 def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, NDArray[np.bool_]]:
-    """Return the rows (bool, one per row) that each caution concerns, for those that concern any."""
+    """Return the rows (bool, one per row) that each caution concerns; cautions of no row are left out."""
     if "caution" not in estimates.columns:
         return {}
     # scores of many cases have few distinct texts
@@ -186,8 +186,8 @@ def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, NDArray[np.bool_]]
     names = [str(text).split(_SEPARATOR) for text in texts]
     concerned = {}
     for caution in RECORDS:
-        holding = np.flatnonzero([caution.name in text for text in names])
-        rows = np.isin(codes, holding)
+        codes_with_caution = np.flatnonzero([caution.name in text for text in names])
+        rows = np.isin(codes, codes_with_caution)
         if rows.any():
             concerned[caution] = rows
     return concerned

@@ -79,8 +79,8 @@ def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
 
     Pearson and Spearman: t = r sqrt((n - 2) / (1 - r²)) with n - 2 degrees of freedom. Kendall: the normal
     approximation without continuity correction, with a variance of S that is corrected for ties in both. At
-    -1 or 1 ranks have an exact p-value: the share of pairings, t1! t2! ... of n! with groups of t1, t2, ...
-    equal ranks. Pearson's r counts as -1 or 1 within n units of rounding.
+    -1 or 1 ranks have the exact p-value of `_perfect_rank_p_value`. Pearson's r counts as -1 or 1 within n
+    units of rounding.
     """
     if len(x) < FEWEST_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return UNDEFINED
@@ -128,7 +128,8 @@ def coefficient_with_t_test(r: float, df: int) -> Coefficient:
 def _perfect_rank_p_value(ranks: np.ndarray) -> float:
     """Return the exact two-sided p-value of equal or reversed ranks, 2 t1! t2! ... / n!.
 
-    t1, t2, ... are the sizes of groups of equal ranks.
+    t1, t2, ... are the sizes of groups of tied ranks: t1! t2! ... of the n! pairings are equal, and as many
+    are reversed.
     """
     tie_sizes = np.unique(ranks, return_counts=True)[1]
     # gammaln(k + 1) is the logarithm of k!
@@ -224,7 +225,7 @@ class PooledCorrelation(NamedTuple):
 def pooled_correlation(r: np.ndarray, z_std_error: np.ndarray) -> PooledCorrelation:
     """Return the mean of correlations with weights 1 / std_error², and Cochran's Q; NaN without correlations.
 
-    `r` and `z_std_error`, which is that of Fisher's z, have shape (n_strata,).
+    `r` and `z_std_error`, the standard errors of Fisher's z, have shape (n_strata,).
     """
     if not len(r):
         return PooledCorrelation(np.nan, np.nan, np.nan, np.nan, np.nan)

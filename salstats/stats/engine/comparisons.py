@@ -84,11 +84,10 @@ def _reference_or_all_methods(scores: pd.DataFrame, reference: str) -> list[str]
     return sorted(methods, key=lambda method: n_columns[method])
 
 
-def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
-    """Pair the rows of every method with those of `reference`.
+def pair_rows_of_all_comparisons(codes: ColumnCodes, reference: str) -> Pairs:
+    """Pair the rows of every method with those of `reference`, or with "all" the rows of any two methods.
 
-    With "all" every two methods are paired, and the one that `_reference_or_all_methods` lists first is the
-    reference.
+    The reference of two methods is the one that `_reference_or_all_methods` lists first.
     """
     methods = _reference_or_all_methods(codes.frame, reference)
     if len(methods) == 1:
@@ -105,7 +104,8 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
     reference and the method have them. So one human score per case serves the five seeds of a method, one
     score of a method is compared with that of each of several readers, and where both were made per seed
-    they meet seed by seed. A method that was never scored on a task or metric lacks nothing there.
+    they are paired seed by seed. Rows of the reference have no missing partner on a task or metric on which
+    the method was never scored.
     """
     scores = codes.frame
     # as text, because methods may be numbers
@@ -209,7 +209,7 @@ def repeat_reference_per_model_and_seed(
 ) -> pd.DataFrame:
     """Return scores in which the reference has a copy of its rows for every model, and for every seed.
 
-    Models or seeds are only copied for if they are in `by`, if all rows of the methods have one and if no
+    This applies to models, or seeds, only if they are in `by`, if all rows of the methods have one and if no
     row of the reference has. With the reference "all" every method is treated as the reference in turn.
     """
     if by is None:
@@ -300,9 +300,10 @@ class PairedTarget:
     units: NDArray[np.integer]
     #: (n_pairs,): Group of each complete pair.
     groups: NDArray[np.integer]
-    #: (n_groups, n_single): True for the groups in each row of the result that is not an average of others.
+    #: (n_groups, n_groups_and_overall): True for the groups whose pairs are in each row of the result; rows
+    #: that average other rows are left out.
     members: NDArray[np.bool_]
-    #: Keys of the pairs in which a score is missing as the finding is absent.
+    #: Keys of the pairs in which a score is missing because the finding is absent.
     absent: pd.DataFrame
     #: Keys of the other pairs with one score, and the side without a score.
     one_sided: pd.DataFrame
@@ -319,11 +320,11 @@ def target_of_scores(
     weights = comparison.weights
     equal_units = units if weights.each_unit else None
     warn_uneven_rows_per_case(codes, [*comparison.by, "method"], equal_units)
-    pairs = compared_rows(codes, comparison.reference)
+    pairs = pair_rows_of_all_comparisons(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = values_or_nan_at_rows(values, pairs.method_rows)
     reference_scores = values_or_nan_at_rows(values, pairs.reference_rows)
-    groups, first_pairs = _groups_and_first_pairs(codes, comparison.by, pairs)
+    groups, first_pairs = _group_pairs(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)
     if comparison.pairs != "complete":
@@ -398,8 +399,8 @@ def target_of_pairs(
     weights : ndarray, shape (n_pairs,), optional
         Weight of each pair.
     reference_cells : Cells, optional
-        Cells of all scores of the reference; by default those of its scores in complete pairs. With it the
-        method's cells have all its scores, too.
+        Cells of all scores of the reference; by default those of its scores in complete pairs. If given, the
+        method's cells are also made of all its scores.
     is_repeated : ndarray of bool, shape (n_pairs,)
         Pairs whose method score is in an earlier pair. With `reference_cells` these scores are not counted
         again.
@@ -444,7 +445,7 @@ def one_sided_pairs_with_missing_side(
 ) -> pd.DataFrame:
     """Return the keys of pairs with one of their two values (NaN: none), and the side without a value.
 
-    Pairs in which a score is missing as the finding is absent are left out.
+    Pairs in which a score is missing because the finding is absent are left out.
     """
     is_one_sided = np.isnan(method_values) != np.isnan(reference_values)
     if is_one_sided.any():
@@ -460,7 +461,7 @@ class _ComparisonTarget(NamedTuple):
     target: Target
     #: (n_rows,): Complete pairs of each estimate.
     n_pairs: np.ndarray
-    #: (n_groups, n_single): As `PairedTarget.members`.
+    #: (n_groups, n_groups_and_overall): As `PairedTarget.members`.
     members: NDArray[np.bool_]
 
 
@@ -541,8 +542,8 @@ def _comparison_target(
     return _ComparisonTarget(target, n_pairs, members)
 
 
-class _GroupsAndFirstPairs(NamedTuple):
-    """Groups of pairs."""
+class _GroupedPairs(NamedTuple):
+    """The group of each pair, and a pair of each group."""
 
     #: (n_pairs,): Group of each pair.
     groups: NDArray[np.integer]
@@ -550,17 +551,14 @@ class _GroupsAndFirstPairs(NamedTuple):
     first_pairs: NDArray[np.integer]
 
 
-def _groups_and_first_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupsAndFirstPairs:
-    """Return the groups of pairs.
-
-    Groups are combinations of the grouping columns, the method and the reference.
-    """
+def _group_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupedPairs:
+    """Group pairs by the grouping columns, the method and the reference."""
     methods = codes.column("method")
     combined = codes.combined(by)[pairs.key_rows]
     combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
     combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
-    return _GroupsAndFirstPairs(groups, first_pairs)
+    return _GroupedPairs(groups, first_pairs)
 
 
 def _keys_with_method_and_reference(
@@ -611,7 +609,7 @@ def _cells_of_all_reference_scores(
 
 
 def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> NDArray[np.bool_]:
-    """Return the pairs (bool, one per pair) that lack a score of a side as the finding is absent.
+    """Return the pairs (bool, one per pair) that lack a score on a side because the finding is absent.
 
     Where a side has no row, the row of the other side says whether the finding is absent.
     """
@@ -620,7 +618,7 @@ def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> NDArray[np.bool_]:
     is_undefined = scores["score"].isna().to_numpy()
     is_absent_row = has_absent_finding(scores)
     is_absent_score = is_absent_row & is_undefined
-    # reasons of a method's score are its own, so that only labels speak for the reference
+    # the reason of a method's score says nothing about the reference, but the label of the finding does
     is_absent_label = has_absent_finding(scores.drop(columns="reason", errors="ignore"))
     method_is_absent = np.where(
         pairs.method_rows >= 0, is_absent_score[pairs.method_rows], is_absent_row[pairs.reference_rows]

@@ -28,8 +28,8 @@ from salstats.stats.engine.repeated_measures import (
 )
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.robust_correlation import (
+    equal_share_text_if_no_spread,
     robust_correlation_with_test,
-    share_text_if_no_spread,
 )
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
@@ -65,7 +65,7 @@ class CorrelatedPairs:
         return np.asarray(~missing)
 
     def rows_that_affect_correlation(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Return the rows that affect the correlation: within units, those of units with several rows."""
+        """Return the rows that affect the correlation: all, or for "rm" those of units with several rows."""
         if self.test != "rm":
             return rows
         return np.asarray(rows[is_in_repeated_unit(self.units[rows])])
@@ -73,7 +73,7 @@ class CorrelatedPairs:
     def effective_n(self, rows: NDArray[np.integer]) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.
 
-        Each covariate takes one degree of freedom, and within units each unit but one.
+        Each covariate takes one degree of freedom, and for "rm" each unit but one.
         """
         if self.test == "rm":
             n_units = len(np.unique(self.units[rows]))
@@ -100,7 +100,7 @@ class CorrelatedPairs:
     def influences(self, rows: NDArray[np.integer]) -> np.ndarray:
         """Return the influence of each row on the correlation, shape (n,).
 
-        For robust coefficients it is a share of the influence of the row's unit.
+        For robust coefficients each row has an equal share of the influence of its unit.
         """
         x = self.x[rows]
         y = self.y[rows]
@@ -116,7 +116,7 @@ class CorrelatedPairs:
         return pair_influences(x, y, self.test)
 
     def undefined_reason_and_column(self, rows: NDArray[np.integer]) -> tuple[str, str | None]:
-        """Return why the correlation of some rows is undefined, and the column at fault if it is one.
+        """Return why the correlation of some rows is undefined, and the column at fault, None if none is.
 
         The reason is "" if the correlation is defined.
         """
@@ -131,7 +131,7 @@ class CorrelatedPairs:
             if self.test == "rm" and not deviations_from_unit_means(values, self.units[rows]).any():
                 return f"{name} is constant within each unit", name
             if self.test in ROBUST:
-                equal_share = share_text_if_no_spread(values, self.test)
+                equal_share = equal_share_text_if_no_spread(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal", name
         if self.covariate_names:

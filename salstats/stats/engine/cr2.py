@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from salstats.stats.engine.estimands import quiet_ratio
 
-#: A unit whose share of a cell is less than this below 1 is the only one, up to rounding.
+#: A unit whose share of a cell is above 1 less this is the only unit of the cell, up to rounding.
 _ROUNDING = 1e-12
 
 
 class UnitInfluences(NamedTuple):
     """Influence and leverage of units on linear combinations of cell means."""
 
-    #: (n_units, n_rows): A unit's residuals in the estimate, unadjusted; they sum to 0 over units.
+    #: (n_units, n_rows): Sum of a unit's residuals times `weights`, without CR2's adjustment; the sum over
+    #: units is 0.
     influence: np.ndarray
     #: (n_units, n_rows): Share of a unit in the estimate; shares sum to 1 over units.
     leverage: np.ndarray
@@ -39,7 +40,7 @@ class Cr2Variances(NamedTuple):
     units: UnitInfluences
     #: (n_rows,): Degrees of freedom from the units' squares by `df_from_kurtosis_of_units`; lower than `df`
     #: where a few units hold most of the variance, as with sparse scores or units of very different sizes.
-    spread_df: np.ndarray
+    kurtosis_df: np.ndarray
 
 
 def unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> UnitInfluences:
@@ -112,7 +113,7 @@ def cr2(
         variance=variance,
         df=_satterthwaite_df(units.weights**2, share, squares, adjustment),
         units=units,
-        spread_df=df_from_kurtosis_of_units(unit_squares, n_units),
+        kurtosis_df=df_from_kurtosis_of_units(unit_squares, n_units),
     )
 
 
@@ -203,6 +204,7 @@ def df_from_kurtosis_of_units(unit_squares: np.ndarray, n_units: int | np.ndarra
     2010;26:585-602.
     """
     total = unit_squares.sum(axis=0)
-    sum_of_deviations = (unit_squares**2).sum(axis=0) - quiet_ratio(total**2, np.asarray(n_units))
-    positive_deviations = np.where(sum_of_deviations > 0, sum_of_deviations, 0.0)
-    return np.asarray(np.maximum(quiet_ratio(2 * total**2, positive_deviations), 1.0))
+    squared_deviations = (unit_squares**2).sum(axis=0) - quiet_ratio(total**2, np.asarray(n_units))
+    # rounding may take the sum of squared deviations below 0
+    squared_deviations = np.where(squared_deviations > 0, squared_deviations, 0.0)
+    return np.asarray(np.maximum(quiet_ratio(2 * total**2, squared_deviations), 1.0))

@@ -19,7 +19,7 @@ _BLOCK_ROWS = 32
 _CACHE_CELLS = 12_288
 # Multiplications of a matrix product, about 13 ms on one core, below which a second thread saves less time
 # than it waits for a core that another process uses.
-_WORTH_A_THREAD = 500_000_000
+_FEWEST_MULTIPLICATIONS_FOR_THREADS = 500_000_000
 
 
 def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> NDArray[np.integer]:
@@ -78,7 +78,7 @@ def weight_blocks(
 def one_thread_if_small(n_units: int, n_columns: int) -> AbstractContextManager[None]:
     """Return a context in which small products of weights and `n_columns` columns use one thread."""
     n_multiplications = _replicates_per_block(n_units) * n_units * n_columns
-    if n_multiplications < _WORTH_A_THREAD:
+    if n_multiplications < _FEWEST_MULTIPLICATIONS_FOR_THREADS:
         return one_blas_thread()
     return nullcontext()
 

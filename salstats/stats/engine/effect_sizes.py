@@ -15,8 +15,8 @@ from salstats.stats.engine.cr2 import cr2
 _FEWEST_PAIRS = 3
 #: Units below which an effect size has no limits.
 _FEWEST_UNITS = 4
-#: Decimals of scores, relative to the largest score, beyond which differences are rounding errors.
-_DIGITS = 12
+#: Decimals of scores divided by the largest score beyond which differences are rounding errors.
+_DECIMALS = 12
 #: Share of the largest score below which a standard deviation of differences is rounding error.
 _SMALLEST_SD = 1e-11
 
@@ -58,9 +58,9 @@ def d_av(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     influences_on_variance = (
         method_squares - method_squares.mean() + reference_squares - reference_squares.mean()
     ) / 2
-    by_mean = (difference - difference.mean()) / np.sqrt(variance)
-    by_variance = -estimate / (2 * variance) * influences_on_variance
-    return EffectWithInfluences(float(estimate), by_mean + by_variance)
+    through_mean = (difference - difference.mean()) / np.sqrt(variance)
+    through_variance = -estimate / (2 * variance) * influences_on_variance
+    return EffectWithInfluences(float(estimate), through_mean + through_variance)
 
 
 def d_z(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
@@ -125,7 +125,7 @@ def _divided_by_largest_and_rounded(
     largest = max(np.abs(method).max(), np.abs(reference).max())
     if largest == 0:
         return method, reference
-    return np.round(method / largest, _DIGITS), np.round(reference / largest, _DIGITS)
+    return np.round(method / largest, _DECIMALS), np.round(reference / largest, _DECIMALS)
 
 
 def _share_below_ties_half(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -159,13 +159,15 @@ EFFECT_SIZES = tuple(RECORDS)
 def effect_columns(paired_target: PairedTarget, name: str, level: float) -> dict[str, object]:
     """Return the columns `effect_size`, `effect`, `effect_low` and `effect_high` of a frame of differences.
 
-    Effect sizes are those of the complete pairs of each row; averages of other rows have no pairs, and NaN.
+    Effect sizes are those of the complete pairs of each row; rows that average other rows have no pairs of
+    their own, and NaN.
     """
     record = RECORDS[name]
     n_rows = len(paired_target.target.keys)
     effect = np.full(n_rows, np.nan)
     low = np.full(n_rows, np.nan)
     high = np.full(n_rows, np.nan)
+    # rows that average other rows come last, and are not in `members`
     for row, is_member in enumerate(paired_target.members.T):
         pairs = is_member[paired_target.groups]
         effect[row], low[row], high[row] = _effect_with_limits(
@@ -197,7 +199,7 @@ def _effect_with_limits(
     std_error = float(np.sqrt(robust.variance[0]))
     if len(sizes) < _FEWEST_UNITS or not std_error > 0:
         return estimate, np.nan, np.nan
-    df = min(robust.df[0], robust.spread_df[0])
+    df = min(robust.df[0], robust.kurtosis_df[0])
     quantile = float(special.stdtrit(df, (1 + level) / 2))
     half_width = quantile * std_error
     if not record.logit:

@@ -1,7 +1,7 @@
 """Equivalence and non-inferiority: tests of estimates against a margin, and verdicts of comparisons.
 
-A margin is tested by two one-sided tests (TOST), each the one that the interval inverts, so that a P value
-below 1 - level goes with an interval of level 1 - 2 (1 - level) inside the margin.
+A margin is tested by two one-sided tests (TOST), those that the interval inverts. So the P value is below
+1 - level exactly if the interval of level 1 - 2 (1 - level) lies inside the margin.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray
         if name not in names:
             raise ValueRangeError(
                 Setting("margin"),
-                f" names {name!r}, which is no metric of what is compared ({quoted(names)})"
+                f" names {name!r}, which is not a compared metric ({quoted(names)})"
                 f"{did_you_mean(name, names)}",
                 column="metric",
                 value=name,
@@ -110,6 +110,7 @@ def _checked_bounds(bounds: object) -> tuple[float, float]:
         "(-0.05, None)",
     )
     sequence = bounds
+    # True is an int in Python, but not meant as a margin of 1
     if isinstance(bounds, int | float | np.number) and bounds is not True:
         sequence = [bounds]
     try:
@@ -224,9 +225,8 @@ def tail_function(
     name = interval.name if interval else "none"
     raise SalstatsError(
         Setting("interval", name),
-        " inverts no test, from which ",
+        " inverts no test that gives a P value for ",
         Setting("margin"),
-        " could take its P value",
         hint=f"choose from {quoted(choices)}",
         choices=choices,
     )
@@ -307,7 +307,7 @@ def _claim_texts(
 
 
 def verdict_texts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
-    """Return the verdict on each comparison of its side, of `SIDES`, and its claim, of `CLAIMS` or ""."""
+    """Return the text of the verdict with each side, of `SIDES`, and each claim, of `CLAIMS` or ""."""
     texts = [_VERDICT_TEXTS[Verdict(side, claim)] for side, claim in zip(sides, claims, strict=True)]
     return np.array(texts, dtype=object)
 
@@ -315,7 +315,7 @@ def verdict_texts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
 def sides_and_claims(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the sides and the claims ("" for none) of a column `verdict`, the reverse of `verdict_texts`.
 
-    A text that is no verdict is returned as the side without a claim, an empty one as "inconclusive".
+    Any other text is returned as a side without a claim, an empty text as "inconclusive".
     """
     sides = []
     claims = []

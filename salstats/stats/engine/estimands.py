@@ -45,7 +45,7 @@ class Cells:
     counts: np.ndarray
     #: (n_cells,): Rows with an undefined score.
     n_missing: np.ndarray
-    #: (n_cells,): Number of the cell's sample. Cells of one sample are measured on the same units, as a
+    #: (n_cells,): Index of the cell's sample. Cells of one sample are measured on the same units, as a
     #: method and its reference are on complete pairs, and their variances share one number of units.
     sample: NDArray[np.integer]
     #: (n_cells,): True where scores may lie outside 0 and 1; None where none does.
@@ -104,11 +104,13 @@ class Cells:
                 return None
             return append_pooled(values, members)
 
+        n_cells_with_pooled = sum(membership.shape)
         return Cells(
             sums=append_pooled(self.sums, weights),
             counts=append_pooled(self.counts, weights),
             n_missing=append_pooled(self.n_missing, membership),
-            sample=np.arange(sum(membership.shape)),
+            # each cell is a sample of its own
+            sample=np.arange(n_cells_with_pooled),
             outside_unit_range=append_pooled_if_known(self.outside_unit_range, membership > 0),
             squares=append_pooled_if_known(self.squares, weights),
             n_scores=append_pooled_if_known(self.n_scores, weights),
@@ -250,7 +252,7 @@ class Estimand:
     row_weights: np.ndarray | None = None
     #: Average over the members that are defined, as the CheXlocalize scripts do; their replicates average
     #: fewer tasks where a rare one was not drawn.
-    partial: bool = False
+    skips_undefined: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -266,11 +268,11 @@ class Estimand:
     def method_and_reference_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the method's and the reference's levels, shape (..., n_levels) each; None for a mean."""
         if self.reference_weights is None:
-            return _average(means, self.method_weights, skips_nan=self.partial), None
-        if self.partial:
+            return _average(means, self.method_weights, skips_nan=self.skips_undefined), None
+        if self.skips_undefined:
             means = _means_defined_on_both_sides(means)
-        method = _average(means, self.method_weights, skips_nan=self.partial)
-        reference = _average(means, self.reference_weights, skips_nan=self.partial)
+        method = _average(means, self.method_weights, skips_nan=self.skips_undefined)
+        reference = _average(means, self.reference_weights, skips_nan=self.skips_undefined)
         return method, reference
 
     def value(self, means: np.ndarray) -> np.ndarray:
@@ -308,7 +310,7 @@ class Estimand:
         """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
         if self.row_weights is None:
             return values
-        return _average(values, self.row_weights, skips_nan=self.partial)
+        return _average(values, self.row_weights, skips_nan=self.skips_undefined)
 
     def gradient(self, means: np.ndarray) -> np.ndarray:
         """Return the derivative of each estimate by each cell mean, shape (..., n_rows, n_cells).
@@ -340,7 +342,7 @@ class Estimand:
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
     def cells_by_rows_mask(self) -> NDArray[np.bool_]:
-        """Return True for the cells that enter each estimate, shape (n_cells, n_rows)."""
+        """Return the mask of the cells that enter each estimate, shape (n_cells, n_rows)."""
         weights = self.method_weights
         if self.reference_weights is not None:
             weights = self.method_weights + self.reference_weights
@@ -349,10 +351,7 @@ class Estimand:
         return weights > 0
 
     def count_method_scores(self, cells: Cells) -> np.ndarray:
-        """Return the number of the method's defined scores in each estimate.
-
-        `method_weights` are (n_cells, n_rows); `row_weights`, if rows are averaged, (n_rows, n_estimates).
-        """
+        """Return the number of the method's defined scores in each estimate."""
         weights = self.method_weights
         if self.row_weights is not None:
             weights = self.method_weights @ self.row_weights
@@ -388,7 +387,10 @@ def _average(values: np.ndarray, weights: np.ndarray, *, skips_nan: bool) -> np.
 
 
 def _transposed_weights_with_sum_1(membership: np.ndarray) -> np.ndarray:
-    """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
+    """Return the weight of each value in each average, shape (n_averages, n_values).
+
+    The weights of an average sum to 1, or to 0 if it has no members.
+    """
     weights: np.ndarray = np.nan_to_num(quiet_ratio(membership, membership.sum(axis=0)))
     return weights.T
 

@@ -1,4 +1,4 @@
-"""Factors that estimates take for fixed: readers, and the trainings (seeds, models) of a network.
+"""Factors that estimates treat as fixed: readers, and the trainings (seeds, models) of a network.
 
 Resampling cases shows how an estimate varies over cases. It shows nothing about other readers, or about the
 same network trained again, so the column `inference_to` names the fixed readers and trainings.
@@ -26,7 +26,7 @@ class FixedFactor:
     column: str
     #: Noun for its values in the column `inference_to`.
     noun: str
-    #: True if its values are compared, and not a sample, where it is a grouping column.
+    #: True if its values, where it is a grouping column, are themselves compared instead of being a sample.
     compared: bool = False
 
 
@@ -37,7 +37,7 @@ FACTORS = (
     FixedFactor("model", TRAININGS, compared=True),
 )
 #: Noun of each factor's column.
-NOUNS = {factor.column: factor.noun for factor in FACTORS}
+NOUN_OF_COLUMN = {factor.column: factor.noun for factor in FACTORS}
 
 
 def fixed_factor_text(nouns: Sequence[str]) -> str:
@@ -51,7 +51,9 @@ def random_factor_text(noun: str) -> str:
 
 
 #: Nouns of the fixed factors for each value of `inference_to` that has any.
-FIXED = {fixed_factor_text(nouns): nouns for nouns in ((READERS,), (TRAININGS,), (READERS, TRAININGS))}
+NOUNS_OF_FIXED_FACTORS = {
+    fixed_factor_text(nouns): nouns for nouns in ((READERS,), (TRAININGS,), (READERS, TRAININGS))
+}
 THESE_READERS = fixed_factor_text((READERS,))
 
 
@@ -59,7 +61,7 @@ def fixed_factor_nouns(values: Iterable[object]) -> list[str]:
     """List the nouns of the factors that are fixed in any value of `inference_to`, readers first."""
     nouns: set[str] = set()
     for value in values:
-        nouns.update(FIXED.get(str(value), ()))
+        nouns.update(NOUNS_OF_FIXED_FACTORS.get(str(value), ()))
     return [noun for noun in (READERS, TRAININGS) if noun in nouns]
 
 
@@ -77,14 +79,14 @@ def inference_to_column_if_any(
     keys : DataFrame
         Grouping columns of the estimates.
     """
-    if not {"other_reader", *NOUNS}.intersection(frame.columns):
+    if not {"other_reader", *NOUN_OF_COLUMN}.intersection(frame.columns):
         return {}
     # columns with "Average" or "Overall" do not separate all estimates
     groups = [c for c in keys.columns if c in frame.columns and not keys[c].isin([AVERAGE, OVERALL]).any()]
     method_columns: list[str] = []
     if "method" in frame.columns:
         method_columns = [c for c in ("method", "reference") if c in keys.columns]
-    fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUNS.values()}
+    fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUN_OF_COLUMN.values()}
     for factor in FACTORS:
         rows = is_fixed_row(frame, factor, units, groups)
         if method_columns:
@@ -131,15 +133,15 @@ def is_fixed_row(
     by : collection of str
         Grouping columns of the estimates.
     """
-    is_pair: NDArray[np.bool_] = np.zeros(len(frame), dtype=bool)
+    is_reader_pair: NDArray[np.bool_] = np.zeros(len(frame), dtype=bool)
     if factor.column == "reader" and "other_reader" in frame.columns:
         # a pair of readers scores several cases, so that it is never drawn with one
-        is_pair = frame["other_reader"].notna().to_numpy()
+        is_reader_pair = frame["other_reader"].notna().to_numpy()
     if factor.column not in frame.columns:
-        return is_pair
+        return is_reader_pair
     if factor.compared and factor.column in by:
-        return is_pair
-    levels = frame[factor.column].mask(is_pair)
+        return is_reader_pair
+    levels = frame[factor.column].mask(is_reader_pair)
     has_several_levels = np.full(len(frame), levels.nunique() > 1)
     if factor.noun == TRAININGS and has_several_levels.any():
         group_columns = [frame[c] for c in by if c != factor.column]
@@ -150,6 +152,6 @@ def is_fixed_row(
     if units is not None and varies.any():
         units_of_level = pd.Series(units[varies]).groupby(levels.to_numpy()[varies]).nunique()
         if units_of_level.max() == 1:
-            return is_pair
-    is_fixed: NDArray[np.bool_] = is_pair | varies
+            return is_reader_pair
+    is_fixed: NDArray[np.bool_] = is_reader_pair | varies
     return is_fixed

@@ -93,8 +93,7 @@ class RowsOfGroups(NamedTuple):
 def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) -> RowsOfGroups:
     """Group the rows of a frame by some columns, and list the rows of each group.
 
-    With `overall` there are groups pooled over tasks, whose `task` is "Overall", after the tasks that they
-    are made of.
+    With `overall` groups pooled over tasks, whose `task` is "Overall", follow the tasks that they pool.
     """
     groups, keys = index_groups(codes, by)
     order = np.argsort(groups, kind="stable")
@@ -143,8 +142,8 @@ def code_scores(
 ) -> ScoresToGroup:
     """Check and code a scores frame, to be grouped by the columns of `by` or else `default`.
 
-    Warns of tasks, data sets or models that are pooled although `by` is not given. `excluded_column`
-    is no grouping column.
+    If `by` is not given, it warns of tasks, data sets or models that are pooled.
+    `excluded_column` is removed from the grouping columns.
     """
     codes = coded_scores(scores)
     columns = [c for c in check_by(codes.frame, by, default) if c != excluded_column]
@@ -237,10 +236,10 @@ def _overall_and_average_ranks(labels: pd.Series) -> np.ndarray:
 class Averages(NamedTuple):
     """Averages of the estimates of groups over a grouping column."""
 
-    #: (n_groups, n_averages): Weight of each group in each average, 0 for groups that are undefined or no
+    #: (n_groups, n_averages): Weight of each group in each average, 0 for groups that are undefined or not
     #: members.
     group_weights: np.ndarray
-    #: (n_groups, n_averages): 1 for the members of each average, undefined ones among them, else 0.
+    #: (n_groups, n_averages): 1 for the members of each average, defined or not, else 0.
     members: np.ndarray
     #: Grouping columns of the averages, in which the column averaged over is "Average".
     keys: pd.DataFrame
@@ -263,7 +262,7 @@ def average_over(
     defined : ndarray of bool, shape (n_groups,)
         Groups with a defined estimate.
     weights : mapping, optional
-        Weight of each value of the column, by default 1 each. Groups of weight 0 are no members.
+        Weight of each value of the column, by default 1 each. Groups of weight 0 are not members.
     """
     if average is None:
         no_averages = np.zeros((len(keys), 0))
@@ -308,7 +307,7 @@ def is_summary_row(keys: pd.DataFrame) -> NDArray[np.bool_]:
 def _warn_different_members(
     keys: pd.DataFrame, average: str, group_weights: np.ndarray, average_keys: pd.DataFrame
 ) -> None:
-    """Warn if averages of one metric are not over the same values of a column; others are not compared."""
+    """Warn if averages of the same metric are over different values of a column."""
     values = keys[average].astype(TEXT).to_numpy()
     metrics = np.full(len(keys), "", dtype=object)
     metrics_of_averages = np.full(len(average_keys), "", dtype=object)
@@ -326,7 +325,7 @@ def _warn_different_members(
             rows.append(row)
     if differences:
         warn(
-            f"averages over {average} are not over the same: nothing is defined for ",
+            f"averages are over different values of {average}: nothing is defined for ",
             joined_group_labels(differences),
             option="average",
             value=average,
@@ -355,7 +354,7 @@ def warn_uneven_rows_per_case(
         return
     case_columns = [c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns]
     cases = codes.combined(list(dict.fromkeys([*by, *case_columns])))
-    # a fixed order of columns gives means and differences the same message, which a report has once
+    # with a fixed order of columns means and differences have the same message, which a report shows once
     ordered_by = [c for c in DEFAULT_BY if c in by] + [c for c in by if c not in DEFAULT_BY]
     groups, keys = index_groups(codes, ordered_by)
     _, first_rows, n_rows = np.unique(cases[is_defined], return_index=True, return_counts=True)
@@ -372,9 +371,9 @@ def warn_uneven_rows_per_case(
             named_groups(keys, is_uneven),
             "; every row counts, so a case with more rows counts more",
             hint=Message(
-                "average each case first if that is not meant; where cases are the unit ",
+                "average each case first if that is not intended; where cases are the unit, ",
                 Setting("weights", "unit"),
-                " does",
+                " does so",
             ),
             column="case",
             value=repeated,
@@ -433,7 +432,8 @@ def pooled_by_default_warning(
     by : sequence of str
         Grouping columns.
     separated : sequence of str
-        Columns that are not pooled although they are no grouping columns, as strata or terms of a formula.
+        Columns that are not pooled although they are not grouping columns, such as strata or terms of a
+        formula.
     remedy : str
         Another remedy for the message, in which {first} stands for the first pooled column and {terms} for
         all of them, joined by +.
@@ -453,11 +453,11 @@ def pooled_by_default_warning(
     return SalstatsWarning(
         f"scores of {counts} are taken together",
         hint=Message(
-            "say ",
+            "pass ",
             Setting("by", [*by, *pooled]),
-            f" to have each for itself{other_remedy}, or ",
+            f" to keep them apart{other_remedy}, or ",
             Setting("by", list(by)),
-            " if that is meant",
+            " if that is intended",
         ),
         option="by",
         column=pooled[0],

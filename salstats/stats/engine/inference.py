@@ -32,7 +32,7 @@ from salstats.stats.engine.variances import (
     analytic_variance,
     drawn_variances,
     estimates_without_each_unit,
-    levels_and_covariance,
+    ratio_means_and_covariance,
 )
 from salstats.stats.engine.weighting import kish_n_units
 from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, sign_flips_of_contrast, sign_patterns
@@ -126,8 +126,8 @@ class InferredEstimates:
     bias: np.ndarray
     #: Replicates in which the estimate is undefined.
     n_undefined: np.ndarray
-    #: Size of the numbers that the estimate is made of, for judging rounding errors.
-    scale: np.ndarray
+    #: Size of the numbers behind the estimate, to which rounding errors are relative.
+    magnitude: np.ndarray
     #: (n_replicates, n_rows): Replicates of the estimates.
     replicates: np.ndarray | None = field(default=None, repr=False)
     #: (n_replicates, n_rows): Replicates of the differences of the same levels.
@@ -142,7 +142,7 @@ class InferredEstimates:
     #: Rows (bool) that each caution concerns.
     cautions: dict[Caution, NDArray[np.bool_]] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
-    levels: np.ndarray | None = None
+    limit_levels: np.ndarray | None = None
 
     @property
     def interval_names(self) -> np.ndarray:
@@ -158,8 +158,8 @@ class InferredEstimates:
     @property
     def conf_level(self) -> np.ndarray:
         """Level of each row's limits."""
-        if self.levels is not None:
-            return self.levels
+        if self.limit_levels is not None:
+            return self.limit_levels
         return np.full(len(self.estimate), self.options.level)
 
     def columns(self, unit: str) -> dict[str, Any]:
@@ -216,9 +216,9 @@ def infer(  # noqa: C901
     options : Options
         Interval, level, replicates.
     differences : bool
-        Draw replicates of the differences too, for a p-value.
+        Also draw replicates of the differences, for a p-value.
     flip_signs : bool
-        Flip signs for a p-value, also if the interval does not need it.
+        Flip signs for a p-value, even if the interval does not need it.
     allow_constant_scores : bool
         Constant scores are certain: their limits are the estimate itself, without a warning.
 
@@ -230,13 +230,13 @@ def infer(  # noqa: C901
     cells = target.cells
     estimand = target.estimand
     record = options.interval
-    if record.partial:
-        estimand = replace(estimand, partial=True)
+    if record.skips_undefined:
+        estimand = replace(estimand, skips_undefined=True)
     means = cells.means()
     estimate = estimand.value(means)
-    scale = estimand.magnitude_behind_estimates(means)
+    magnitude = estimand.magnitude_behind_estimates(means)
     # errors of an estimate up to this size are rounding
-    rounding = ROUNDING * scale
+    rounding = ROUNDING * magnitude
     membership = estimand.cells_by_rows_mask()
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
@@ -279,7 +279,7 @@ def infer(  # noqa: C901
         n_units=effective_n_units,
         rounding=rounding,
         sign_flips=sign_flips,
-        ratio=_is_ratio(estimand),
+        is_ratio=_is_ratio(estimand),
         outside_unit_range=masks.outside_unit_range,
         trials=masks.trials,
         outlying=masks.outlying_with_few_zeros,
@@ -289,6 +289,7 @@ def infer(  # noqa: C901
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
+    # limits are added by `_estimates_at_level` below
     no_limits = np.empty(0)
     estimates = InferredEstimates(
         target=target,
@@ -303,7 +304,7 @@ def infer(  # noqa: C901
         smallest_n_in_sample=smallest,
         bias=bias,
         n_undefined=n_undefined,
-        scale=scale,
+        magnitude=magnitude,
         sign_flips=sign_flips,
     )
     if replicates is not None:
@@ -331,8 +332,8 @@ def _basis_with_interval_inputs(
         # a proportion is the mean of a single cell, so that its n is that of the cell
         basis = replace(basis, n=cells.n_defined_scores @ estimand.method_weights)
     has_paired_shares = record.kind == "share" or bool(basis.trials.any())
-    if record.extra_input == "levels" or (basis.ratio and has_paired_shares):
-        basis = replace(basis, levels=levels_and_covariance(cells, estimand))
+    if record.extra_input == "ratio_means" or (basis.is_ratio and has_paired_shares):
+        basis = replace(basis, ratio_means=ratio_means_and_covariance(cells, estimand))
     if record.extra_input == "jackknife":
         basis = replace(basis, jackknife=estimates_without_each_unit(cells, estimand))
     if replicates is not None:
@@ -345,12 +346,11 @@ def _basis_with_interval_inputs(
 def _outside_range_trial_and_outlying_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
 ) -> _RowMasks:
-    """Find rows that may leave 0 to 1, of independent 0/1 scores, or whose variance a few outliers decide.
+    """Return the masks of rows that have another interval or test than most.
 
-    `robust` are the CR2 variances of the rows, None where the interval needs none.
-
-    Trials are looked for only where the interval has another one for them (`binary_defaults`), and outlying
-    units only in rows of scores that are not averages of other rows.
+    `robust` are the CR2 variances of the rows, None where the interval needs none. Rows of trials are found
+    only if the interval has another one for them (`binary_defaults`), and outlying units only in rows of
+    scores that are not averages of other rows.
     """
     membership = estimand.cells_by_rows_mask()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
@@ -403,9 +403,9 @@ def _robust_df(robust: Cr2Variances, record: Interval, masks: _RowMasks) -> np.n
     """
     df = robust.df
     if record.bounded:
-        df = np.where(masks.outside_unit_range, df, np.fmin(df, robust.spread_df))
-    if record.mistakes_outlying:
-        df = np.where(masks.outlying_with_few_zeros, np.fmin(df, robust.spread_df), df)
+        df = np.where(masks.outside_unit_range, df, np.fmin(df, robust.kurtosis_df))
+    if record.leaves_outlying_to_cr2:
+        df = np.where(masks.outlying_with_few_zeros, np.fmin(df, robust.kurtosis_df), df)
     if record.kind == "share":
         return np.full_like(df, np.nan)
     return np.where(masks.trials, np.nan, df)
@@ -430,7 +430,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
     use_cr2 = np.zeros(len(low), dtype=bool)
     if record.cr2_rows is not None:
         use_cr2 = record.cr2_rows(basis)
-    if record.mistakes_outlying:
+    if record.leaves_outlying_to_cr2:
         use_cr2 = use_cr2 | basis.outlying
     if use_cr2.any():
         t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
@@ -466,7 +466,7 @@ def _has_no_limits(
 
 
 def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
-    """Return the estimates with each row's limits at its level in `levels`; NaN keeps its limits."""
+    """Return the estimates with each row's limits at its level; where `levels` are NaN, limits are kept."""
     low = estimates.conf_low.copy()
     high = estimates.conf_high.copy()
     conf_set = None if estimates.conf_set is None else estimates.conf_set.copy()
@@ -482,12 +482,18 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
             zero_in_gap[rows] = estimates_of_level.zero_in_gap[rows]
     levels = np.where(np.isnan(levels), estimates.options.level, levels)
     return replace(
-        estimates, levels=levels, conf_low=low, conf_high=high, conf_set=conf_set, zero_in_gap=zero_in_gap
+        estimates,
+        limit_levels=levels,
+        conf_low=low,
+        conf_high=high,
+        conf_set=conf_set,
+        zero_in_gap=zero_in_gap,
     )
 
 
 def _check_enough_replicates(record: Interval, level: float, n_replicates: int) -> None:
     """Raise ValueRangeError if replicates or flips are too few for limits between them at a level."""
+    # an interval with a scale uses only the standard deviation of the replicates, not their quantiles
     if record.kind not in ("bootstrap", "flips") or record.scale:
         return
     enough = fewest_replicates(level, flips=record.kind == "flips")
@@ -554,7 +560,7 @@ def _has_few_df(estimates: InferredEstimates) -> NDArray[np.bool_]:
     if estimates.uses_cr2 is not None:
         uses_t = estimates.uses_cr2
     df = estimates.df
-    if record.bounded or record.mistakes_outlying:
+    if record.bounded or record.leaves_outlying_to_cr2:
         # these intervals lower the degrees of freedom where few scores differ, and their limits hold
         df = np.maximum(df, estimates.smallest_n_in_sample - 1)
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
@@ -596,7 +602,7 @@ def _warn_of_doubtful_limits(
         target,
         (estimates.conf_low, estimates.conf_high),
         estimates.estimate,
-        estimates.scale,
+        estimates.magnitude,
         estimates.smallest_n_in_sample < 2,
         allow_constant_scores=allow_constant_scores,
     )
@@ -720,7 +726,7 @@ def replicate(
 ) -> Replicates:
     """Draw bootstrap replicates of all estimates.
 
-    With `variances` and `differences` those of the result are computed, too; they are None otherwise.
+    `variances` and `differences` of the result are None unless they are asked for.
     """
     shape = (options.n_replicates, estimand.n_rows)
     n_units, n_cells = cells.sums.shape
@@ -781,9 +787,10 @@ def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.
     count on both sides.
     """
     n_defined = (~np.isnan(replicates)).sum(axis=0)
-    n_below = (replicates <= rounding).sum(axis=0)
-    n_above = (replicates >= -rounding).sum(axis=0)
-    p_value = np.minimum(1.0, 2 * (1 + np.minimum(n_below, n_above)) / (n_defined + 1))
+    n_at_or_below = (replicates <= rounding).sum(axis=0)
+    n_at_or_above = (replicates >= -rounding).sum(axis=0)
+    count = np.minimum(n_at_or_below, n_at_or_above)
+    p_value = np.minimum(1.0, 2 * (1 + count) / (n_defined + 1))
     smallest_p_value = np.minimum(1.0, P_FLOOR_NUMERATORS["bootstrap"] / (n_defined + 1))
     return PValuesWithFloors(np.where(n_defined > 0, p_value, np.nan), smallest_p_value)
 

@@ -8,7 +8,7 @@ from salstats.stats.engine.partial_correlation import Residuals
 from salstats.stats.engine.robust_correlation import robust_estimate
 
 #: Number of rows that are compared with all rows at a time.
-_BLOCK = 1024
+_ROWS_PER_BLOCK = 1024
 
 
 def pair_influences(x: np.ndarray, y: np.ndarray, test: str) -> np.ndarray:
@@ -144,8 +144,8 @@ def _kendall_influences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     row_agreement = np.empty(n)
     row_x_differs = np.empty(n)
     row_y_differs = np.empty(n)
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, start + _BLOCK)
+    for start in range(0, n, _ROWS_PER_BLOCK):
+        rows = slice(start, start + _ROWS_PER_BLOCK)
         x_signs = np.sign(x[rows, None] - x[None])
         y_signs = np.sign(y[rows, None] - y[None])
         row_agreement[rows] = (x_signs * y_signs).mean(axis=1)

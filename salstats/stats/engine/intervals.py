@@ -37,7 +37,7 @@ def _empty_mask() -> NDArray[np.bool_]:
     return np.empty(0, dtype=bool)
 
 
-class RatioLevels(NamedTuple):
+class RatioMeans(NamedTuple):
     """The two means of a ratio, such as that behind a percentage decrease."""
 
     #: (n_rows,): Mean of the method.
@@ -93,11 +93,11 @@ class Basis:
     #: (n_units, n_rows): Estimates without each unit.
     jackknife: np.ndarray = field(default_factory=_empty_array)
     #: Means of the method and the reference, for the limits of a ratio.
-    levels: RatioLevels | None = None
+    ratio_means: RatioMeans | None = None
     #: Sign flips of the units, by which wild cluster bootstrap limits are made.
     sign_flips: SignFlips | None = None
-    #: The sign flips are of the ratio of method and reference, not of their difference.
-    ratio: bool = False
+    #: The estimates, and the sign flips, are of the ratio of method and reference, not of their difference.
+    is_ratio: bool = False
     #: Rows of means with scores below 0 or above 1.
     outside_unit_range: NDArray[np.bool_] = field(default_factory=_empty_mask)
     #: Rows whose scores are all 0 or 1, one score for each unit.
@@ -127,26 +127,27 @@ class Interval:
     terms: tuple[str, ...] = ()
     #: Its name in front of "intervals"; the label where it is empty.
     short_label: str = ""
-    #: Quantity that has to be computed only for it: "variances", "jackknife", "levels" or "cr2".
+    #: Quantity that has to be computed only for it: "variances", "jackknife", "ratio_means" or "cr2".
     extra_input: str = ""
     #: Its limits allow for the dependence of rows of one unit.
     clustered: bool = False
-    #: Scale on which its limits are estimate -+ quantile * standard error: "identity", "atanh", "logit", or
-    #: none (""); or "remade", where an estimates frame has all of the `Basis` that its limits need.
+    #: How limits at another level follow from an estimates frame: on the scale "identity", "atanh" or "logit"
+    #: limits are estimate -+ quantile * standard error; "recomputed" limits are computed again, as the frame
+    #: has all that they need of the `Basis`; "" for limits that cannot follow.
     scale: str = ""
     #: Its limits stay within the range of the scores.
     bounded: bool = False
     #: Replicates of an average over tasks leave out the tasks that were not drawn.
-    partial: bool = False
-    #: Terms that it is the default of.
+    skips_undefined: bool = False
+    #: Terms of which it is the default interval.
     recommended: tuple[str, ...] = ()
-    #: Intervals that replace it as default for 0/1 scores, one score for each unit, where their coverage is
-    #: nominal. A record has one name for each term; `choose_interval` returns only that of the chosen term.
+    #: Intervals that replace it as default for 0/1 scores with one score per unit, for which their coverage
+    #: is nominal: one name for each term. `choose_interval` keeps only that of the chosen term.
     binary_defaults: tuple[str, ...] = ()
-    #: Finds the rows that it does not suit, which get the limits of `cr2`.
+    #: Finds the rows for which it is unsuitable, and which get the limits of `cr2` instead.
     cr2_rows: Callable[[Basis], np.ndarray] | None = None
-    #: As the default, it leaves rows that depend on a few outlying units to the limits of `cr2`, too.
-    mistakes_outlying: bool = False
+    #: As the default, rows that depend on a few outlying units also get the limits of `cr2` instead.
+    leaves_outlying_to_cr2: bool = False
     #: Computes one-sided P values of bounds by the test that its limits invert: at or below the bound, and at
     #: or above it.
     tails: Callable[[Basis, np.ndarray], PValuesAtOrBelowAndAbove] | None = None
@@ -172,7 +173,7 @@ def _share_limits_by_effective_n(
     return share_limits
 
 
-def _studentized(basis: Basis) -> LimitArrays:
+def _studentized_limits(basis: Basis) -> LimitArrays:
     """Return bootstrap-t limits."""
     return limits.studentized(
         replicates=basis.replicates,
@@ -184,7 +185,7 @@ def _studentized(basis: Basis) -> LimitArrays:
     )
 
 
-def _studentized_log(basis: Basis) -> LimitArrays:
+def _studentized_log_limits(basis: Basis) -> LimitArrays:
     """Return bootstrap-t limits on the log scale; of a percentage decrease, those of the means' ratio."""
     if basis.term != "percent_decrease":
         return limits.studentized_log(
@@ -203,37 +204,37 @@ def _studentized_log(basis: Basis) -> LimitArrays:
         rounding=basis.rounding / 100,
         level=basis.level,
     )
-    return _decrease_limits(ratio_low, ratio_high)
+    return _decrease_limits_from_ratio(ratio_low, ratio_high)
 
 
-def _decrease_limits(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
+def _decrease_limits_from_ratio(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
     """Return limits of a percentage decrease from those of the ratio of method and reference."""
     return 100 * (1 - ratio_high), 100 * (1 - ratio_low)
 
 
-def _t(basis: Basis) -> LimitArrays:
+def _t_limits(basis: Basis) -> LimitArrays:
     """Return limits by Student's t."""
     return limits.t_limits(basis.estimate, basis.std_error, basis.df, basis.level)
 
 
-def _wilson_t(basis: Basis) -> LimitArrays:
+def _wilson_t_limits(basis: Basis) -> LimitArrays:
     """Return Wilson's limits of means of scores from 0 to 1, with Student's quantile."""
     variance = basis.std_error**2
     return limits.wilson_t(basis.estimate, variance, basis.df, basis.n_units, basis.level)
 
 
-def _wild(basis: Basis) -> LimitArrays:
+def _wild_limits(basis: Basis) -> LimitArrays:
     """Return the limits at which the P value of the wild cluster bootstrap test crosses 1 - level."""
     assert basis.sign_flips is not None
     low, high = basis.sign_flips.limits(basis.level)
-    if basis.ratio:
-        low, high = _decrease_limits(low, high)
+    if basis.is_ratio:
+        low, high = _decrease_limits_from_ratio(low, high)
     low = np.where(np.abs(low) <= basis.rounding, 0.0, low)
     high = np.where(np.abs(high) <= basis.rounding, 0.0, high)
     return low, high
 
 
-def _tango(basis: Basis) -> LimitArrays:
+def _tango_limits(basis: Basis) -> LimitArrays:
     """Return Tango's score limits of a difference of two shares."""
     return paired_shares.difference_limits(basis.estimate, basis.std_error, basis.n_units, basis.level)
 
@@ -243,13 +244,13 @@ def _tango_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
 
-def _tang_decrease(basis: Basis) -> LimitArrays:
+def _tang_decrease_limits(basis: Basis) -> LimitArrays:
     """Return Tang's score limits of a percentage decrease, from those of the ratio of two shares."""
     method, reference, std_error = _paired_means_and_std_error(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
         method, reference, std_error, basis.n_units, basis.level
     )
-    return _decrease_limits(ratio_low, ratio_high)
+    return _decrease_limits_from_ratio(ratio_low, ratio_high)
 
 
 def _tang_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
@@ -264,13 +265,13 @@ def _tang_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAnd
 
 def _paired_means_and_std_error(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the means of the method and of the reference, and the standard error of their difference."""
-    assert basis.levels is not None
-    method, reference, covariance = basis.levels
+    assert basis.ratio_means is not None
+    method, reference, covariance = basis.ratio_means
     variance = covariance[:, 0, 0] - 2 * covariance[:, 0, 1] + covariance[:, 1, 1]
     return method, reference, np.sqrt(np.maximum(variance, 0))
 
 
-def _delta(basis: Basis) -> LimitArrays:
+def _delta_limits(basis: Basis) -> LimitArrays:
     """Return delta-method limits, those of a rate on the logit scale."""
     kernel = limits.logit_t_limits if basis.term == "pooled_rate" else limits.t_limits
     return kernel(basis.estimate, basis.std_error, basis.df, basis.level)
@@ -284,7 +285,7 @@ def _t_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
 def _flip_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values by sign flips; those of a percentage decrease are of the ratio's flips."""
     assert basis.sign_flips is not None
-    if not basis.ratio:
+    if not basis.is_ratio:
         return flip_tails(basis.sign_flips, basis.estimate, basis.rounding, bound)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
     ratio_at_or_below, ratio_at_or_above = flip_tails(
@@ -298,28 +299,29 @@ def _flip_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
 
 def _fieller_decrease_tails(basis: Basis, bound: np.ndarray) -> PValuesAtOrBelowAndAbove:
     """Return one-sided P values of a percentage decrease, by the t test that Fieller's set inverts."""
-    assert basis.levels is not None
-    method, reference, covariance = basis.levels
+    assert basis.ratio_means is not None
+    method, reference, covariance = basis.ratio_means
     return fieller_decrease_tails(method, reference, covariance, basis.df, bound)
 
 
-def _fieller(basis: Basis) -> ConfidenceSets:
+def _fieller_sets(basis: Basis) -> ConfidenceSets:
     """Return Fieller's confidence sets of a percentage decrease."""
-    assert basis.levels is not None
-    method, reference, covariance = basis.levels
+    assert basis.ratio_means is not None
+    method, reference, covariance = basis.ratio_means
     low, high, form = limits.fieller_sets_of_decrease(method, reference, covariance, basis.df, basis.level)
     description = form.astype(object)
     for row in np.flatnonzero(form == "outside"):
         description[row] = f"all but {low[row]:.6g} to {high[row]:.6g}"
     description[form == "line"] = "everything"
     zero_in_gap = (form == "outside") & (low < 0) & (high > 0)
+    # of a set outside a gap only the description has the ends of the gap
     unbounded = np.isin(form, ("outside", "line"))
     low = np.where(unbounded, -np.inf, low)
     high = np.where(unbounded, np.inf, high)
     return ConfidenceSets(low, high, description, zero_in_gap)
 
 
-def _fisher(basis: Basis) -> LimitArrays:
+def _fisher_limits(basis: Basis) -> LimitArrays:
     """Return limits of a correlation on Fisher's z scale, with the normal quantile."""
     quantile = float(special.ndtri((1 + basis.level) / 2))
     return fisher_limits(basis.estimate, basis.std_error, quantile)
@@ -342,7 +344,9 @@ def _auc_limits(basis: Basis, *, on_logit: bool = False) -> LimitArrays:
 #: Fewest units with a pattern of signs whose two-sided mid-P value is below .05.
 _FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
-_QUANTILES = ("median", "quantile", "median_difference", "quantile_difference")
+_SINGLE_QUANTILES = ("median", "quantile")
+_QUANTILE_DIFFERENCES = ("median_difference", "quantile_difference")
+_QUANTILES = (*_SINGLE_QUANTILES, *_QUANTILE_DIFFERENCES)
 _CORRELATIONS = ("spearman", "pearson", "kendall", "rm", "percbend", "bicor", "clustered_correlation")
 _ROOT = "\N{SQUARE ROOT}"
 _SQUARED = "\N{SUPERSCRIPT TWO}"
@@ -369,7 +373,7 @@ RECORDS = (
         terms=_MEANS,
         short_label="order-statistics bootstrap",
         bounded=True,
-        partial=True,
+        skips_undefined=True,
     ),
     Interval(
         "basic",
@@ -404,7 +408,7 @@ RECORDS = (
         "studentized",
         "studentized bootstrap",
         kind="bootstrap",
-        kernel=_studentized,
+        kernel=_studentized_limits,
         note="studentized bootstrap intervals (Davison and Hinkley 1997)",
         terms=_MEANS,
         extra_input="variances",
@@ -413,7 +417,7 @@ RECORDS = (
         "bootstrap_t_log",
         "studentized bootstrap on the log scale",
         kind="bootstrap",
-        kernel=_studentized_log,
+        kernel=_studentized_log_limits,
         note="studentized bootstrap intervals on the log scale (Davison and Hinkley 1997)",
         terms=("mean", "curve", "percent_decrease", "pooled_rate"),
         short_label="log-scale studentized bootstrap",
@@ -423,7 +427,7 @@ RECORDS = (
         "t",
         "Student's t",
         kind="t",
-        kernel=_t,
+        kernel=_t_limits,
         note="from Student's t distribution with standard errors clustered by {unit}",
         terms=("mean", "curve", "difference", "regression"),
         short_label="t",
@@ -435,7 +439,7 @@ RECORDS = (
         "cr2",
         "Student's t, CR2 standard errors",
         kind="t",
-        kernel=_t,
+        kernel=_t_limits,
         note="from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} "
         "and Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
         terms=(*_MEANS, "auroc_difference"),
@@ -450,7 +454,7 @@ RECORDS = (
         "wilson_t",
         "Wilson score of a bounded mean, CR2 variance",
         kind="t",
-        kernel=_wilson_t,
+        kernel=_wilson_t_limits,
         note="Wilson score intervals of means of scores from 0 to 1, with the effective sample size of "
         "their CR2 variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of "
         "freedom, fewer where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
@@ -462,13 +466,13 @@ RECORDS = (
         recommended=("mean", "curve", "pooled_rate"),
         cr2_rows=lambda basis: basis.outside_unit_range,
         binary_defaults=("exact",),
-        scale="remade",
+        scale="recomputed",
     ),
     Interval(
         "wild",
         "wild cluster bootstrap",
         kind="flips",
-        kernel=_wild,
+        kernel=_wild_limits,
         note="obtained by inverting a wild cluster bootstrap test that flips the signs of each {unit} under "
         "the hypothesis (Cameron et al. 2008)",
         terms=("difference", "percent_decrease"),
@@ -479,25 +483,25 @@ RECORDS = (
         tails=_flip_tails,
         cr2_rows=lambda basis: (basis.n_units < _FEWEST_TO_FLIP) & ~basis.trials,
         binary_defaults=("tango", "tang"),
-        mistakes_outlying=True,
+        leaves_outlying_to_cr2=True,
     ),
     Interval(
         "tango",
         "Tango score",
         kind="share",
-        kernel=_tango,
+        kernel=_tango_limits,
         note="obtained by inverting the score test of two proportions of the same units (Tango 1998)",
         terms=("difference",),
         extra_input="cr2",
         bounded=True,
-        scale="remade",
+        scale="recomputed",
         tails=_tango_tails,
     ),
     Interval(
         "tang",
         "Tang score of a ratio",
         kind="share",
-        kernel=_tang_decrease,
+        kernel=_tang_decrease_limits,
         note="obtained by inverting the score test of the ratio of two proportions of the same units (Tang "
         "et al. 2003)",
         terms=("percent_decrease",),
@@ -515,7 +519,7 @@ RECORDS = (
         terms=("mean", "empty"),
         clustered=True,
         bounded=True,
-        scale="remade",
+        scale="recomputed",
     ),
     Interval(
         "exact",
@@ -526,28 +530,28 @@ RECORDS = (
         terms=("mean", "empty"),
         clustered=True,
         bounded=True,
-        scale="remade",
+        scale="recomputed",
     ),
     Interval(
         "delta",
         "delta method",
         kind="t",
-        kernel=_delta,
+        kernel=_delta_limits,
         note="from the delta method with standard errors clustered by {unit} and Student's t distribution",
         terms=("percent_decrease", "pooled_rate", "pooled_difference"),
         short_label="delta-method",
         clustered=True,
-        scale="remade",
+        scale="recomputed",
         tails=_t_tails,
     ),
     Interval(
         "fieller",
         "Fieller",
         kind="t",
-        kernel=_fieller,
+        kernel=_fieller_sets,
         note="Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
         terms=("percent_decrease",),
-        extra_input="levels",
+        extra_input="ratio_means",
         clustered=True,
         tails=_fieller_decrease_tails,
     ),
@@ -558,11 +562,11 @@ RECORDS = (
         kernel=None,
         note="obtained by inverting Wilson's score interval of the share of scores at or below a value "
         "(Woodruff 1952), with its CR2 variance clustered by {unit}",
-        terms=_QUANTILES[:2],
+        terms=_SINGLE_QUANTILES,
         short_label="Woodruff",
         clustered=True,
         bounded=True,
-        recommended=_QUANTILES[:2],
+        recommended=_SINGLE_QUANTILES,
     ),
     Interval(
         "mover",
@@ -571,10 +575,10 @@ RECORDS = (
         kernel=None,
         note="from the limits of both quantiles (Woodruff 1952) and their correlation over each {unit} (Zou "
         "and Donner 2008)",
-        terms=_QUANTILES[2:],
+        terms=_QUANTILE_DIFFERENCES,
         short_label="MOVER",
         clustered=True,
-        recommended=_QUANTILES[2:],
+        recommended=_QUANTILE_DIFFERENCES,
     ),
     Interval(
         "rank_score",
@@ -587,12 +591,12 @@ RECORDS = (
         short_label="rank-score",
         clustered=True,
     ),
-    Interval("wald", "Wald", kind="t", kernel=_t, terms=("regression",), scale="identity"),
+    Interval("wald", "Wald", kind="t", kernel=_t_limits, terms=("regression",), scale="identity"),
     Interval(
         "fisher",
         "Fisher z transformation",
         kind="correlation",
-        kernel=_fisher,
+        kernel=_fisher_limits,
         note=f"1/{_ROOT}(n {_MINUS} 3)",
         terms=("spearman", "pearson", "rm", "percbend", "bicor"),
         short_label="Fisher z",
@@ -602,7 +606,7 @@ RECORDS = (
         "bonett-wright",
         "Fisher z transformation, Bonett-Wright standard error",
         kind="correlation",
-        kernel=_fisher,
+        kernel=_fisher_limits,
         note=f"{_ROOT}((1 + r{_SQUARED}/2)/(n {_MINUS} 3)) (Bonett and Wright 2000)",
         terms=("spearman",),
         short_label="Bonett-Wright",
@@ -612,7 +616,7 @@ RECORDS = (
         "fieller",
         "Fisher z transformation, Fieller standard error",
         kind="correlation",
-        kernel=_fisher,
+        kernel=_fisher_limits,
         note=f"{_ROOT}(1.06/(n {_MINUS} 3))",
         terms=("spearman", "kendall"),
         scale="atanh",
@@ -621,7 +625,7 @@ RECORDS = (
         "cr2",
         "Fisher z transformation, CR2 standard error",
         kind="correlation",
-        kernel=_fisher,
+        kernel=_fisher_limits,
         note="on Fisher's z scale with bias-reduced standard errors (CR2) of the correlation's influence "
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
@@ -651,7 +655,7 @@ RECORDS = (
         kernel=_auc_limits,
         note="the normal distribution with a variance for independent cases (DeLong et al. 1988)",
         terms=("auroc", "auroc_difference"),
-        scale="remade",
+        scale="recomputed",
     ),
     Interval(
         "obuchowski",
@@ -661,7 +665,7 @@ RECORDS = (
         note="Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
         terms=("auroc", "auroc_difference"),
         clustered=True,
-        scale="remade",
+        scale="recomputed",
     ),
     # `stats.agreement.records` says which kinds of agreement have these intervals.
     Interval(
@@ -719,7 +723,7 @@ RECORDS = (
         "obuchowski-rockette",
         "Obuchowski-Rockette",
         kind="t",
-        kernel=_t,
+        kernel=_t_limits,
         note="Student's t distribution for readers and cases in general (Obuchowski and Rockette 1995)",
     ),
 )
@@ -744,7 +748,8 @@ def choose_interval(interval: str | None, term: str, *, with_draws: bool = False
     check_choice(interval, interval_names(term), "interval")
     if interval != RECOMMENDED:
         record = next(record for record in RECORDS if record.name == interval and term in record.terms)
-        return replace(record, binary_defaults=(), mistakes_outlying=False)
+        # an interval that the user names is the interval of all rows
+        return replace(record, binary_defaults=(), leaves_outlying_to_cr2=False)
     if with_draws:
         record = next(record for record in RECORDS if record.name == "percentile")
     else:
@@ -755,7 +760,7 @@ def choose_interval(interval: str | None, term: str, *, with_draws: bool = False
 
 
 def interval_by_name(name: object, term: object = None) -> Interval | None:
-    """Return the record of a name, None if there is none; of two of this name that of the term."""
+    """Return the record with a name, None if there is none; of several, the one for the term or the first."""
     named = [record for record in RECORDS if record.name == name]
     for record in named:
         if term in record.terms:

@@ -11,7 +11,7 @@ from salstats.stats.engine.sign_tails import sign_p_values
 #: signs instead.
 _FEW_FLIPS = 100
 #: Statistics, in standard errors, that differ by less are equal.
-_EQUAL = 1e-9
+_EQUALITY_TOLERANCE = 1e-9
 
 
 class PValuesWithFloors(NamedTuple):
@@ -68,8 +68,8 @@ class NullDraws(NamedTuple):
     def p_values(self) -> np.ndarray:
         """Compute each row's share of draws at least as far as the data, shape (n_rows,)."""
         distance = self.draws - self.observed
-        n_further = (distance > _EQUAL).sum(axis=0)
-        n_equal = (np.abs(distance) <= _EQUAL).sum(axis=0)
+        n_further = (distance > _EQUALITY_TOLERANCE).sum(axis=0)
+        n_equal = (np.abs(distance) <= _EQUALITY_TOLERANCE).sum(axis=0)
         n_as_far = n_further + self.ties * (n_equal + self.n_added_for_data)
         p = n_as_far / (len(distance) + self.n_added_for_data)
         # Draws that all equal the data are no evidence against the hypothesis.
@@ -107,8 +107,8 @@ class NullDraws(NamedTuple):
     def with_distances_as_midrank_shares(self) -> "NullDraws":
         """Replace distances by their mid-ranks, as shares, among those of the row's draws and data."""
         # distances in steps, so that those that differ by rounding are equal
-        observed = np.round(self.observed / _EQUAL)
-        draws = np.round(self.draws / _EQUAL)
+        observed = np.round(self.observed / _EQUALITY_TOLERANCE)
+        draws = np.round(self.draws / _EQUALITY_TOLERANCE)
         # (n_patterns, n_rows): distances of the draws and of the data
         distances = draws
         if not self.complete:
@@ -123,9 +123,9 @@ class NullDraws(NamedTuple):
 def step_down_max_t(family: NullDraws) -> np.ndarray:
     """Adjust P values for a family of all rows by step-down max-t, shape (n_rows,).
 
-    With rows in the order of descending statistics, a row's adjusted P value is the share of draws whose
-    largest statistic, of this and all later rows, is at least the row's, and at least the P value of the row
-    before.
+    With rows in the order of descending statistics, a row's adjusted P value is the share of draws in which
+    the largest statistic of this and all later rows is at least the row's. It is raised to the adjusted P
+    value of the row before if that is larger.
 
     Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993. Romano JP, Wolf M. Stepwise multiple
     testing as formalized data snooping. Econometrica 2005;73:1237-1282.
@@ -180,7 +180,9 @@ def joint_level(family: NullDraws, level: float) -> float:
     """
     smallest = ascending_smallest_p_values(family)
     alpha = 1 - level
-    n_allowed = int(alpha * (len(smallest) + family.n_added_for_data) + _EQUAL) - family.n_added_for_data
+    # patterns with that of the data among them; the tolerance keeps rounding from losing one
+    n_patterns = len(smallest) + family.n_added_for_data
+    n_allowed = int(alpha * n_patterns + _EQUALITY_TOLERANCE) - family.n_added_for_data
     row_alpha = 0.0
     if n_allowed >= 0:
         row_alpha = smallest[n_allowed] - _rounding_tolerance_of_p_values(family)
@@ -189,7 +191,7 @@ def joint_level(family: NullDraws, level: float) -> float:
 
 
 def ascending_smallest_p_values(family: NullDraws) -> np.ndarray:
-    """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
+    """Return the smallest P value of each draw among all rows, in ascending order, shape (n_draws,)."""
     return np.sort(1 - family.with_distances_as_midrank_shares().draws.max(axis=1))
 
 

@@ -22,8 +22,7 @@ def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -
     probabilities = np.asarray(probabilities, dtype=np.float64)
     if probabilities.ndim == 1:
         if not np.isnan(replicates).any():
-            quantiles: np.ndarray = np.quantile(replicates, probabilities, axis=0)
-            return quantiles
+            return np.asarray(np.quantile(replicates, probabilities, axis=0))
         probabilities = probabilities[:, None]
     shape = (len(probabilities), replicates.shape[1])
     row_probabilities = np.broadcast_to(probabilities, shape)

@@ -44,7 +44,7 @@ def _p_floors_times_replicates_plus_one(estimates: pd.DataFrame) -> np.ndarray:
 
 
 def warn_adjusted_p_values_are_bounds(family: pd.DataFrame) -> None:
-    """Warn if adjusted P values are only upper bounds, since P values that they depend on are at a floor.
+    """Warn if adjusted P values are only upper bounds because P values that they depend on are at a floor.
 
     The index of `family` is the numbers of its rows in the user's frame.
     """
@@ -96,7 +96,8 @@ def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) ->
         factor = adjusted / p
         low = factor * np.maximum(p - margin, 0)
         high = factor * np.maximum(p + margin, 0)
-        # No replicate is as far as the data at the floor, and the P value is an upper bound by its + 1.
+        # At the floor no replicate is as far as the data: the P value is an upper bound, by the 1 that is
+        # added to the count.
         is_at_floor = p <= floors * (1 + ROUNDING)
         is_undecided = np.where(adjusted < alpha, (high >= alpha) & ~is_at_floor, low < alpha)
     # P values without a floor are exact.
@@ -106,7 +107,7 @@ def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) ->
         warn(
             f"{int(is_undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
             f"{alpha[first]:.3g} with {replicates[first]:,.0f} replicates: another seed may decide otherwise",
-            hint=Message(f"{10 * replicates[first]:,.0f}", " would settle most"),
+            hint=Message(f"{10 * replicates[first]:,.0f}", " replicates would settle most"),
             option="n_replicates",
             rows=family.index[is_undecided].tolist(),
         )
@@ -132,6 +133,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         harmonic_number = special.digamma(n_tests + 1.0) + np.euler_gamma
         factor = factor * harmonic_number
     elif procedure == "sidak":
+        # Sidak's level of a single test is 1 - (1 - alpha) ** (1 / n_tests)
         factor = alpha / -np.expm1(np.log1p(-alpha) / n_tests)
     excess = factor * smallest / alpha
     rows = np.flatnonzero(excess >= 1 - ROUNDING)

@@ -103,8 +103,8 @@ class _Borders(NamedTuple):
 def _distinct_unit_vectors(correlation: np.ndarray) -> np.ndarray:
     """Return unit vectors (n, rank) whose products are the correlations; equal statistics have one.
 
-    Of the bases in which these vectors can be written the one of Gram and Schmidt is taken, so that the
-    points of the integral, and with them its error, are the same with every linear algebra library.
+    The vectors are written in the basis of Gram and Schmidt, so that the points of the integral, and with
+    them its error, are the same with every linear algebra library.
     """
     eigenvalues, eigenvectors = linalg.eigh(correlation)
     is_positive = eigenvalues > _SMALLEST_EIGENVALUE * eigenvalues.max()
@@ -136,8 +136,8 @@ def _perpendicular_basis(vector: np.ndarray) -> np.ndarray:
 
     It is made of the columns of Householder's reflection that takes the first axis to the vector's line.
     """
-    # of the two reflections, to the vector and to its negative, the one that does not cancel digits; at 0
-    # rounding does not choose between them
+    # Of the reflections to the vector and to its negative this is the one that does not cancel digits. The
+    # bound is not 0, where rounding would choose between the two.
     sign = 1.0 if vector[0] > -0.5 else -1.0
     normal = vector.copy()
     normal[0] += sign
@@ -191,7 +191,7 @@ def _points_on_sphere(sequence: qmc.Sobol, n_points: int) -> np.ndarray:
 def _chebyshev_quadrature(borders: _Borders, n_statistics: int, rank: int) -> _Quadrature:
     """Return angles and weights for the sum of the statistics' integrals, each an average over its borders.
 
-    The integrand is taken for the polynomial that interpolates it at Chebyshev's nodes.
+    The integrand is approximated by the polynomial that interpolates it at Chebyshev's nodes.
     """
     end = borders.angle.max()
     nodes = np.cos((np.arange(_N_ANGLES) + 0.5) * np.pi / _N_ANGLES)
@@ -208,9 +208,12 @@ def _chebyshev_integrals_averaged_over_ends(ends: np.ndarray, weights: np.ndarra
     """Return integrals (_N_ANGLES,) of Chebyshev's polynomials from -1 to the ends, averaged over these."""
     # means of the polynomials themselves at the ends, by their recurrence
     means = [weights.mean(), (weights * ends).mean()]
-    before, polynomial = np.ones_like(ends), ends
+    previous = np.ones_like(ends)
+    polynomial = ends
     for _ in range(_N_ANGLES - 1):
-        before, polynomial = polynomial, 2 * ends * polynomial - before
+        following = 2 * ends * polynomial - previous
+        previous = polynomial
+        polynomial = following
         means.append((weights * polynomial).mean())
     # column k has the coefficients of the integral of polynomial k
     integrals = chebyshev.chebint(np.eye(_N_ANGLES), lbnd=-1)

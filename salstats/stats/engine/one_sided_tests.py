@@ -68,6 +68,7 @@ def fieller_decrease_tails(
 
     theta is 1 - bound / 100. `covariance` (n_rows, 2, 2) is that of the means of method and reference.
     """
+    # An infinite bound is not tested; any number may replace it.
     theta = np.where(np.isfinite(bound), 1 - bound / 100, 0.0)
     method_variance = covariance[:, 0, 0]
     reference_variance = covariance[:, 1, 1]

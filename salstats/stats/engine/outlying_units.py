@@ -41,7 +41,7 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> NDArray
     ndarray of bool, shape (n_rows,)
     """
     n_units = (~np.isnan(position)).sum(axis=0)
-    are_decided = np.zeros(influence.shape[1], dtype=bool)
+    depends = np.zeros(influence.shape[1], dtype=bool)
     for row in np.flatnonzero(_may_depend_on_few_units(influence, n_units)):
         distance = np.abs(position[:, row] - np.nanmedian(position[:, row]))
         spread = np.nanmedian(distance) / _NORMAL_MAD
@@ -56,12 +56,12 @@ def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> NDArray
         if n_outlying == 0 or n_outlying > min(_MAX_OUTLYING, _MAX_OUTLYING_SHARE * n_units[row]):
             continue
         squares = influence[:, row] ** 2
-        are_decided[row] = squares[is_outlying].sum() >= _SHARE_OF_VARIANCE * squares.sum()
-    return are_decided
+        depends[row] = squares[is_outlying].sum() >= _SHARE_OF_VARIANCE * squares.sum()
+    return depends
 
 
 def _may_depend_on_few_units(influence: np.ndarray, n_units: np.ndarray) -> NDArray[np.bool_]:
-    """Find estimates whose few largest influences contribute enough of the variance, shape (n_rows,)."""
+    """Find estimates whose largest influences contribute half of the variance, shape (n_rows,)."""
     squares = np.nan_to_num(influence) ** 2
     n_largest = min(_MAX_OUTLYING, len(squares))
     largest = np.partition(squares, len(squares) - n_largest, axis=0)[len(squares) - n_largest :]

@@ -44,10 +44,10 @@ def difference_statistic(
     design. Stat Med 1998.
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
     """
-    # The share s of pairs where only the reference scores 1 solves 2 n s² + linear s + constant = 0.
+    # If the difference is the bound, the maximum-likelihood share s of pairs where only the reference scores
+    # 1 solves 2 n s² + linear s + constant = 0.
     linear = (2 * n_units - only_method + only_reference) * bound - only_method - only_reference
     constant = -only_reference * bound * (1 - bound)
-    # The root is the maximum-likelihood share if the difference is the bound.
     root = np.sqrt(np.maximum(linear**2 - 8 * n_units * constant, 0))
     share_only_reference = (root - linear) / (4 * n_units)
     variance = n_units * (2 * share_only_reference + bound * (1 - bound))
@@ -63,11 +63,12 @@ def ratio_statistic(
 ) -> np.ndarray:
     """Return the score statistic of the ratio method / reference of two shares against a bound.
 
-    `n_method` and `n_reference` are numbers of units that score 1, of which only the reference does in
-    `only_reference`. The variance of method - bound * reference is that of the maximum-likelihood shares if
-    the ratio is the bound: with s the share of pairs where only the reference scores 1, and e the share where
-    either does, it is n ((1 + bound) s + (bound - 1) e). Of these n e is as observed, and n (1 + bound) s is
-    half of linear + root, by the solution of a quadratic equation for s.
+    `n_method` and `n_reference` are the numbers of units in which method and reference score 1, and
+    `only_reference` the number in which only the reference does. The variance of method - bound * reference
+    is that of the maximum-likelihood shares if the ratio is the bound: with s the share of pairs where only
+    the reference scores 1, and e the share where either does, it is n ((1 + bound) s + (bound - 1) e). Here
+    n e is the observed number, and n (1 + bound) s is half of linear + root, by the solution of a quadratic
+    equation for s.
 
     Tang NS, Tang ML, Chan ISF. On tests of equivalence via non-unity relative risk for matched-pair design.
     Stat Med 2003. doi:10.1002/sim.1213

@@ -43,8 +43,8 @@ class PairedTest:
     resampled: bool = False
 
 
-_FROM = "Two-sided P values were from"
-_SMALL = "small P values were of all patterns of signs (Robinson 1982)"
+_P_VALUES_FROM = "Two-sided P values were from"
+_EXACT_SMALL_P_VALUES = "small P values were of all patterns of signs (Robinson 1982)"
 #: Every test by its name.
 RECORDS = {
     record.name: record
@@ -58,37 +58,39 @@ RECORDS = {
             resampled=True,
         ),
         PairedTest(
-            "t", "paired t test", f"{_FROM} paired t tests with standard errors clustered by {{unit}}."
+            "t", "paired t test",
+            f"{_P_VALUES_FROM} paired t tests with standard errors clustered by {{unit}}.",
         ),
         PairedTest(
             "cr2", "paired t test, CR2 standard errors",
-            f"{_FROM} paired t tests with bias-reduced standard errors (CR2) clustered by {{unit}} and "
-            "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
+            f"{_P_VALUES_FROM} paired t tests with bias-reduced standard errors (CR2) clustered by {{unit}} "
+            "and Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
         ),
         PairedTest(
             "wilcoxon", "Wilcoxon signed-rank test",
-            f"{_FROM} Wilcoxon's signed-rank test of the mean difference of each {{unit}} (Wilcoxon 1945).",
+            f"{_P_VALUES_FROM} Wilcoxon's signed-rank test of the mean difference of each {{unit}} (Wilcoxon "
+            "1945).",
         ),
         PairedTest(
-            "mcnemar", "exact McNemar test", f"{_FROM} McNemar's exact test (McNemar 1947)."
+            "mcnemar", "exact McNemar test", f"{_P_VALUES_FROM} McNemar's exact test (McNemar 1947)."
         ),
         PairedTest(
             "signflip", "sign-flip permutation test",
-            f"{_FROM} a permutation test that flips the signs of all differences of a {{unit}} together, as "
-            "(1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at least as far "
-            f"from 0 as the data; {_SMALL}.",
+            f"{_P_VALUES_FROM} a permutation test that flips the signs of all differences of a {{unit}} "
+            "together, as (1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at "
+            f"least as far from 0 as the data; {_EXACT_SMALL_P_VALUES}.",
             resampled=True,
         ),
         PairedTest(
             "wild", "wild cluster bootstrap test, mid-P",
             "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
             "under the hypothesis (Cameron et al. 2008), with {replicates} flips, or every one "
-            f"where there are no more; {_SMALL}.",
+            f"where there are no more; {_EXACT_SMALL_P_VALUES}.",
             resampled=True,
         ),
         PairedTest(
             "score", "McNemar's score test, without correction",
-            f"{_FROM} McNemar's score test without correction (McNemar 1947).",
+            f"{_P_VALUES_FROM} McNemar's score test without correction (McNemar 1947).",
         ),
         PairedTest("none", "no test", "No test was made."),
     )
@@ -116,43 +118,44 @@ def paired_test_result(
     estimand = paired_target.target.estimand
     difference = estimand.as_difference()
     means = cells.means()
-    scale = difference.magnitude_behind_estimates(means)
+    magnitude = difference.magnitude_behind_estimates(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = paired_target.members.shape[1]
     is_average = np.arange(estimand.n_rows) >= n_single
-    by_estimate = is_average & (estimand.row_weights is not None)
+    tests_estimate = is_average & (estimand.row_weights is not None)
     too_few_units = estimates.smallest_n_in_sample < 2
     if test == "bootstrap":
         assert estimates.replicates is not None
         assert estimates.difference_replicates is not None
-        replicates = np.where(by_estimate, estimates.replicates, estimates.difference_replicates)
-        p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * scale)
+        replicates = np.where(tests_estimate, estimates.replicates, estimates.difference_replicates)
+        p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * magnitude)
         p_value = np.where(too_few_units, np.nan, p_value)
-        value = np.where(by_estimate, estimates.estimate, difference.value(means))
+        value = np.where(tests_estimate, estimates.estimate, difference.value(means))
         std_error = moments_and_n_defined(replicates).standard_deviation
+        # undefined replicates count as no deviation
         deviations = np.nan_to_num(replicates - value)
-        null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
+        null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * magnitude)
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)
     if test == "score":
         return PairedTestResult(undefined, undefined, _score_p_values(paired_target, estimates))
     if test in ("t", "cr2"):
-        return _t_tests(test, paired_target, by_estimate)
+        return _t_tests(test, paired_target, tests_estimate)
     if test == "wild":
         return _wild_tests(paired_target, estimates)
     if test == "signflip":
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
-        null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, scale)
-        p_value = np.where(by_estimate | too_few_units, np.nan, null_draws.p_values())
+        null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, magnitude)
+        p_value = np.where(tests_estimate | too_few_units, np.nan, null_draws.p_values())
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
-    return _test_single_rows(test, paired_target, scale, units.name)
+    return _test_single_rows(test, paired_target, magnitude, units.name)
 
 
-def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) -> PairedTestResult:
-    """Test each row by Student's t: its difference, or its estimate in rows where `by_estimate` is True."""
+def _t_tests(test: str, paired_target: PairedTarget, tests_estimate: np.ndarray) -> PairedTestResult:
+    """Test each row by Student's t: its difference, or where `tests_estimate` is True its estimate."""
     cells = paired_target.target.cells
     estimand = paired_target.target.estimand
     means = cells.means()
@@ -169,7 +172,7 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
     difference_tests, estimate_tests = results
-    statistic, df, p_value = np.where(by_estimate, estimate_tests, difference_tests)
+    statistic, df, p_value = np.where(tests_estimate, estimate_tests, difference_tests)
     return PairedTestResult(statistic, df, p_value)
 
 
@@ -206,10 +209,10 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
 
 
 def _test_single_rows(
-    test: str, paired_target: PairedTarget, scale: np.ndarray, unit: str
+    test: str, paired_target: PairedTarget, magnitude: np.ndarray, unit: str
 ) -> PairedTestResult:
     """Make Wilcoxon's or McNemar's test of each row that is not an average of others."""
-    n_rows = len(scale)
+    n_rows = len(magnitude)
     statistic = np.full(n_rows, np.nan)
     p_value = np.full(n_rows, np.nan)
     if test == "mcnemar":
@@ -234,7 +237,7 @@ def _test_single_rows(
             counts = np.bincount(units)
             present = counts > 0
             mean_differences = np.bincount(units, weights=method - reference)[present] / counts[present]
-            is_rounding = np.abs(mean_differences) <= ROUNDING * scale[row]
+            is_rounding = np.abs(mean_differences) <= ROUNDING * magnitude[row]
             statistic[row], p_value[row] = wilcoxon(np.where(is_rounding, 0.0, mean_differences))
     return PairedTestResult(statistic, np.full(n_rows, np.nan), p_value)
 
@@ -347,7 +350,7 @@ def check_one_pair_per_unit(
     option: str = "test",
     choice: str = "mcnemar",
 ) -> None:
-    """Raise SalstatsError if a unit has several pairs, as the choice needs independent ones.
+    """Raise SalstatsError if a unit has several pairs, because the choice needs independent ones.
 
     `units` are those of the pairs of a row of `keys`, `unit` is the unit's name; `choice` is the value of the
     user's `option`.

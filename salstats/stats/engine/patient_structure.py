@@ -222,7 +222,7 @@ def _beginning_regex(beginning: _Beginning) -> str:
 
 
 def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColumn | None:
-    """Find the column that looks most like a number of patients: that with the most groups.
+    """Find the column that looks like numbers of patients: of several, the one with the most groups.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColum
 
 
 def _holds_fractions_bools_or_dates(values: pd.Series) -> bool:
-    """Return True for fractions, truth values and dates, which are no ids."""
+    """Return True for fractions, truth values and dates, which are not ids."""
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return True
     if pd.api.types.is_float_dtype(values):
@@ -321,7 +321,7 @@ def _are_contiguous(
 
 
 class NumberedNames(NamedTuple):
-    """Names that end in a number, as "P017" does; a name that does not, or more than once, has none."""
+    """The numbers in which names end, such as 17 in "P017"; a name without or with other digits has none."""
 
     #: Text before the number, missing without a number.
     stems: pd.Series
@@ -338,9 +338,11 @@ def numbered_names(names: pd.Series) -> NumberedNames:
 def numbering_restarts(patients: NumberedNames, sites: pd.Series) -> bool:
     """Return True if patients are numbered 1, 2, ... within each site, and sites differ in their number.
 
-    Sites with the same number of patients each would rather be patients, and the patients views or sides.
+    If all sites have equally many patients, the "sites" are rather patients, and the "patients" their views
+    or sides.
     """
     n_sites = sites.nunique()
+    # sites have several patients: at least four rows each on average
     if not 2 <= n_sites <= len(sites) / 4:
         return False
     is_numbered = patients.numbers.notna() & sites.notna()
@@ -350,5 +352,6 @@ def numbering_restarts(patients: NumberedNames, sites: pd.Series) -> bool:
     n_patients = by_site.nunique()
     if len(n_patients) < 2 or n_patients.nunique() == 1:
         return False
+    # the numbers of a site are 1, 2, ... without a gap if the largest is the number of its patients
     is_complete = by_site.max().eq(n_patients.astype("float")) & n_patients.ge(3)
     return bool(is_complete.all())

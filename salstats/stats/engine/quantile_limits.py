@@ -16,7 +16,7 @@ from salstats.stats.engine.limits import LimitArrays
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Largest number of elements of an array of values by units that is computed at a time.
-_BLOCK = 1 << 21
+_MAX_ELEMENTS_OF_BLOCK = 2**21
 #: Relative rounding of the product of a number of scores and a probability.
 _ROUNDING = 1e-12
 
@@ -90,7 +90,7 @@ def shares_at_or_below_scores(
     share = np.empty(len(values))
     variance = np.empty(len(values))
     quantile_residual = np.zeros(n_with_scores)
-    df_of_spread = np.inf
+    kurtosis_df = np.inf
     for start, below, equal in _blocks_of_counts_below_and_equal(
         value_codes, unit_codes, len(values), n_with_scores
     ):
@@ -104,7 +104,7 @@ def shares_at_or_below_scores(
         variance[start:stop] = ((residuals * adjustment) ** 2).sum(axis=1) / n_scores**2
         if start <= quantile_position < stop:
             quantile_residual = residuals[quantile_position - start]
-            df_of_spread = float(
+            kurtosis_df = float(
                 df_from_kurtosis_of_units((quantile_residual * adjustment) ** 2, n_with_scores)
             )
 
@@ -116,7 +116,7 @@ def shares_at_or_below_scores(
         values=np.array([ends[0], *values, ends[1]]),
         share=np.concatenate([[0.0], share, [1.0]]),
         variance=np.concatenate([[0.0], variance, [0.0]]),
-        df=min(satterthwaite, df_of_spread),
+        df=min(satterthwaite, kurtosis_df),
         n_units=n_with_scores,
         residual=residual,
     )
@@ -131,7 +131,7 @@ def _blocks_of_counts_below_and_equal(
     """
     order = np.argsort(value_codes, kind="stable")
     value_starts = np.searchsorted(value_codes[order], np.arange(n_values + 1))
-    block_size = max(1, _BLOCK // n_units)
+    block_size = max(1, _MAX_ELEMENTS_OF_BLOCK // n_units)
     below_block = np.zeros(n_units)
     for start in range(0, n_values, block_size):
         stop = min(start + block_size, n_values)
@@ -213,8 +213,9 @@ def difference_limits(
     high = _zero_where_rounding(x - y + _mover_distance(ux - x, y - ly, r_high))
     includes_zero = (low <= 0) & (high >= 0)
     p_value = alphas[includes_zero.argmax()]
-    n_lower_levels = int(np.searchsorted(-alphas, level - 1, side="right"))
-    position = max(n_lower_levels - 1, 0)
+    # the limits at `level` are those at the highest of these levels, 1 - alpha, that is not above it
+    n_levels_up_to_level = int(np.searchsorted(-alphas, level - 1, side="right"))
+    position = max(n_levels_up_to_level - 1, 0)
     return DifferenceLimits(float(low[position]), float(high[position]), float(p_value))
 
 

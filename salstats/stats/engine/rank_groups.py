@@ -15,12 +15,12 @@ class RankGroups(NamedTuple):
     ----------
     groups : list of tuple
         First and last position of each group of neighbours of which no two differ, as large as possible.
-    apart : list of tuple
-        Pairs that do not differ and share no group, since one of them differs from a method between them.
+    unjoined_pairs : list of tuple
+        Pairs that do not differ but share no group, because a method between them differs from one of them.
     """
 
     groups: list[tuple[int, int]]
-    apart: list[tuple[int, int]]
+    unjoined_pairs: list[tuple[int, int]]
 
 
 def rank_groups(tests: pd.DataFrame, order: Sequence[Hashable]) -> RankGroups:
@@ -44,7 +44,7 @@ def rank_groups(tests: pd.DataFrame, order: Sequence[Hashable]) -> RankGroups:
     is_tested = np.zeros((n_methods, n_methods), dtype=bool)
     differs = np.zeros((n_methods, n_methods), dtype=bool)
     for method, reference, better in zip(tests["method"], tests["reference"], tests["better"], strict=True):
-        # a difference in either direction is one of the pair
+        # a pair differs if the test of either direction is significant
         pair = sorted((position[method], position[reference]))
         is_tested[pair[0], pair[1]] = True
         differs[pair[0], pair[1]] |= bool(better)
@@ -57,9 +57,9 @@ def rank_groups(tests: pd.DataFrame, order: Sequence[Hashable]) -> RankGroups:
         is_in_previous_group = bool(groups) and last <= groups[-1][1]
         if last > first and not is_in_previous_group:
             groups.append((first, last))
-    apart = []
+    unjoined_pairs = []
     for first, last in combinations(range(n_methods), 2):
         is_joined = any(start <= first and last <= end for start, end in groups)
         if is_alike[first, last] and not is_joined:
-            apart.append((first, last))
-    return RankGroups(groups, apart)
+            unjoined_pairs.append((first, last))
+    return RankGroups(groups, unjoined_pairs)

@@ -108,7 +108,7 @@ def row_ranks_within_observations(group: GroupScores, ties: str) -> np.ndarray:
     return np.asarray(ranks[observation_rows, group.methods])
 
 
-def make_medians(group: GroupScores) -> WeightsToValues:
+def make_median_function(group: GroupScores) -> WeightsToValues:
     """Make the function that computes the median score of each method."""
     method_rows = [group.methods == method for method in range(group.n_methods)]
 
@@ -126,8 +126,8 @@ def make_medians(group: GroupScores) -> WeightsToValues:
     return median_scores
 
 
-def make_significant_win_shares(group: GroupScores) -> WeightsToValues:
-    """Make the function that computes the share of other methods that each is significantly better than.
+def make_win_share_function(group: GroupScores) -> WeightsToValues:
+    """Make the function that computes for each method the share of others that are significantly worse.
 
     The tests are one-sided signed-rank tests of the units' means.
     """
@@ -209,27 +209,30 @@ def make_signed_rank_test(differences: np.ndarray) -> WeightsToPValues:
     return p_values
 
 
-_AFTER = "as in challengeR (Wiesenfarth et al. 2021)"
+_AS_IN_CHALLENGER = "as in challengeR (Wiesenfarth et al. 2021)"
 RECORDS = {
     record.name: record
     for record in (
         Scheme("mean", "mean score", "Methods were ranked by their mean score."),
-        Scheme("median", "median score", "Methods were ranked by their median score.", kernel=make_medians),
+        Scheme(
+            "median", "median score", "Methods were ranked by their median score.",
+            kernel=make_median_function,
+        ),
         Scheme(
             "mean-rank", "mean rank over the cases",
-            f"Methods were ranked on each case, and then by the mean of these ranks, {_AFTER}.",
+            f"Methods were ranked on each case, and then by the mean of these ranks, {_AS_IN_CHALLENGER}.",
             of_ranks=True, paired=True,
         ),
         Scheme(
             "median-rank", "median rank over the cases",
-            f"Methods were ranked on each case, and then by the median of these ranks, {_AFTER}.",
-            kernel=make_medians, of_ranks=True, paired=True,
+            f"Methods were ranked on each case, and then by the median of these ranks, {_AS_IN_CHALLENGER}.",
+            kernel=make_median_function, of_ranks=True, paired=True,
         ),
         Scheme(
             "test", "number of methods significantly worse",
             "Methods were ranked by how many others they were better than in one-sided Wilcoxon signed-rank "
-            f"tests, not adjusted, {_AFTER}.",
-            kernel=make_significant_win_shares, paired=True,
+            f"tests, not adjusted, {_AS_IN_CHALLENGER}.",
+            kernel=make_win_share_function, paired=True,
         ),
     )
 }  # fmt: skip

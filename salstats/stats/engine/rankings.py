@@ -51,7 +51,7 @@ class RankingOptions:
     directions: Mapping[str, str] | None
     scheme: str
     ties: str
-    #: One more grouping column, behind those of `by`.
+    #: One more grouping column, after those of `by`.
     last_group: str | None = None
 
 
@@ -93,7 +93,7 @@ class Rankings:
     drawn_values: np.ndarray
     ties: str
     #: Columns `n_shared` and `caution`, where methods have scores of different cases.
-    shared: dict[str, Any]
+    n_shared_and_cautions: dict[str, Any]
 
     def rows_of(self, group: int) -> NDArray[np.integer]:
         """Return the rows of a group."""
@@ -115,7 +115,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_group_columns(scores, ranking_options.by, ranking_options.last_group)
-    scheme = _checked_ranking_scheme(ranking_options)
+    scheme = _checked_scheme(ranking_options)
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
@@ -134,9 +134,9 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     _check_every_method_has_a_mean(target, codes, groups, group_codes, group_keys)
 
     values = ranked.frame["score"].to_numpy(dtype=np.float64)
-    group_scores = _scores_of_groups(
+    group_scores = _split_scores_by_group(
         values,
-        cells=grouped_rows.groups,
+        method_positions=grouped_rows.groups,
         units=units.codes,
         observations=observations,
         group_codes=group_codes,
@@ -179,11 +179,11 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         values=ranked_values,
         drawn_values=drawn_values,
         ties=ranking_options.ties,
-        shared={c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
+        n_shared_and_cautions={c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
     )
 
 
-def _checked_ranking_scheme(ranking_options: RankingOptions) -> Scheme:
+def _checked_scheme(ranking_options: RankingOptions) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     check_choice(ranking_options.pairs, PAIRS, "pairs")
     check_choice(ranking_options.ties, TIES, "ties")
@@ -219,10 +219,10 @@ def _check_every_method_has_a_mean(
         raise _no_scores_to_rank_error(without_scores, int(rows.sum()), subject, rows_of_scores)
 
 
-def _scores_of_groups(
+def _split_scores_by_group(
     values: np.ndarray,
     *,
-    cells: NDArray[np.integer],
+    method_positions: NDArray[np.integer],
     units: NDArray[np.integer],
     observations: NDArray[np.integer],
     group_codes: NDArray[np.integer],
@@ -231,19 +231,19 @@ def _scores_of_groups(
 ) -> list[GroupScores]:
     """Return the defined scores of each group.
 
-    `values`, `cells`, `units` and `observations` are of the rows of scores. `cells` are their positions among
-    the methods of all groups, which `group_codes` and `signs` are of.
+    `group_codes`, ascending, and `signs` have an element for each method of each group; the other arrays have
+    one for each score, and `method_positions` is the position of its method among those elements.
     """
     n_groups = int(group_codes.max()) + 1
-    first_cells = np.searchsorted(group_codes, np.arange(n_groups + 1))
+    first_positions = np.searchsorted(group_codes, np.arange(n_groups + 1))
     is_defined = ~np.isnan(values)
     groups = []
-    for start, stop in pairwise(first_cells):
-        rows = np.flatnonzero(is_defined & (cells >= start) & (cells < stop))
+    for start, stop in pairwise(first_positions):
+        rows = np.flatnonzero(is_defined & (method_positions >= start) & (method_positions < stop))
         group = GroupScores(
             rows=rows,
             scores=values[rows],
-            methods=cells[rows] - start,
+            methods=method_positions[rows] - start,
             units=units[rows],
             observations=observations[rows],
             n_methods=int(stop - start),
@@ -272,9 +272,9 @@ def _values_to_rank(
     draws = None
     if options.draws is not None:
         draws = check_draw_indices(options.draws, n_units)
-    largest = max(len(group.scores) for group in groups)
+    most_scores = max(len(group.scores) for group in groups)
     drawn_values = np.empty((options.n_replicates, sum(group.n_methods for group in groups)))
-    for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, largest):
+    for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, most_scores):
         drawn_values[rows] = np.hstack([kernel(weights) for kernel in kernels])
     all_units = np.ones((1, n_units))
     values = np.hstack([kernel(all_units)[0] for kernel in kernels])
@@ -284,9 +284,9 @@ def _values_to_rank(
 def ranking_group_columns(
     scores: pd.DataFrame, by: str | Sequence[str] | None, last_group: str | None = None
 ) -> list[str]:
-    """Return the grouping columns of rankings, `last_group` behind the others.
+    """Return the grouping columns of rankings, `last_group` after the others.
 
-    A column that is empty in all rows is no default; one that is empty in some rows is an error.
+    By default a column that is empty in all rows is left out; one that is empty in some rows is an error.
     """
     groups = check_by(scores, by, RANKED_BY)
     if "method" in groups:
@@ -302,8 +302,8 @@ def ranking_group_columns(
             row = scores[scores[column].isna()].iloc[0]
             remaining = [name for name in groups if name != column]
             raise ColumnError(
-                f"column {column!r} is empty for method {row['method']}, case {row['case']}, so that no "
-                f"ranking of one {column} has it",
+                f"column {column!r} is empty for method {row['method']}, case {row['case']}, so the row "
+                f"belongs to no {column} that is ranked",
                 hint=Message("leave these rows out, or rank over all with ", Setting("by", remaining)),
                 column=column,
                 rows=np.flatnonzero(scores[column].isna()).tolist(),
@@ -321,7 +321,7 @@ class _MaskedScores(NamedTuple):
 
 
 def _mask_incomplete_observations(codes: ColumnCodes, groups: Sequence[str]) -> _MaskedScores:
-    """Set the scores of observations to NaN that some method of their group has no defined score of.
+    """Set scores to NaN on observations for which some method of the group has no defined score.
 
     An observation is a case, task and so on of a group; a reader, model or seed tells observations apart
     only in groups whose methods all have that column filled.
@@ -341,17 +341,18 @@ def _mask_incomplete_observations(codes: ColumnCodes, groups: Sequence[str]) -> 
             continue
         method_positions = np.searchsorted(group_methods, method_of_row)
         is_filled = np.bincount(method_positions, frame[column].notna(), len(group_methods)) > 0
-        is_partial = np.bincount(group_of_method, ~is_filled) > 0
+        has_unfilled_method = np.bincount(group_of_method, ~is_filled) > 0
         values = codes.column(column)
         # The code after the last value stands for any value.
-        value_codes = np.where(is_partial[group_of_row], values.n_codes, values.codes)
+        value_codes = np.where(has_unfilled_method[group_of_row], values.n_codes, values.codes)
         observations = observations * (values.n_codes + 1) + value_codes
         observations = np.unique(observations, return_inverse=True)[1]
 
     is_defined = frame["score"].notna().to_numpy()
-    # A method may have several scores of an observation, such as seeds that other methods lack.
-    scored = np.unique(observations[is_defined] * n_methods + methods.codes[is_defined])
-    n_scored = np.bincount(scored // n_methods, minlength=int(observations.max()) + 1)
+    # Pairs of observation and method, as a method may have several scores of an observation, such as of seeds
+    # that other methods lack.
+    scored_pairs = np.unique(observations[is_defined] * n_methods + methods.codes[is_defined])
+    n_scored = np.bincount(scored_pairs // n_methods, minlength=int(observations.max()) + 1)
     n_of_group = np.bincount(group_of_method)
     is_complete = n_scored[observations] == n_of_group[group_of_row]
     return _MaskedScores(codes.with_scores(frame["score"].where(is_complete)), observations)
@@ -364,7 +365,7 @@ def check_directions_name_metrics(directions: Mapping[str, str] | None, metrics:
         if metric not in choices:
             raise ValueRangeError(
                 Setting("directions"),
-                f" names metric {metric!r}, which is not here{did_you_mean(metric, choices)} "
+                f" names metric {metric!r}, which has no scores{did_you_mean(metric, choices)} "
                 f"(metrics: {quoted(choices)})",
                 value=metric,
                 choices=choices,
@@ -383,8 +384,8 @@ def direction_sign(metric: str, directions: Mapping[str, str] | None) -> int:
     sign = direction(metric)
     if not sign:
         raise ValueRangeError(
-            f"metric {metric!r} is not known, so that nobody knows which score is the better one",
-            hint=Message("say ", Setting("directions", {metric: "larger"}), " or 'smaller'"),
+            f"metric {metric!r} is not known, and so not whether larger scores are better",
+            hint=Message("pass ", Setting("directions", {metric: "larger"}), " or 'smaller'"),
             option="directions",
             column="metric",
             value=metric,
@@ -403,7 +404,7 @@ def _warn_of_few_units(
         warn(
             f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
             joined_group_labels(labels),
-            f"; drawing fewer than {FEW_UNITS} again shows a ranking steadier than it is",
+            f"; resampling fewer than {FEW_UNITS} makes a ranking look more stable than it is",
             column=unit,
             value=min(smallest),
             rows=few,
@@ -413,7 +414,10 @@ def _warn_of_few_units(
 def _no_scores_to_rank_error(
     methods: Sequence[str], n_methods: int, subject: Message, rows: Sequence[int]
 ) -> ColumnError:
-    """Return the error for a group that cannot be ranked, of some rows; `methods` are without a score."""
+    """Return the error for a group of scores, in some `rows`, that cannot be ranked.
+
+    `methods` have no score at all; if there are none, no observation has scores of all `n_methods` methods.
+    """
     if methods:
         return ColumnError(
             subject,
@@ -426,7 +430,7 @@ def _no_scores_to_rank_error(
         )
     return ColumnError(
         subject,
-        f"no observation of which all {n_methods} methods have a defined score",
+        f"there is no observation on which all {n_methods} methods have a defined score",
         hint=Message(
             "leave out a method, or rank by each method's own scores with ", Setting("pairs", "available")
         ),

@@ -181,7 +181,7 @@ def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
 def _check_filled(codes: ColumnCodes, column: str, frame_name: str) -> None:
     """Raise ColumnError if a row has no value in a column of units: missing or "".
 
-    In columns of patients or examinations a word for unknown is no value, either: `_is_empty_or_unknown`.
+    In columns of patients or examinations a word for unknown counts as empty, see `_is_empty_or_unknown`.
     """
     coded = codes.column(column)
     if not (coded.missing or coded.blank or _names_patients_or_examinations(column)):
@@ -260,7 +260,7 @@ def _patient_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def _is_empty_or_unknown(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
-    """Find rows without a value (n_rows,); in columns of patients or examinations words for unknown, too."""
+    """Find rows without a value, shape (n_rows,), or with a word for an unknown patient or examination."""
     values = frame[column]
     is_empty = values.isna() | values.eq("")
     if _names_patients_or_examinations(column) and not pd.api.types.is_numeric_dtype(values):
@@ -280,7 +280,7 @@ def _have_several_cases(
 ) -> bool:
     """Return True if units have several cases, and each case has one unit.
 
-    A case with two patients passes, as other checks raise an error for it.
+    A case with two values of `patient` passes here, because other checks raise an error for it.
     """
     case_units = units.codes[first_rows_of_cases]
     if column != "patient" and (units.codes != case_units[cases]).any():
@@ -324,7 +324,7 @@ def _warn_which_column_names_units(
     remedy = Message(Setting("unit"), " names another")
     if "case" in frame.columns:
         rows = "cases"
-        remedy = Message(Setting("unit", "case"), " takes cases for independent")
+        remedy = Message(Setting("unit", "case"), " treats cases as independent")
     unknown = ""
     if units.n_alone:
         unknown = f"; the {units.n_alone} {rows} without one are units of their own"
@@ -336,7 +336,7 @@ def _warn_which_column_names_units(
     else:
         has_no_unit = np.array([_PATIENT_IN_CASE.match(str(case)) is None for case in frame["case"]])
     warn(
-        f"units are told by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
+        f"units are named by {source}: {units.n} units of {len(codes)} {rows}, {n_groups} with several"
         f"{unknown}",
         hint=remedy,
         option="unit",
@@ -356,8 +356,8 @@ def _warn_of_ids_shared_by_sites(
         n_shared = int(is_shared.sum())
         if n_shared:
             warn(
-                f"{n_shared} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
-                "begin anew in each, ",
+                f"{n_shared} of {units.n} units named by {column!r} have cases of several {site!r}: where "
+                "ids begin anew in each, ",
                 Setting("unit", [site, column]),
                 " tells them apart",
                 column=site,

@@ -13,7 +13,7 @@ from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 from salstats.stats.engine.limits import LimitArrays
 
 #: Share of undefined replicates above which an interval is doubtful.
-UNDEFINED_SHARE = 0.01
+MAX_UNDEFINED_SHARE = 0.01
 #: Units below which intervals from resampling are too short and p-values too small.
 FEW_UNITS = 20
 #: Share of the size of the scores below which a standard error is rounding error.
@@ -173,7 +173,7 @@ def is_beyond_range(estimates: pd.DataFrame) -> NDArray[np.bool_]:
     lowest, highest = _possible_range(estimates)
     has_range = np.isin(estimates["term"].to_numpy(dtype=object), _BOUNDED_TERMS)
     if "estimate" in estimates.columns:
-        # an estimate outside the range is of something else, such as changes of the metric
+        # an estimate outside the range is not one of the metric itself, but of its changes, for example
         estimate = estimates["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
         has_range &= (estimate >= lowest) & (estimate <= highest)
     low = estimates["conf_low"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -219,7 +219,7 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
         f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
         f"{row['conf_high']:.4g}) for ",
         named_groups(keys, is_beyond),
-        ": this interval knows no bounds",
+        ": this interval ignores the range of the scores",
         hint=remedy,
         option="interval",
         value=row["interval"],
@@ -230,7 +230,7 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
 
 def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame) -> None:
     """Warn where more than 1 % of the replicates are undefined."""
-    is_many = n_undefined > UNDEFINED_SHARE * n_replicates
+    is_many = n_undefined > MAX_UNDEFINED_SHARE * n_replicates
     if is_many.any():
         up_to = "up to " if n_undefined[is_many].min() < n_undefined.max() else ""
         warn(
@@ -263,7 +263,7 @@ def warn_limits(
     target: Target,
     limits: LimitArrays,
     estimate: np.ndarray,
-    scale: np.ndarray,
+    magnitude: np.ndarray,
     is_single_unit: NDArray[np.bool_],
     *,
     allow_constant_scores: bool = False,
@@ -280,8 +280,8 @@ def warn_limits(
         Lower and upper limits.
     estimate : ndarray, shape (n_rows,)
         Estimates.
-    scale : ndarray, shape (n_rows,)
-        Size of the numbers that the estimates are made of.
+    magnitude : ndarray, shape (n_rows,)
+        Size of the numbers behind the estimates, to which rounding errors are relative.
     is_single_unit : ndarray of bool, shape (n_rows,)
         Rows with a sample of one unit.
     allow_constant_scores : bool
@@ -290,7 +290,7 @@ def warn_limits(
     low, high = limits
     is_defined = ~np.isnan(estimate)
     with np.errstate(invalid="ignore"):
-        has_no_width = (high - low <= ROUNDING * scale) & is_defined
+        has_no_width = (high - low <= ROUNDING * magnitude) & is_defined
     if has_no_width.any() and not allow_constant_scores:
         remedy = Message("more cases are needed")
         if target.estimand.kind == "mean":

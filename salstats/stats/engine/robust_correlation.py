@@ -14,7 +14,7 @@ from salstats.stats.engine.coefficients import (
 _BEND_SHARE = 0.2
 
 
-def share_text_if_no_spread(values: np.ndarray, test: str) -> str:
+def equal_share_text_if_no_spread(values: np.ndarray, test: str) -> str:
     """Return the share of values equal to the median, "half" or "four fifths", that leaves no spread.
 
     It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
@@ -39,7 +39,7 @@ def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if share_text_if_no_spread(x, test) or share_text_if_no_spread(y, test):
+    if equal_share_text_if_no_spread(x, test) or equal_share_text_if_no_spread(y, test):
         return np.nan
     if test == "percbend":
         return float(percbend(x, y, beta=_BEND_SHARE)[0])

@@ -26,7 +26,7 @@ class RocArea(NamedTuple):
     #: Number of rows with label 0.
     n_negative: int
     #: Number of clusters with a positive, or with a negative, whichever is smaller.
-    n_least: int
+    n_rarer: int
     #: Area of the reference; NaN unless `estimate` is a difference.
     reference_area: float = np.nan
 
@@ -66,7 +66,7 @@ def roc_area(
     n_positive = int(positive.sum())
     n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
-        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_least=0)
+        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_rarer=0)
     placement = shares_of_correctly_ordered_pairs(scores, positive)
     reference_area = np.nan
     if reference is not None:
@@ -88,24 +88,24 @@ def roc_area(
     sums = np.column_stack([np.bincount(codes, column, n_clusters) for column in deviations.T])
     # I10 and I01 of the docstring
     n_with_class = (counts > 0).sum(axis=0)
-    n_least = int(n_with_class.min())
+    n_rarer = int(n_with_class.min())
     # a_k / m and b_k / n
     scaled_sums = sums / np.array([n_positive, n_negative])
     class_variances = n_with_class / np.maximum(n_with_class - 1, 1) * (scaled_sums**2).sum(axis=0)
-    if n_least < 2:
+    if n_rarer < 2:
         variance = np.nan
         df = np.nan
     elif obuchowski:
         positive_sums, negative_sums = scaled_sums.T
         twice_covariance = 2 * n_clusters / (n_clusters - 1) * (positive_sums @ negative_sums)
         variance = float(class_variances.sum() + twice_covariance)
-        df = float(n_least - 1)
+        df = float(n_rarer - 1)
     else:
         variance, df = _bias_reduced_variance_and_df(sums, counts, deviations)
     # Terms of opposite sign may cancel, and leave a rounding error.
     if abs(variance) <= _ROUNDING * class_variances.sum():
         variance = 0.0
-    return RocArea(area, variance, df, n_positive, n_negative, n_least, reference_area)
+    return RocArea(area, variance, df, n_positive, n_negative, n_rarer, reference_area)
 
 
 def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:

@@ -30,7 +30,7 @@ SEVERAL = "several"
 def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
 
-    With `scored` False the reasons do not depend on the scores: rows with a defined score have one too.
+    With `scored` False the scores are not looked at, and rows with a defined score have a reason, too.
     """
     row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:
@@ -122,7 +122,7 @@ def estimate_masks_by_separating_columns(
     which it is "Average" or "Overall", which stand for several values. If the column of `data` has such a
     value itself, it is a value like any other.
     """
-    # (n_estimates, n_columns): an estimate pools the values of a column
+    # (n_estimates, n_columns): True where an estimate pools the values of a column
     is_pooled = np.zeros((len(keys), len(by)), dtype=bool)
     for position, column in enumerate(by):
         if not keys[column].isin([AVERAGE, OVERALL]).any():
@@ -143,7 +143,7 @@ def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequen
     Parameters
     ----------
     data : DataFrame
-        A scores frame; of any other table no row is returned.
+        A scores frame; for any other table no row is returned.
     names : sequence of str
         The variables: columns of the frame, or metrics.
     by : sequence of str
@@ -166,6 +166,7 @@ def keys_of_absent_findings(data: pd.DataFrame, names: Sequence[str], by: Sequen
         has_no_value = rows[list(names)].isna().any(axis=1)
         key = [c for c in KEY_COLUMNS if c in rows.columns]
     else:
+        # covariates are values of a case and task, which rows of several metrics and methods repeat
         has_no_value = rows[list(names)].isna().any(axis=1)
         key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]
     return rows[has_no_value.to_numpy()].drop_duplicates(key)[list(by)]

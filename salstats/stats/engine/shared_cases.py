@@ -31,7 +31,7 @@ class CaseCountsOfMethods:
     #: The scores, and their grouping columns, `method` among them.
     frame: pd.DataFrame
     by: Sequence[str]
-    #: Row of the scores of each method with a defined score.
+    #: A row of the scores for each method of a group that has a defined score.
     rows: NDArray[np.integer]
     #: Cases with a defined score of this method.
     n_cases: np.ndarray
@@ -93,19 +93,19 @@ def case_counts_of_methods(
     defined : ndarray of bool, shape (n_rows,)
         Rows with a value that enters an estimate.
     absent : ndarray of bool, shape (n_rows,), optional
-        Rows whose finding is absent: no method lacks such a case.
+        Rows whose finding is absent: such a case does not count as missing for any method.
     """
     group_columns = [column for column in by if column != "method"]
     case_columns = [column for column in KEY_COLUMNS_OF_PAIRS if column in codes.frame.columns]
     cases = codes.combined(list(dict.fromkeys([*group_columns, *case_columns])))
     groups = codes.combined(group_columns)
-    series = codes.combined(by)
     methods = codes.column("method")
     rows = np.flatnonzero(defined)
 
     # A series is a method of a group.
-    first = rows[first_rows(series[rows])]
-    group_of_series = groups[first]
+    series = codes.combined(by)
+    first_rows_of_series = rows[first_rows(series[rows])]
+    group_of_series = groups[first_rows_of_series]
     n_groups = int(groups.max(initial=0)) + 1
     n_methods = np.bincount(group_of_series, minlength=n_groups)
     group_of_case = np.zeros(int(cases.max(initial=0)) + 1, dtype=np.int64)
@@ -133,8 +133,8 @@ def case_counts_of_methods(
     return CaseCountsOfMethods(
         frame=codes.frame,
         by=by,
-        rows=first,
-        n_cases=n_cases[group_of_series * methods.n_codes + methods.codes[first]],
+        rows=first_rows_of_series,
+        n_cases=n_cases[group_of_series * methods.n_codes + methods.codes[first_rows_of_series]],
         n_shared=n_shared[group_of_series],
         n_any=n_any[group_of_series],
     )

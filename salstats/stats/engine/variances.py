@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salstats.stats.engine.estimands import Cells, Estimand, quiet_ratio, smallest_n_in_sample_of_cell
-from salstats.stats.engine.intervals import RatioLevels
+from salstats.stats.engine.intervals import RatioMeans
 
 
 class VarianceWithDf(NamedTuple):
@@ -86,6 +86,7 @@ def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -
     `variances` and `sizes` (n_samples,) are the v_j and n_j of the samples, `n_shared` (n_samples, n_samples)
     the numbers of units that every two samples share.
     """
+    # the size of a sample is that of its smallest cell; the cell that stands for it may have more units
     n = np.maximum(sizes, np.diag(n_shared))
     n_row = n[:, None]
     n_column = n[None, :]
@@ -143,20 +144,20 @@ def bessel_factor(n_units: np.ndarray) -> np.ndarray:
     return quiet_ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
-def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
+def ratio_means_and_covariance(cells: Cells, estimand: Estimand) -> RatioMeans:
     """Return the two means of a ratio and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
     method, reference = estimand.method_and_reference_levels_of_rows(cells.means())
     n_units = cells.smallest_n_in_sample_of_cells()
     influences = []
-    for membership in (estimand.method_weights, estimand.reference_weights):
-        slopes = Estimand("mean", membership).gradient(cells.means())
+    for cell_weights in (estimand.method_weights, estimand.reference_weights):
+        slopes = Estimand("mean", cell_weights).gradient(cells.means())
         per_sum, per_count = _bias_corrected_influence_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     # (n_units, n_rows, 2): influences of the units on the two means
     influence = np.stack(influences, axis=2)
     covariance = np.einsum("uri,urj->rij", influence, influence)
-    return RatioLevels(method, reference, covariance)
+    return RatioMeans(method, reference, covariance)
 
 
 def influence_weights(slopes: np.ndarray, means: np.ndarray, totals: np.ndarray) -> InfluenceWeights:

@@ -18,7 +18,7 @@ Weighting = str | Mapping[Any, float] | None
 #: The value of `weights=` that gives each unit the same weight.
 UNIT = "unit"
 #: Text in a column `weights` between the column that is averaged over and the weights of its values.
-MEMBERS = ": "
+MEMBER_SEPARATOR = ": "
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Weights:
         """
         if self.of_members is not None:
             member_weights = [f"{value} {weight:g}" for value, weight in self.of_members.items()]
-            text = f"{self.column}{MEMBERS}{', '.join(member_weights)}"
+            text = f"{self.column}{MEMBER_SEPARATOR}{', '.join(member_weights)}"
             texts: list[str | None] = [None] * len(averaged)
             for row in np.flatnonzero(averaged):
                 texts[row] = text
@@ -79,8 +79,8 @@ def rows_with_positive_weight(
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
-        No column of numbers, or weights that differ within a case, are empty, negative or all 0; weights of
-        tasks that are not averaged over, or that lack a task.
+        `weights` is not a column of numbers; weights differ within a case, are empty, negative or all 0;
+        weights are of values that are not averaged over, or lack one that is.
     """
     if weights is None:
         return WeightedScores(codes, units, EQUAL)
@@ -108,13 +108,14 @@ def checked_row_weights(
     frame = codes.frame
     if not isinstance(column, str):
         raise SalstatsError(
-            Setting("weights", column), " is no column, 'unit', or weights of what is averaged over"
+            Setting("weights", column),
+            " must be a column, 'unit', or weights of the values that are averaged over",
         )
     check_columns(frame, [column], frame_name)
     if not pd.api.types.is_numeric_dtype(frame[column]):
         raise ColumnError(
             Setting("weights", column),
-            " is no column of numbers",
+            " is not a column of numbers",
             hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit_name}) alike"),
             column=column,
         )
@@ -207,7 +208,7 @@ def weights_note(values: Sequence[object], unit: str) -> str:
     """Write a sentence for each distinct value of a column `weights`."""
     sentences = []
     for value in dict.fromkeys(str(value) for value in values):
-        column, separator, member_weights = value.partition(MEMBERS)
+        column, separator, member_weights = value.partition(MEMBER_SEPARATOR)
         if value == UNIT:
             sentences.append(f"Each {unit} counts as one, whatever its number of scores.")
         elif separator:

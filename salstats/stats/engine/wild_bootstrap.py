@@ -16,7 +16,7 @@ from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.limits import LimitArrays
 
 #: Statistics that differ by less than this share of their size are equal.
-_EQUAL = 1e-11
+_EQUALITY_TOLERANCE = 1e-11
 #: Rounding of a number of patterns.
 _ROUNDING = 1e-9
 
@@ -47,14 +47,14 @@ class SignFlips(NamedTuple):
     is counted in `n_always` instead.
     """
 
-    #: (n_rows,)
+    #: (n_rows,): Mid-P values of the hypothesis.
     p_value: np.ndarray
     null_draws: NullDraws
     #: (n_flips, n_rows): Lower end of each set.
     low: np.ndarray
     #: (n_flips, n_rows): Upper end of each set.
     high: np.ndarray
-    #: (n_rows,)
+    #: (n_rows,): Number of patterns that are as far from 0 as the data at every theta.
     n_always: np.ndarray
     #: Number of patterns of signs, that of the data among them.
     n_patterns: int
@@ -102,6 +102,7 @@ class SignPatterns(NamedTuple):
 
 def sign_patterns(n_units: int, n_replicates: int, rng: np.random.Generator) -> SignPatterns:
     """Return all patterns of signs if there are no more than `n_replicates`, else as many random ones."""
+    # there are 2 ** (n_units - 1) patterns, up to reversal
     if n_units <= np.log2(n_replicates) + 1:
         return SignPatterns(all_signs_up_to_reversal(n_units), complete=True)
     return SignPatterns(sign_blocks(n_replicates, n_units, rng), complete=False)
@@ -128,7 +129,7 @@ def sign_flips_of_contrast(
     denominator_influence = contrast.denominator_influence
     leverage = contrast.leverage
     statistic = numerator - theta * denominator
-    # size of the numbers that are added, for judging rounding errors
+    # size of the numbers that are added, to which rounding errors are relative
     size = np.abs(numerator) + np.abs(denominator * theta) + np.abs(numerator_influence).sum(axis=0)
     lows = []
     highs = []
@@ -162,7 +163,7 @@ def sign_flips_of_contrast(
         statistic,
         np.concatenate(flipped_statistics),
         std_error,
-        rounding=_EQUAL * size,
+        rounding=_EQUALITY_TOLERANCE * size,
         ties=0.5,
         complete=complete,
         unit_shares=unit_shares,
@@ -199,21 +200,21 @@ def _theta_sets_of_flips(
 
     The three sums (n_flips, n_rows) are of the units' influences and leverages, with flipped signs.
 
-    |numerator - theta denominator| <= |flipped statistic| changes at two values of theta, each a ratio
-    top / bottom: at one the units that are flipped sum to 0, at the other those that are not. Where a bottom
-    is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by the whole
-    line.
+    Whether |numerator - theta denominator| <= |flipped statistic| changes at two values of theta, each a
+    ratio top / bottom: at one the units that are flipped sum to 0, at the other those that are not. Where a
+    bottom is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by the
+    whole line.
     """
     numerator = contrast.numerator
     denominator = contrast.denominator
-    tolerance = _EQUAL * np.abs(denominator)
+    tolerance = _EQUALITY_TOLERANCE * np.abs(denominator)
     ends = []
     is_always = np.zeros(numerator_sum.shape, dtype=bool)
     is_unbounded = np.zeros(numerator_sum.shape, dtype=bool)
     for sign in (-1, 1):
         top = numerator * (1 + sign * leverage_sum) + sign * numerator_sum
         bottom = denominator * (1 + sign * leverage_sum) + sign * denominator_sum
-        is_always |= (bottom <= tolerance) & (np.abs(top) <= _EQUAL * size)
+        is_always |= (bottom <= tolerance) & (np.abs(top) <= _EQUALITY_TOLERANCE * size)
         is_unbounded |= bottom < -tolerance
         with np.errstate(divide="ignore", invalid="ignore"):
             end = np.where(np.abs(bottom) <= tolerance, np.copysign(np.inf, top), top / bottom)

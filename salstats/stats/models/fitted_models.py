@@ -20,7 +20,7 @@ from salstats.stats.engine.cautions import (
 from salstats.stats.engine.few_units import has_few_effective_units
 from salstats.stats.engine.fixed_factors import (
     FACTORS,
-    NOUNS,
+    NOUN_OF_COLUMN,
     FixedFactor,
     inference_to_column_of_masks,
     is_fixed_row,
@@ -170,7 +170,7 @@ def count_and_caution_columns(fitted: Fitted, repeats: Sequence[int] | None = No
         columns["n_units"] = np.repeat([model.n_units for model in models], n_rows)
     columns["n"] = np.repeat([len(model.rows) for model in models], n_rows)
 
-    is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
+    is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUN_OF_COLUMN.values()}
     for factor in FACTORS:
         is_fixed[factor.noun] |= [_holds_several_fixed_levels(model, factor) for model in models]
     columns |= inference_to_column_of_masks(
@@ -212,7 +212,7 @@ def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
     within the methods, tasks and models that the formula compares (`is_fixed_row`).
     """
     # A training may be named by its seed, or by model and seed.
-    noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
+    noun_columns = {column for column, noun in NOUN_OF_COLUMN.items() if noun == factor.noun}
     for effect in model.formula.random:
         if factor.column in effect.groups and noun_columns.issuperset(effect.groups):
             return False

@@ -46,12 +46,12 @@ def test_spread_df_is_that_of_the_variance_of_normal_scores_and_small_where_few_
     rng = np.random.default_rng(3)
     values = rng.normal(size=(20_000, 1))
     normal = cr2(values, np.ones_like(values), np.ones((1, 1)))
-    assert normal.spread_df[0] == pytest.approx(20_000, rel=0.05)
+    assert normal.kurtosis_df[0] == pytest.approx(20_000, rel=0.05)
     squares = (values[:30, 0] - values[:30].mean()) ** 2
     some = cr2(values[:30], np.ones((30, 1)), np.ones((1, 1)))
-    assert some.spread_df[0] == pytest.approx(2 * squares.sum() ** 2 / (30 * squares.var()), rel=1e-12)
+    assert some.kurtosis_df[0] == pytest.approx(2 * squares.sum() ** 2 / (30 * squares.var()), rel=1e-12)
     one_of_thirty = cr2(np.eye(30)[:, :1], np.ones((30, 1)), np.ones((1, 1)))
-    assert 1 < one_of_thirty.spread_df[0] < 2.5
+    assert 1 < one_of_thirty.kurtosis_df[0] < 2.5
 
 
 def test_units_without_scores_change_nothing() -> None:
@@ -61,7 +61,7 @@ def test_units_without_scores_change_nothing() -> None:
     without = cr2(sums, np.ones((12, 2)), slopes)
     empty = np.zeros((8, 2))
     beside_empty = cr2(np.vstack([sums, empty]), np.vstack([np.ones((12, 2)), empty]), slopes)
-    for name in ("variance", "df", "spread_df"):
+    for name in ("variance", "df", "kurtosis_df"):
         np.testing.assert_allclose(getattr(beside_empty, name), getattr(without, name), rtol=1e-12)
 
 

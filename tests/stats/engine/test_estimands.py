@@ -67,7 +67,7 @@ def test_a_missing_task_leaves_an_average_undefined_unless_it_is_partial():
     means = np.array([0.8, 0.4, 0.6, 0.5, np.nan, 0.2])
     assert np.isnan(estimand_of("difference").value(means)[[1, 3]]).all()
     # of the two tasks with both scores: (0.3 + 0.4) / 2
-    partial = estimand_of("difference", partial=True).value(means)
+    partial = estimand_of("difference", skips_undefined=True).value(means)
     np.testing.assert_allclose(partial, [0.3, np.nan, 0.4, 0.35])
 
 

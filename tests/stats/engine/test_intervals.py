@@ -16,7 +16,7 @@ from salstats.display.facts import limits_and_caution_note
 from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import (
     Basis,
-    RatioLevels,
+    RatioMeans,
     choose_interval,
     interval_by_name,
     interval_names,
@@ -195,12 +195,12 @@ def test_score_limits_of_paired_shares_are_those_of_r_and_their_tests_agree(row)
     variances = np.array([method * (1 - method), reference * (1 - reference)]) / (n - 1)
     shared = (row["both"] / n - method * reference) / (n - 1)
     covariance = np.array([[variances[0], shared], [shared, variances[1]]])
-    levels = RatioLevels(np.array([method]), np.array([reference]), covariance[None])
+    ratio_means = RatioMeans(np.array([method]), np.array([reference]), covariance[None])
     error = np.sqrt(variances.sum() - 2 * shared)
     difference = basis("difference", method - reference, error, n_units=n)
     decrease = Basis(
         "percent_decrease", 0.9, np.array([100 * (1 - method / reference)]), np.ones(1),
-        n_units=np.array([n]), levels=levels,
+        n_units=np.array([n]), ratio_means=ratio_means,
     )  # fmt: skip
     expected = [row["difference_low"], row["difference_high"]]
     assert_allclose(limits_of("tango", difference), expected, atol=1e-9)
@@ -219,10 +219,10 @@ def test_score_limits_of_paired_shares_are_those_of_r_and_their_tests_agree(row)
 def fieller_basis(method_variance, reference_variance, method=0.3, reference=0.5):
     """Two independent means and their percentage decrease."""
     covariance = np.diag([method_variance, reference_variance])[None]
-    levels = RatioLevels(np.array([method]), np.array([reference]), covariance)
+    ratio_means = RatioMeans(np.array([method]), np.array([reference]), covariance)
     return Basis(
         "percent_decrease", 0.9, np.array([100 * (1 - method / reference)]), np.ones(1), df=np.array([12.0]),
-        levels=levels,
+        ratio_means=ratio_means,
     )  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def flips_basis(ends, *, ratio=False):
     term = "percent_decrease" if ratio else "difference"
     return Basis(
         term, 0.75, np.array([estimate]), np.ones(1), rounding=np.array([1e-12]), sign_flips=flips,
-        ratio=ratio,
+        is_ratio=ratio,
     )  # fmt: skip
 
 
@@ -311,9 +311,9 @@ def test_each_term_has_its_default_which_given_draws_replace():
 def test_only_the_default_leaves_0_1_scores_and_outlying_units_to_others():
     assert choose_interval(None, "difference").binary_defaults == ("tango",)
     assert choose_interval(None, "percent_decrease").binary_defaults == ("tang",)
-    assert choose_interval(None, "difference").mistakes_outlying
+    assert choose_interval(None, "difference").leaves_outlying_to_cr2
     chosen = choose_interval("wild", "difference")
-    assert (chosen.binary_defaults, chosen.mistakes_outlying) == ((), False)
+    assert (chosen.binary_defaults, chosen.leaves_outlying_to_cr2) == ((), False)
 
 
 def test_of_two_records_of_one_name_the_terms_own_is_taken():

@@ -32,7 +32,7 @@ def failing(n, n_failures, seed=0):
     return pairs(own, near_90(n, rng))
 
 
-def spread_df(values):
+def kurtosis_df(values):
     """2 (sum q)^2 / sum (q - mean q)^2 of the squared deviations q, worked out as it is written."""
     squares = (values - values.mean()) ** 2
     return 2 * squares.sum() ** 2 / ((squares - squares.mean()) ** 2).sum()
@@ -44,7 +44,7 @@ def test_differences_that_failures_decide_have_limits_of_the_spread_of_squares(n
     found = ss.difference(scores, reference="human", by=()).iloc[0]
     wide = scores.pivot(index="case", columns="method", values="score")
     gap = (wide["cam"] - wide["human"]).to_numpy()
-    error, df = gap.std(ddof=1) / np.sqrt(40), spread_df(gap)
+    error, df = gap.std(ddof=1) / np.sqrt(40), kurtosis_df(gap)
     reach = stats.t.ppf(0.975, df) * error
     np.testing.assert_allclose(found[["conf_low", "conf_high"]].tolist(), gap.mean() + [-reach, reach])
     np.testing.assert_allclose(found["p_value"], 2 * stats.t.sf(abs(gap.mean()) / error, df))

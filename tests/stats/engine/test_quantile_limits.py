@@ -101,7 +101,7 @@ def test_quantiles_of_counted_scores_are_those_of_repeated_ones():
 
 def test_blocks_of_candidates_change_nothing(clustered, monkeypatch):
     whole = ss.median_difference(clustered, reference="human", by="metric")
-    monkeypatch.setattr("salstats.stats.engine.quantile_limits._BLOCK", 50)
+    monkeypatch.setattr("salstats.stats.engine.quantile_limits._MAX_ELEMENTS_OF_BLOCK", 50)
     pd.testing.assert_frame_equal(whole, ss.median_difference(clustered, reference="human", by="metric"))
 
 

@@ -116,7 +116,7 @@ def test_an_area_is_the_mann_whitney_statistic_with_delongs_variance():
     # Welch's degrees of freedom
     welch = sum(terms) ** 2 / (terms[0] ** 2 / (positive.sum() - 1) + terms[1] ** 2 / ((~positive).sum() - 1))
     assert area.df == pytest.approx(welch, rel=1e-10)
-    assert (area.n_positive, area.n_negative, area.n_least) == (5, 9, 5)
+    assert (area.n_positive, area.n_negative, area.n_rarer) == (5, 9, 5)
     gap = roc_area(scores, positive, reference=other)
     assert gap.estimate == pytest.approx(area.estimate - roc_area(other, positive).estimate)
     assert gap.reference_area == pytest.approx(roc_area(other, positive).estimate)

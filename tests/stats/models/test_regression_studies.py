@@ -68,7 +68,7 @@ def _compare(result, expected):
 
 @pytest.mark.parametrize("metric", ["pred_iou", "pred_hitmiss"])
 @pytest.mark.parametrize("gap", [False, True])
-@pytest.mark.filterwarnings("ignore:units are told by:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:units are named by:salstats.errors.SalstatsWarning")
 def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, scores, metric, gap):
     expected = pd.read_csv(study / "regression_full_precision.csv")
     outcome = metric.removeprefix("pred_") + "_diff" if gap else metric
@@ -92,7 +92,7 @@ def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, sco
 
 
 @pytest.mark.parametrize(("outcome", "file"), [("iou", "eval_full/iou"), ("hitmiss", "eval_tp/hitmiss")])
-@pytest.mark.filterwarnings("ignore:units are told by:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:units are named by:salstats.errors.SalstatsWarning")
 def test_model_assurance_regressions_of_chexlocalize_are_reproduced_unrounded(study, outcome, file):
     expected = pd.read_csv(study / "regression_full_precision.csv")
     expected = expected[(expected["script"] == "model_assurance") & (expected["y"] == outcome)]

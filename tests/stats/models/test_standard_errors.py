@@ -32,7 +32,7 @@ def named_terms(caught):
 @pytest.mark.parametrize("unit", ["patient", "row"])
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "fractional", "beta"])
 # patients of the oracle's data go to several sites
-@pytest.mark.filterwarnings("ignore:39 of 40 units told by 'patient' have cases of several 'site'")
+@pytest.mark.filterwarnings("ignore:39 of 40 units named by 'patient' have cases of several 'site'")
 def test_cr2_is_clubsandwichs_with_satterthwaites_df_and_is_recommended(family, unit):
     of_r = pd.read_csv(REFERENCE / "clubsandwich" / "cr2_models.csv").query(
         "model == @family and unit == @unit"
