@@ -36,7 +36,7 @@ from salstats.stats.average_kinds import AverageKind
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.engine.weighting import MEMBER_SEPARATOR
-from salstats.stats.mrmc.designs import PAIRED
+from salstats.stats.mrmc.designs import PAIRED_DESIGNS
 
 
 def equal_methods_test_note(estimates: Estimates, labels: Labels, style: str) -> str:
@@ -176,7 +176,7 @@ def underlined_reference_differences_note(
 
 def has_paired_design(estimates: Estimates) -> bool:
     """Return whether methods are compared on the same cases, as `mrmc` does where no reading is missing."""
-    return set(estimates.distinct_values("design")) <= set(PAIRED)
+    return set(estimates.distinct_values("design")) <= set(PAIRED_DESIGNS)
 
 
 def significance_criterion(differences: Estimates, correction: str = "") -> str:

@@ -164,7 +164,7 @@ def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = Tr
     std_error = np.array([bias_error, limit_error, limit_error])
     df = float(n - 1)
     points = _bias_and_limits_of_agreement(bias, sd)
-    # differences that do not vary say nothing of other cases
+    # Differences that do not vary say nothing about other cases.
     half_width = t_or_normal_quantile(level, df) * np.where(std_error > 0, std_error, np.nan)
     statistic = np.array([bias / bias_error if bias_error > 0 else np.nan, np.nan, np.nan])
     return Coefficients(

@@ -54,9 +54,9 @@ def concordance_correlation(readings: RaterReadings, weights: RowWeightSets) -> 
 
     Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
     """
-    m = pair_moments(readings, weights)
-    squared_distance = m.var_x + m.var_y + (m.mean_x - m.mean_y) ** 2
-    coefficients = quiet_ratio(2 * m.covariance, squared_distance)
+    moments = pair_moments(readings, weights)
+    squared_distance = moments.var_x + moments.var_y + (moments.mean_x - moments.mean_y) ** 2
+    coefficients = quiet_ratio(2 * moments.covariance, squared_distance)
     return coefficients[:, None]
 
 

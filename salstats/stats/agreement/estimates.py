@@ -116,7 +116,7 @@ def agreement(  # noqa: C901
         As for `summarize`; one rater; a rater of one case; `over` in `by`; several readings of a case for a
         `kind` that allows one; a unit that splits a case; categories for a kind of continuous scores, or
         continuous scores for a kind of categories; an option of another kind; missing readings with an
-        `interval` that needs all, or several readings of a case with one of independent pairs.
+        `interval` that needs all, or several readings of a case with an interval of independent pairs.
 
     Warns
     -----
@@ -204,7 +204,7 @@ def agreement(  # noqa: C901
         # All scores have one metric, which names the estimates.
         metric_names = text_column([str(frame["metric"].iloc[0])] * len(keys))
         keys.insert(0, "metric", pd.Series(metric_names, index=keys.index))
-    if record.pairs:
+    if record.two_raters_only:
         keys["pair"] = text_column(" - ".join(result.raters) for result in results)
     # Places of the terms in the arrays of `Coefficients`. A kind with variants estimates the chosen one only.
     term_positions = [0]
@@ -216,7 +216,7 @@ def agreement(  # noqa: C901
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     values = design.codes.frame["score"].dropna().to_numpy(dtype=np.float64)
     is_categorical = scale in ("nominal", "ordinal") or bool((values == np.round(values)).all())
-    if record.needs != CONTINUOUS and record.name != "ac1" and is_categorical:
+    if record.score_type != CONTINUOUS and record.name != "ac1" and is_categorical:
         has_few_minority_units = _has_few_minority_units(results)
         _warn_of_few_minority_units(keys, results, has_few_minority_units, len(terms))
 
@@ -245,8 +245,8 @@ def agreement(  # noqa: C901
     columns |= caution_column_if_any(cautions)
     if over in NOUN_OF_COLUMN:
         noun = NOUN_OF_COLUMN[over]
-        is_at_large = np.isin(term_of_row, record.at_large)
-        population = np.where(is_at_large, random_factor_text(noun), fixed_factor_text([noun]))
+        is_for_other_raters = np.isin(term_of_row, record.terms_for_other_raters)
+        population = np.where(is_for_other_raters, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())
     else:
         columns |= inference_to_column_if_any(design.codes.frame, design.units.codes, keys)
@@ -255,7 +255,7 @@ def agreement(  # noqa: C901
         "n_raters": np.array([len(result.raters) for result in results])[result_of_row],
         "over": over,
     }
-    if record.pairs:
+    if record.two_raters_only:
         special["first"] = text_column(results[i].raters[0] for i in result_of_row)
         special["second"] = text_column(results[i].raters[1] for i in result_of_row)
     if record.option == "linked":
@@ -301,7 +301,7 @@ def _results_of_groups_and_pairs(
         group_readings = checked_readings_of_group(design, group, record)
         raters = group_readings.raters
         rater_sets: list[tuple[int, ...]] = [tuple(range(len(raters)))]
-        if record.pairs:
+        if record.two_raters_only:
             rater_sets = list(combinations(range(len(raters)), 2))
         for rater_set in rater_sets:
             linked = options.get("linked") is not False
@@ -310,13 +310,14 @@ def _results_of_groups_and_pairs(
             if record.option == "linked" and linked and readings.n_cases == 0:
                 unlinked = readings_by_two_or_more_raters(group_readings.readings, rater_set, linked=False)
                 none_linked = unlinked.n_cases > 0
-            if interval.name in record.complete and not readings.is_complete:
+            if interval.name in record.complete_intervals and not readings.is_complete:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
                     f" needs every reading, and {group_readings.label} lacks some",
-                    hint="the default interval takes gaps; or leave out the cases that have them",
+                    hint="the default interval allows gaps; or leave out the cases that have them",
                 )
-            if interval.name in record.single and np.bincount(readings.cases).max(initial=0) > 1:
+            has_repeats = np.bincount(readings.cases).max(initial=0) > 1
+            if interval.name in record.single_reading_intervals and has_repeats:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
                     f" takes one reading of a case by each {design.over}, and ",
@@ -374,7 +375,7 @@ def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], di
 def _coefficients_of_readings(
     record: Agreement, interval: Interval, readings: RaterReadings, level: float, options: dict[str, Any]
 ) -> Coefficients:
-    """Estimate the coefficients of readings, NaN if these are of fewer than two cases."""
+    """Estimate the coefficients of readings, NaN with fewer than two cases."""
     if readings.n_cases < 2:
         undefined = np.full(len(record.terms), np.nan)
         return Coefficients(**dict.fromkeys(_NUMBERS, undefined))

@@ -202,6 +202,7 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
     icc2 = estimate[1]
 
     def f_quantile(df_numerator: float, df_denominator: float) -> float:
+        """Return the (1 + level)/2 quantile of F."""
         return float(stats.f.ppf((1 + level) / 2, df_numerator, df_denominator))
 
     def icc_limits_from_f(f: float, df_denominator: float) -> tuple[float, float]:
@@ -210,8 +211,8 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
         f_high = f * f_quantile(df_denominator, df_cases)
         return (f_low - 1) / (f_low + k - 1), (f_high - 1) / (f_high + k - 1)
 
-    # F ratios of ICC(1), and of ICC(2) and ICC(3)
-    # undefined where readings of a case are all equal, or raters differ by a constant
+    # F ratios of ICC(1), and of ICC(2) and ICC(3). They are undefined where the readings of each case are all
+    # equal, and where raters differ by a constant.
     f_within = msr / msw if msw > 0 else np.nan
     f_error = msr / mse if mse > 0 else np.nan
     a = k * icc2 / (n * (1 - icc2)) if icc2 < 1 else np.nan

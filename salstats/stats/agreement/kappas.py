@@ -113,7 +113,7 @@ def _agreement_and_category_shares(
 def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Chance-corrected agreement (observed - chance) / (1 - chance), shape (n_sets, 1).
 
-    NaN if chance agreement is 1, as if all readings are in one category.
+    NaN if chance agreement is 1, as where all readings are in one category.
     """
     largest_difference = 1 - chance
     # What is left of 1 - 1 after rounding counts as 0.
@@ -180,7 +180,7 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     disagreement = _disagreement_matrix(categories, weighting)
     # statsmodels' variance is right only for weights in 0 ... 1.
     scaled_disagreement = disagreement / max(disagreement.max(), 1.0)
-    # of one category alone kappa is 0 / 0
+    # With a single category kappa is 0 / 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         result = cohens_kappa(table, weights=scaled_disagreement)
     estimate = cohen_kappa(readings, equal_row_weights(readings), weighting)[0]

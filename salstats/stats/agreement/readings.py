@@ -298,7 +298,7 @@ def _effective_size_of_perfect_agreement(readings: RaterReadings, kernel: Kernel
 def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
     """Return coefficients with limits estimate -+ normal quantile * standard error, and the test of 0."""
     df = np.full(len(estimate), np.nan)
-    # an error of 0, as where all agree, says nothing of other cases
+    # A standard error of 0, as where all agree, says nothing about other cases.
     std_error_of_limits = np.where(std_error > 0, std_error, np.nan)
     half_width = t_or_normal_quantile(level, df) * std_error_of_limits
     statistic = estimate / std_error_of_limits

@@ -23,10 +23,12 @@ from salstats.stats.engine.grouping import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
-#: Columns that name a case.
-_CASE_COLUMNS = KEY_COLUMNS[:5]
 #: Columns that distinguish several readings of a case.
-_REPEAT_COLUMNS = KEY_COLUMNS[5:]
+_REPEAT_COLUMNS = ("reader", "other_reader", "model", "seed")
+#: Columns that name a case.
+_CASE_COLUMNS = tuple(column for column in KEY_COLUMNS if column not in _REPEAT_COLUMNS)
+#: Key columns whose values may be compared.
+_RATER_COLUMNS = ("method", "metric", *_REPEAT_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def agreement_design(
 
 
 def _coded_rows_with_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
-    """Return coded scores of the rows that have a rater, without repeated rows.
+    """Return coded scores of the rows that have a rater; repeated rows raise an error.
 
     The raters' column need not be a key column of scores frames.
     """
@@ -135,9 +137,9 @@ def _coded_rows_with_rater(scores: pd.DataFrame, over: str) -> ColumnCodes:
     if not absent_columns:
         raise ColumnError(
             Setting("over", over),
-            f" must be one of {quoted(KEY_COLUMNS[3:])} in a frame with all of these",
+            f" must be one of {quoted(_RATER_COLUMNS)} in a frame with all of these",
             column=over,
-            choices=KEY_COLUMNS[3:],
+            choices=_RATER_COLUMNS,
         )
     # Named as a key column, the raters take part in the check that no row is repeated.
     coded_scores(frame.rename(columns={over: absent_columns[0]}))
@@ -189,7 +191,7 @@ def checked_readings_of_group(design: AgreementDesign, group: int, record: Agree
             hint = Message(Setting("over", varying[0]), " compares the values of that column")
         raise ColumnError(
             label,
-            f" has {rater_text}, and agreement is of two or more",
+            f" has {rater_text}, and agreement needs two or more",
             hint=hint,
             option="over",
             value=over,
@@ -222,7 +224,7 @@ def checked_readings_of_group(design: AgreementDesign, group: int, record: Agree
     frame_rows = rows[first_of_repeat]
     readings = RaterReadings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
     group_readings = GroupReadings(readings, raters, frame_rows, label)
-    if not record.repeated:
+    if not record.allows_repeats:
         _check_cases_have_no_repeats(design, group_readings, record)
     _check_values_suit_kind(values, record, label)
     return group_readings
@@ -260,7 +262,7 @@ def readings_by_two_or_more_raters(
 ) -> RaterReadings:
     """Return the readings of some raters (positions of columns) in the rows that two or more of them read.
 
-    If the readings of a case are not `linked` row by row, the rows of all cases that all of the raters read.
+    If readings are not `linked` row by row, the rows are those of all cases that all of the raters read.
     """
     values = readings.values[:, list(raters)]
     present = ~np.isnan(values)
@@ -282,7 +284,7 @@ def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Messag
     """Raise if scores are 0/1 for a coefficient of continuous scores, or fractions for one of categories."""
     distinct = np.unique(values[~np.isnan(values)])
     fractional = distinct[distinct != np.round(distinct)]
-    if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
+    if record.score_type == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
         raise ValueRangeError(
             Setting("kind", record.name),
             " is for continuous scores, and ",
@@ -293,7 +295,7 @@ def _check_values_suit_kind(values: np.ndarray, record: Agreement, label: Messag
             ),
             column="score",
         )
-    if record.needs == CATEGORIES and len(fractional):
+    if record.score_type == CATEGORIES and len(fractional):
         raise ValueRangeError(
             Setting("kind", record.name),
             " is for categories, which are whole numbers, and ",

@@ -15,7 +15,7 @@ import pandas as pd
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
 from salstats.stats.agreement.readings import Coefficients, RaterReadings, jackknife_wilson_coefficients
 
-#: Scores that a kind is for: numbers on a continuous scale, categories as whole numbers, or either.
+#: Scores that a kind is for: on a continuous scale, categories as whole numbers, or either.
 CONTINUOUS = "continuous scores"
 CATEGORIES = "categories"
 EITHER = "either"
@@ -29,8 +29,8 @@ class Agreement:
     name: str
     #: Name in a sentence.
     label: str
-    #: `CONTINUOUS`, `CATEGORIES` or `EITHER`.
-    needs: str
+    #: Scores that it is for: `CONTINUOUS`, `CATEGORIES` or `EITHER`.
+    score_type: str
     #: Printed name of each term, in order.
     terms: Mapping[str, str]
     #: For each interval a function of readings, level and options that returns coefficients; the first
@@ -39,19 +39,19 @@ class Agreement:
     #: Publication whose definition is followed.
     source: str
     #: True for coefficients of two raters; three or more are analysed in pairs.
-    pairs: bool = False
+    two_raters_only: bool = False
     #: True if raters may read a case several times.
-    repeated: bool = False
+    allows_repeats: bool = False
     #: Intervals for which every rater must have read every case.
-    complete: tuple[str, ...] = ()
+    complete_intervals: tuple[str, ...] = ()
     #: Intervals of independent pairs, for which every rater may have read a case only once.
-    single: tuple[str, ...] = ()
+    single_reading_intervals: tuple[str, ...] = ()
     #: Parameter of `agreement` that chooses a variant.
     option: str = ""
     #: Values of that parameter; the first is the default.
     choices: tuple[str, ...] = ()
     #: Terms that generalise to other raters, and not only to those of the data.
-    at_large: tuple[str, ...] = ()
+    terms_for_other_raters: tuple[str, ...] = ()
 
 
 def _jackknife_entry(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coefficients]]:
@@ -81,7 +81,8 @@ RECORDS = (
         "icc", "intraclass correlation", CONTINUOUS, _ICC_LABELS,
         {"jackknife": icc.jackknife_icc, "mcgraw-wong": icc.mcgraw_wong_icc},
         "Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420",
-        complete=("mcgraw-wong",), option="form", at_large=("icc1", "icc2", "icc1k", "icc2k"),
+        complete_intervals=("mcgraw-wong",), option="form",
+        terms_for_other_raters=("icc1", "icc2", "icc1k", "icc2k"),
     ),
     Agreement(
         "krippendorff", "Krippendorff's alpha", EITHER,
@@ -94,12 +95,12 @@ RECORDS = (
         "cohen", "Cohen's kappa", CATEGORIES, _COHEN_LABELS,
         _jackknife_entry(kappas.cohen_kappa) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
         "Cohen 1960, doi:10.1177/001316446002000104; 1968, doi:10.1037/h0026256",
-        pairs=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
+        two_raters_only=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
     ),
     Agreement(
         "fleiss", "Fleiss's kappa", CATEGORIES, {"fleiss": "Fleiss's kappa"},
         _jackknife_entry(kappas.fleiss_kappa) | {"fleiss": kappas.fleiss_by_normal},
-        "Fleiss 1971, doi:10.1037/h0031619", complete=("fleiss",),
+        "Fleiss 1971, doi:10.1037/h0031619", complete_intervals=("fleiss",),
     ),
     Agreement(
         "conger", "Conger's kappa", CATEGORIES, {"conger": "Conger's kappa"},
@@ -119,14 +120,15 @@ RECORDS = (
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
         _jackknife_entry(concordance.concordance_correlation) | {"lin": concordance.lin_concordance},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
-        pairs=True, repeated=True, single=("lin",),
+        two_raters_only=True, allows_repeats=True, single_reading_intervals=("lin",),
     ),
     Agreement(
         "bland-altman", "limits of agreement", CONTINUOUS,
         {"bias": "Bias", "loa_low": "Lower limit of agreement", "loa_high": "Upper limit of agreement"},
         {"jackknife": bland_altman.jackknife_limits, "bland-altman": bland_altman.bland_altman_limits},
         "Bland and Altman 1999, doi:10.1177/096228029900800204; 2007, doi:10.1080/10543400701329422",
-        pairs=True, repeated=True, single=("bland-altman",), option="linked",
+        two_raters_only=True, allows_repeats=True, single_reading_intervals=("bland-altman",),
+        option="linked",
     ),
 )  # fmt: skip
 KINDS = {record.name: record for record in RECORDS}
@@ -140,7 +142,7 @@ def short_label(term: str) -> str:
 
 
 def is_agreement_frame(frame: pd.DataFrame) -> bool:
-    """Return whether an estimates frame holds coefficients of agreement, or limits of agreement."""
+    """Return True if an estimates frame holds coefficients of agreement, or limits of agreement."""
     return "term" in frame.columns and len(frame) > 0 and set(frame["term"]) <= set(LABELS)
 
 

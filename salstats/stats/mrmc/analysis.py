@@ -35,7 +35,7 @@ from salstats.stats.mrmc.designs import (
     study_of_group,
 )
 
-_BY = ("metric", "task")
+_DEFAULT_BY = ("metric", "task")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def checked_mrmc_options(
             Setting("figure", figure),
             " takes no ",
             Setting("label"),
-            hint=Message("ratings for a truth are of ", Setting("figure", "auc")),
+            hint=Message("ratings of a truth need ", Setting("figure", "auc")),
         )
     suitable = [record.name for record in covariances.RECORDS if figure in record.figures]
     if covariance in covariances.BY_NAME and covariance not in suitable:
@@ -148,24 +148,29 @@ def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
 ) -> FiguresOfGroups:
     """Return the figures of the readers of each group of scores, which are checked."""
-    codes, columns = code_scores(checked_scores_with_readers(scores), by, _BY, excluded_column="method")
+    codes, columns = code_scores(
+        checked_scores_with_readers(scores), by, _DEFAULT_BY, excluded_column="method"
+    )
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
-    rows = code_readings(codes, columns, units, options.label)
-    return FiguresOfGroups(keys, units.name, _analyse_groups(rows, keys, groups, options))
+    readings = code_readings(codes, columns, units, options.label)
+    return FiguresOfGroups(keys, units.name, _analyse_groups(readings, keys, groups, options))
 
 
 def _analyse_groups(
-    rows: CodedReadings, keys: pd.DataFrame, groups: Sequence[NDArray[np.integer]], options: MrmcOptions
+    all_readings: CodedReadings,
+    keys: pd.DataFrame,
+    rows_of_groups: Sequence[NDArray[np.integer]],
+    options: MrmcOptions,
 ) -> Iterator[GroupFigures]:
     """Yield the figures of each group; after the last one, warn about groups with different cases."""
     incomplete = []
     numbers_incomplete = []
     different_cases = []
     numbers_shared = []
-    for group, group_rows in enumerate(groups):
-        study = study_of_group(rows, group_rows, options.figure)
+    for group, rows in enumerate(rows_of_groups):
+        study = study_of_group(all_readings, rows, options.figure)
         readings = study.readings
         if study.design.startswith(UNBALANCED):
             n_incomplete = np.count_nonzero(~readings.is_read.all(axis=1))
@@ -182,10 +187,10 @@ def _analyse_groups(
         if units_repeat and not options.covariance.clustered:
             raise SalstatsError(
                 Setting("covariance", options.covariance.name),
-                f" takes cases for independent, and a {rows.units.name} has several",
+                f" takes cases for independent, and a {all_readings.units.name} has several",
                 hint="use 'delong' or 'jackknife'",
             )
-        values, _ = options.figure.with_jackknife(readings)
+        values = options.figure.with_jackknife(readings).figures
         covariance = options.covariance.kernel(readings, options.figure, options.bootstrap)
         yield GroupFigures(study, values, covariance)
     if incomplete:

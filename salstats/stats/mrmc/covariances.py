@@ -57,7 +57,7 @@ def unbiasing_factors_of_cell_pairs(present: np.ndarray) -> np.ndarray:
 
 def _jackknife_covariance(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
-    _figures, left_out = figure.with_jackknife(readings)
+    left_out = figure.with_jackknife(readings).without_unit
     present = readings.unit_by_cell_sums(readings.is_read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)
@@ -105,10 +105,9 @@ class _UnitDeviations(NamedTuple):
 
 
 def _placement_deviations_by_unit(readings: ReaderReadings, in_class: NDArray[np.bool_]) -> _UnitDeviations:
-    """Deviations of placement values from the area over n, summed by unit, and a mask of units with readings.
+    """Deviations of placement values from the area, divided by n and summed by unit.
 
-    `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read. Both results
-    have shape (n_units, n_cells).
+    `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read.
     """
     class_read = readings.is_read & in_class[:, None]
     n = class_read.sum(axis=0)
@@ -132,18 +131,19 @@ def _unbiased_area_covariance(
     n_cells = read.shape[1]
     same_comparison = np.zeros((n_cells, n_cells))
     # Comparisons won by each positive, and over each negative: (n_positives or n_negatives, n_cells)
-    positive_blocks = []
-    negative_sums = np.zeros((np.count_nonzero(~readings.positive), n_cells))
+    won_by_positive_blocks = []
+    won_over_negative = np.zeros((np.count_nonzero(~readings.positive), n_cells))
     for _, won in blocks_of_comparisons(readings):
+        # Axes of `won`: positives, negatives, cells
         won_pairs = won.reshape(-1, n_cells)
         same_comparison += won_pairs.T @ won_pairs
-        positive_blocks.append(won.sum(axis=1))
-        negative_sums += won.sum(axis=0)
-    positive_sums = np.concatenate(positive_blocks)
-    sums = positive_sums.sum(axis=0)
-    same_positive = positive_sums.T @ positive_sums
-    same_negative = negative_sums.T @ negative_sums
-    disjoint = np.outer(sums, sums) - same_positive - same_negative + same_comparison
+        won_by_positive_blocks.append(won.sum(axis=1))
+        won_over_negative += won.sum(axis=0)
+    won_by_positive = np.concatenate(won_by_positive_blocks)
+    n_won = won_by_positive.sum(axis=0)
+    same_positive = won_by_positive.T @ won_by_positive
+    same_negative = won_over_negative.T @ won_over_negative
+    disjoint = np.outer(n_won, n_won) - same_positive - same_negative + same_comparison
     positives_read = read[readings.positive]
     negatives_read = read[~readings.positive]
     n_positive = positives_read.sum(axis=0)
@@ -151,7 +151,7 @@ def _unbiased_area_covariance(
     n_different_positives = np.outer(n_positive, n_positive) - positives_read.T @ positives_read
     n_different_negatives = np.outer(n_negative, n_negative) - negatives_read.T @ negatives_read
     n_disjoint = n_different_positives * n_different_negatives
-    areas = sums / (n_positive * n_negative)
+    areas = n_won / (n_positive * n_negative)
     return np.asarray(np.outer(areas, areas) - disjoint / n_disjoint)
 
 

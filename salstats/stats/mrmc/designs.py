@@ -50,7 +50,7 @@ class ReaderStudy:
 
 
 #: Designs in which every reader reads the same cases with each method.
-PAIRED = ("factorial", "cases nested in readers")
+PAIRED_DESIGNS = ("factorial", "cases nested in readers")
 #: Prefix of a design's name if readings are missing.
 UNBALANCED = "unbalanced "
 
@@ -262,7 +262,7 @@ def _units_of_cases(
             Setting("unit", all_rows.units.name),
             f" splits cases: case {_case_name(all_rows, rows[split_rows[0]])} has rows of several",
             hint=Message(
-                "readers and seeds are no units here, so name what cases belong to, such as ",
+                "readers and seeds cannot be units here, so name what cases belong to, such as ",
                 Setting("unit", "patient"),
             ),
             rows=rows[split_rows[:1]].tolist(),
@@ -300,7 +300,7 @@ def _case_name(all_rows: CodedReadings, row: int) -> str:
 def _check_readers_and_cases_suffice(
     readings: ReaderReadings, methods: list[str], readers: list[str], figure: FigureOfMerit, group_name: str
 ) -> None:
-    """Raise SalstatsError for readings that are no study of several readers; its hint names a better call."""
+    """Raise SalstatsError if there are too few readers, or a reader has too few cases or lacks a method."""
     if len(readers) < 2:
         reader_name = f", {readers[0]!r}" if readers else ""
         function = "auroc" if figure.needs_label else "difference"
@@ -320,7 +320,7 @@ def _check_readers_and_cases_suffice(
         if (n_units < 2).all():
             raise SalstatsError(
                 f"every reader has {_count_text(int(n_units.max()), noun)} (or unit){group_name}, and "
-                "covariances over cases take two or more; without them nothing is known about other cases",
+                "covariances over cases need two or more; without them nothing is known about other cases",
                 column="case",
             )
         if (n_units < 2).any():
@@ -329,7 +329,7 @@ def _check_readers_and_cases_suffice(
             method = methods[readings.methods[cell]]
             raise SalstatsError(
                 f"reader {reader!r} has {_count_text(int(n_units[cell]), noun)} (or unit) of method "
-                f"{method!r}{group_name}, and covariances over cases take two or more",
+                f"{method!r}{group_name}, and covariances over cases need two or more",
                 hint=Message(
                     "leave that reader out, or use ", Call(function), ", which is for these readers only"
                 ),
@@ -402,7 +402,7 @@ def _count_text(n: int, noun: str) -> str:
 
 
 def _design_name(readings: ReaderReadings) -> str:
-    """Name of the design, with the prefix `UNBALANCED` if readings are missing in no pattern."""
+    """Name of the design, with the prefix `UNBALANCED` if readings are missing without a pattern."""
     n_methods = readings.methods.max() + 1
     n_readers = readings.readers.max() + 1
     # Each reader has one method.

@@ -45,15 +45,15 @@ from salstats.stats.mrmc.anova import (
 INTERVAL = "obuchowski-rockette"
 #: Value of the column `test`.
 TEST = "Obuchowski-Rockette"
-#: Columns of the result that are those of `_group_rows_and_warnings`.
-_ESTIMATE_COLUMNS = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
-#: Columns that some rows lack.
+#: Columns of the result that hold what `_group_rows_and_warnings` returns, as it is.
+_COPIED_COLUMNS = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
+#: Numbers that are NaN in rows of some terms.
 _OPTIONAL_NUMBERS = (
     "estimate", "std_error", "statistic", "df", "p_value", "df_residual", "method_mean", "reference_mean",
 )  # fmt: skip
 _NEGATIVE_GAP = (
-    "cases are estimated to add less than nothing to what readers' figures have in common (Cov2 - Cov3, or "
-    "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
+    "the covariance of readers' figures that comes from the cases (Cov2 - Cov3, or Cov2 of one method) is "
+    "estimated below 0 and taken as 0 (Hillis 2014)"
 )
 _NO_VARIANCE = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
 #: Column of the result that each problem is about.
@@ -148,12 +148,12 @@ def mrmc(
     Warns
     -----
     SalstatsWarning
-        A covariance over cases that is estimated below 0 and taken as 0; no variance; readings missing in no
-        pattern; as for `summarize` of units.
+        A covariance over cases that is estimated below 0 and taken as 0; no variance; readings that are
+        missing without a pattern; methods with different cases.
 
     Notes
     -----
-    Of t methods, r readers and figures A_ij: MS(T) = r sum (A_i. - A..)^2 / (t - 1), MS(TR) is that of
+    For t methods, r readers and figures A_ij: MS(T) = r sum (A_i. - A..)^2 / (t - 1), MS(TR) is that of
     readers by method, Var the mean variance of a figure over cases, Cov1 the mean covariance of one reader's
     figures with two methods, Cov2 of two readers' with one method, Cov3 of two readers' with two methods.
     MS(T) is compared with
@@ -163,21 +163,22 @@ def mrmc(
     - readers fixed: Var - Cov1 + (r - 1) max(Cov2 - Cov3, 0), by chi-squared;
     - cases fixed: MS(TR), with its own.
 
-    A difference has standard error sqrt(2 D / r). A mean is of its own method's cells: variance MS(R)/r +
-    max(Cov2, 0), and in the same way. Readers nested in methods (each has one) have MS(R(T)) for MS(TR); of
-    different numbers of readers 2/r is 1/r_1 + 1/r_2, and r of the global test that of an unbalanced one-way
-    analysis, (N - sum r_i^2 / N) / (t - 1) of N readers. Cases
-    nested in readers or methods share no covariance. Where readings are missing each covariance is of the
-    cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
-    `unbiased` is Gallas' U-statistic for each two cells. Every two methods have the same covariances, so
-    that methods on the same cases cannot stand beside one on others. With complete readings the variance
-    with `unbiased` (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does
-    not fall below MS(TR). iMRMC weighs readers by their cases.
+    A difference has standard error sqrt(2 D / r). A mean uses the cells of its own method only, with variance
+    MS(R)/r + max(Cov2, 0) and degrees of freedom that follow in the same way. Where readers are nested in
+    methods (each reader has one method), MS(R(T)) takes the place of MS(TR). With different numbers of
+    readers, 1/r_1 + 1/r_2 takes the place of 2/r, and the global test has the r of an unbalanced one-way
+    analysis, (N - sum r_i^2 / N) / (t - 1) with N readers. Cases nested in readers or methods share no
+    covariance. Where readings are missing, each covariance is of the cases that both cells have, with the
+    factor that makes it unbiased, and all readers have the same weight; for areas `unbiased` is Gallas'
+    U-statistic of each two cells. All pairs of methods have the same covariances, so that methods on the same
+    cases cannot be compared together with a method on other cases. With complete readings the variance of
+    `unbiased` (for means that of the jackknife) is the U-statistic of Gallas et al. itself, except that it
+    does not fall below MS(TR). iMRMC weights readers by their cases.
 
     Of simulated differences of two equal methods, 3 to 6 readers and 30 or 100 cases, means, hit rates and
     areas, 95 % limits held in 91 to 97 % (of 3 readers in 91 to 96 %). Those of `difference`, which takes
-    readers for fixed, held in 95 to 97 % where readers are alike, in 72 to 94 % where what suits a reader in
-    one method is a fiftieth of a reading's variance, and in 42 to 84 % where it is a twelfth.
+    readers for fixed, held in 95 to 97 % where readers are alike, in 72 to 94 % where the interaction of
+    readers and methods is a fiftieth of a reading's variance, and in 42 to 84 % where it is a twelfth.
 
     Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov 0.3.0 lets Cov2 - Cov3 fall below 0 where
     readers are fixed, and has an error for readers nested in methods (its later source has neither); it gives
@@ -256,7 +257,7 @@ def mrmc(
             (estimate, std_error, df), margin, metrics, side, is_difference, level
         )
     verdict_columns["verdict"] = _text_column_where(is_difference, verdict_columns["verdict"])
-    columns: dict[str, Any] = {column: table[column] for column in _ESTIMATE_COLUMNS}
+    columns: dict[str, Any] = {column: table[column] for column in _COPIED_COLUMNS}
     if table["n_absent"].any():
         columns["n_absent"] = table["n_absent"]
     if not table["same_cases"].all():

@@ -81,7 +81,7 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
 
 
 def _margin_columns_if_any(bounds: tuple[float, float] | None) -> dict[str, float]:
-    """Columns of the bounds of a margin, if there is one."""
+    """Return the columns `margin_low` and `margin_high`, none without a margin."""
     if bounds is None:
         return {}
     low, high = bounds
@@ -177,7 +177,7 @@ def _curve_of_pilot(
         tested_spread = spread_of_estimate(moved, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
-            f"the differences of the pilot in {metric} do not vary, which says nothing of how others would",
+            f"the differences of the pilot in {metric} do not vary, which says nothing about other cases",
             hint=GIVE_PARAMETERS,
             column="metric",
             value=metric,
@@ -224,7 +224,7 @@ def curves_of_parameters(
         has_few_units = numbers["n_pilot"] < FEW_UNITS
     if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
-            "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0",
+            "a percentage decrease needs the parameter mean_reference, which may not be 0",
             option="mean_reference",
         )
     for planned_effect in effects:

@@ -105,7 +105,7 @@ class Curve:
             if sizes[0].n_units < _FEWEST_UNITS:
                 raise ValueRangeError(
                     Setting("n_cases", sizes[0].n_cases),
-                    f" make fewer than {_FEWEST_UNITS} units, which tell nothing of others",
+                    f" make fewer than {_FEWEST_UNITS} units, which say nothing about others",
                     hint=Message(
                         "give ", Setting("n_cases", self._cases_in_units(_FEWEST_UNITS)), " or more"
                     ),

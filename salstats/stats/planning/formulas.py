@@ -13,12 +13,12 @@ from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, std_error_of_differe
 Numbers = Any
 #: Nodes and weights of the integral over the SD of a study.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
-#: Probability that the integral leaves out at either end.
+#: Probability that the integral of `margin_power` leaves out at either end.
 _TAIL = 1e-15
 #: Degrees of freedom beyond which t and F are computed as normal and chi-squared.
 _LARGEST_DF = 1e7
-#: Largest number of units that `smallest_size_reaching_power` tries.
-MOST_CASES = 1_000_000
+#: Largest number of units that `smallest_size_reaching_power` tries, about.
+_MOST_UNITS = 1_000_000
 
 
 class Precision(NamedTuple):
@@ -112,7 +112,7 @@ def smallest_size_reaching_power(power: Callable[[int], float], target: float, m
     while not power(high) >= target:
         low = high
         high = 2 * high
-        if low > MOST_CASES:
+        if low > _MOST_UNITS:
             return None
     while high - low > 1:
         middle = (low + high) // 2

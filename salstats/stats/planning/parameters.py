@@ -66,7 +66,7 @@ def checked_parameters(
 
 
 def _range_phrase(low: float, high: float) -> str:
-    """Say which values a parameter may have, as the end of a sentence that begins "it must"."""
+    """Return the values that a parameter may have as the end of a sentence: "it must lie in 0 ... 1"."""
     if np.isfinite(high):
         return f"lie in {low:g} ... {high:g}"
     if low == -np.inf:
@@ -84,8 +84,8 @@ def sd_of_pair_difference(parameters: Mapping[str, float], slope: float) -> floa
     if "sd_difference" in parameters:
         if slope != 1:
             raise SalstatsError(
-                "sd_difference is of method - reference",
-                hint="this plan of a decrease needs sd and correlation",
+                "sd_difference is the SD of method - reference",
+                hint="a decrease needs sd and correlation",
                 option="sd_difference",
             )
         return parameters["sd_difference"]
@@ -97,7 +97,7 @@ def sd_of_pair_difference(parameters: Mapping[str, float], slope: float) -> floa
     variance = method_sd**2 + reference_sd**2 - 2 * covariance
     if variance <= ROUNDING * method_sd**2:
         raise ValueRangeError(
-            "these parameters leave no case to differ from another",
+            "with these parameters no case would differ from another",
             hint="take correlation below 1",
             option="correlation",
         )
@@ -154,7 +154,7 @@ def reader_groups_of_components(source: object) -> list[ReaderGroup]:
 
 
 def _mrmc_components(numbers: Mapping[str, float]) -> MrmcComponents:
-    """Return the components of parameters, which must hold all of `COMPONENT_RANGES`."""
+    """Return the components that parameters hold; raise if one is missing or they contradict each other."""
     missing = [name for name in COMPONENT_RANGES if name not in numbers]
     if missing:
         raise SalstatsError(
@@ -170,14 +170,14 @@ def _mrmc_components(numbers: Mapping[str, float]) -> MrmcComponents:
         )
     # `mrmc` takes a negative cov2 - cov3 as 0; here that is part of this component, as in RJafroc.
     var_tr = numbers["method:reader"] + max(numbers["cov3"] - numbers["cov2"], 0.0)
-    gap = max(numbers["cov2"] - numbers["cov3"], 0.0)
-    # What the readers' differences between methods vary by, expected mean square of Hillis (2011)
-    variance = numbers["error"] - numbers["cov1"] - gap + max(var_tr, 0.0)
+    covariance_gap = max(numbers["cov2"] - numbers["cov3"], 0.0)
+    # Expected mean square of readers by methods (Hillis 2011), to which random cases add the covariance gap
+    variance = numbers["error"] - numbers["cov1"] - covariance_gap + max(var_tr, 0.0)
     rounding = ROUNDING * numbers["error"]
-    if variance < -rounding or variance + gap <= rounding:
+    if variance < -rounding or variance + covariance_gap <= rounding:
         raise ValueRangeError(
-            f"components of which error - cov1 - (cov2 - cov3) + method:reader is {variance:.3g} are of no "
-            "study: readers' differences of methods would have no variance",
+            f"error - cov1 - (cov2 - cov3) + method:reader of the components is {variance:.3g}, so that "
+            "readers' differences between methods would have no variance",
             hint="give a larger error, or smaller covariances",
             option="error",
             value=numbers["error"],

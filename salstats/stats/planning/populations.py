@@ -133,7 +133,7 @@ def _chance_that_unit_shares_flips(moved: MovedPilot) -> float:
     squares_of_units = (pilot.unit_sums_of_complete_pairs(difference) ** 2).sum()
     squares_of_pairs = pilot.unit_sums_of_complete_pairs(difference**2).sum()
     design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
-    # Of the moved pilot these are expected values, to which the variance of the flips adds.
+    # The squares of the moved pilot are expected values, to which the variance of the flips adds.
     moved_difference = moved.expected_method_scores - pilot.reference_scores
     moved_difference = moved_difference - moved_difference[pilot.is_complete_pair].mean()
     moved_squares_of_pairs = pilot.unit_sums_of_complete_pairs(
@@ -256,7 +256,7 @@ class StudySampler:
         # Columns: the number that the unit's pairs may share, the number that decides whether they share it,
         # and a number for each pair.
         shape = (self.n_units, self.moved.pilot.sizes.max() + 2)
-        # The 1 in the seed makes these streams others than those that draw the units.
+        # The 1 in the seed makes these streams different from those that draw the units.
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]
         numbers = np.concatenate(streams)
         shared_number = numbers[:, :1]

@@ -72,7 +72,7 @@ def power(
     pilot : DataFrame or mapping
         Scores of a pilot study, real or from `simulate_scores`; or parameters of pairs of scores,
         `{"sd": 0.2, "correlation": 0.5, "icc": 0.3, "cluster_size": 2}`, see Notes. For term="mrmc" scores
-        of several readers, or components of variance, what `mrmc_components` returns (of areas these).
+        of several readers, or components of variance, as `mrmc_components` returns them (areas need these).
     reference : str, optional
         The method to compare with, such as "human"; a pilot of pairs of scores needs it.
     n_cases : int or list of int, optional
@@ -92,8 +92,8 @@ def power(
     target : float, default 0.8
         Power to reach.
     by, unit, interval, test, level
-        As for `difference`: how the pilot is grouped, and how the study will be analysed. A difference is
-        shown where the interval excludes 0, or where `test` is given by that.
+        As for `difference`: how the pilot is grouped, and how the study will be analysed. A study shows a
+        difference if its interval excludes 0 or, where `test` is given, if its P value is below 1 - `level`.
     approach : {"simulation", "formula"}, optional
         By default simulation of a pilot of scores, and formula of parameters.
     readers, cases : {"random", "fixed"}
@@ -138,8 +138,8 @@ def power(
         A reference where there are no pairs; no effect for a difference; a pilot of fewer than six units, or
         without any spread; simulation from parameters; unknown or missing parameters; as for `difference`.
     ValueRangeError
-        An effect outside the margin, or beyond the metric's range; sizes of less than two units; no size that
-        reaches the target.
+        An effect outside the margin, or beyond the metric's range; sizes of fewer than two units; no size
+        that reaches the target.
 
     Warns
     -----
@@ -268,7 +268,7 @@ def _check_goal(margin: Margin | None, width: float | None) -> None:
     """Raise if a margin and a width are both given, or if the width is not above 0."""
     if margin is not None and width is not None:
         raise SalstatsError(
-            Setting("margin"), " and ", Setting("width"), " are two plans", hint="give one of them"
+            Setting("margin"), " and ", Setting("width"), " are two different goals", hint="give one of them"
         )
     if width is not None:
         check_number(width, "width", exclude_low=True)
@@ -312,9 +312,9 @@ def _check_t_analysis(interval: str | None, test: str | None) -> None:
         )
 
 
-def _warn_small_pilot(plan: pd.DataFrame) -> None:
-    """Warn if a pilot has few units."""
-    n_pilot = int(plan["n_pilot"].min())
+def _warn_small_pilot(frame: pd.DataFrame) -> None:
+    """Warn if the pilot of a frame of `power` has few units."""
+    n_pilot = int(frame["n_pilot"].min())
     if n_pilot < curve_sources.FEW_UNITS:
         warn(
             f"the pilot has {n_pilot} units, from which the spread is not well known: the cases needed lie "
@@ -357,7 +357,7 @@ def _with_ordered_columns_and_integers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sorted_distinct_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | None:
-    """Return numbers of cases or readers, ascending and without repeats; None if there are none."""
+    """Return numbers of cases or readers, ascending and without repeats; None if none are given."""
     if sizes is None:
         return None
     values = np.atleast_1d(np.asarray(sizes, dtype=object))

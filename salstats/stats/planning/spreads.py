@@ -52,7 +52,7 @@ def spread_of_estimate(moved: MovedPilot, term: str, effect: float) -> Spread:
 
 
 def df_of_sample_variance(values: np.ndarray) -> float:
-    """Degrees of freedom of the chi-squared distribution that a sample's variance is about as uncertain as.
+    """Degrees of freedom of the chi-squared distribution that is as uncertain as a sample's variance.
 
     They are n - 1 for normal values, and fewer for values with long tails: 2 / (2 / (n - 1) + g / n), where g
     is the excess kurtosis, or 0 if it is negative.

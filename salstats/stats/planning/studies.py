@@ -196,7 +196,7 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
     frames = []
     for block in blocks:
         pairs = block.sampler.draw_pairs(block.studies)
-        # The number of units in the seed makes this stream another than those that draw the studies.
+        # The number of units in the seed makes this stream different from those that draw the studies.
         rng = np.random.default_rng((block.sampler.seed, block.studies.start, block.sampler.n_units))
         with warnings.catch_warnings():
             # Warnings about a single simulated study do not concern the plan.

@@ -8,7 +8,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables import notes
 from salstats.display.tables.marks import BestEstimates, DifferingEstimates
 from salstats.display.text.labels import Labels
-from salstats.stats.mrmc.designs import PAIRED
+from salstats.stats.mrmc.designs import PAIRED_DESIGNS
 
 
 def test_abbreviations_are_whole_words_only():
@@ -159,9 +159,9 @@ def test_underlined_estimates_are_the_rarer_ones():
 
 def test_the_criterion_of_significance_is_the_interval_and_the_adjusted_p_value():
     assert notes.significance_criterion(differences()) == "95% CI of the paired difference excludes 0"
-    for design in PAIRED:
+    for design in PAIRED_DESIGNS:
         assert notes.has_paired_design(differences(design=design))
-    assert notes.has_paired_design(differences(design=list(PAIRED)))
+    assert notes.has_paired_design(differences(design=list(PAIRED_DESIGNS)))
     unpaired = differences(design="cases nested in methods")
     assert notes.significance_criterion(unpaired) == "95% CI of the difference excludes 0"
     decrease = differences(term="percent_decrease")
