@@ -325,13 +325,13 @@ def print_undefined_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
 
 def print_gaze_reasons(scores: "pd.DataFrame") -> None:
     """Write on stderr how many scores are defined, why others are not, and which means are too high."""
-    from salstats.scoring.gaze_cases import RULED_OUT
+    from salstats.scoring.gaze_cases import ZERO_MAP_AT_FIXATION
 
     unit = "images"
     if "reader" in scores.columns:
         unit = "images x readers"
     _print_defined_counts(scores, unit)
-    if scores["reason"].eq(RULED_OUT).any():
+    if scores["reason"].eq(ZERO_MAP_AT_FIXATION).any():
         typer.echo(
             "information_gain: means leave out the cases where a map failed, so they are too high; "
             "--floor 0.01 scores every map",

@@ -210,7 +210,7 @@ def options_of(
 def _recorded_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
     """List the choices of a parameter that stand in a record of the package."""
     if name == "metrics":
-        return tuple(getattr(sys.modules[function.__module__], "SCORED", ()))
+        return tuple(getattr(sys.modules[function.__module__], "SCORED_METRICS", ()))
     if name not in CHOICES:
         return ()
     module, attribute = CHOICES[name]

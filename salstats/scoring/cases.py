@@ -1,7 +1,8 @@
-"""One case: every task and series of it compared with the truth, map by map.
+"""Score one case: each prediction of each task and series is compared with the truth.
 
 No metric is named here. The record of a metric lists the inputs of its kernel; `PredictionComparison` makes
-each input once for all metrics of a map, and its method `score` gives the reason where there is no score.
+each input once for all metrics of a prediction, and its method `score` gives the reason where there is no
+score.
 """
 
 from collections.abc import Mapping
@@ -29,23 +30,24 @@ ABSENT = "finding absent"
 EMPTY = "empty mask"
 NO_MAP = "no map"
 NOT_FINITE = "map is not finite"
-NEGATIVE = "true negative"
+TRUE_NEGATIVE = "true negative"
 PREDICTED_NEGATIVE = "predicted negative"
 NO_PROB = "no probability"
 NO_LABEL = "no label"
 NO_POINT = "no point"
 NO_MASK = "no mask"
 NOTHING_POSITIVE = "nothing positive"
-#: Mask or truth covers the image.
+#: Reason where the mask or the truth covers the whole image.
 NO_BACKGROUND = "no background"
 # Slices: the cases that a score is defined on.
 TRUE_POSITIVE = "true-positive"
 FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
-#: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no others.
+#: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no other inputs.
 AVAILABLE_NEEDS = (*sorted(MASK_NEEDS), "truth", "runs", "peak", "peaks", "saliency")
-SCORED = metrics_computed_from(AVAILABLE_NEEDS)
-#: Column of whether a score depends on which of several equal maxima of a map counts; `score` takes it out.
+SCORED_METRICS = metrics_computed_from(AVAILABLE_NEEDS)
+#: Column that is True where a score depends on which of several equal maxima of a map counts. `score` warns
+#: of such maps and drops the column.
 AMBIGUOUS_PEAK = "ambiguous_peak"
 _NAN = float("nan")
 
@@ -73,6 +75,7 @@ class ScoreRule:
     @cached_property
     def needs_resized_map(self) -> bool:
         """True if a metric needs the map at the size of its image."""
+        # metrics whose first input is the map itself take it at its own size
         return any(METRICS[name].needs[0] != "saliency" for name in self.metrics)
 
     @cached_property
@@ -106,8 +109,8 @@ class Finding:
 class PredictionComparison:
     """Prediction and truth of one case, task and series: the inputs of kernels, each made once.
 
-    The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` are called
-    as the needs of metrics (`metrics.records.NEEDS`).
+    The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` have the
+    names of inputs of kernels (`metrics.records.NEEDS`).
     """
 
     def __init__(
@@ -174,7 +177,7 @@ class PredictionComparison:
 
     @cached_property
     def counts(self) -> Counts:
-        """The pixels of mask and truth; those of an empty mask below the probability cut-off."""
+        """The counts of mask and truth; those of an empty mask if the probability is below the cut-off."""
         if self.content.mask is not None:
             counts = overlap.counts(self.content.mask, self.runs)
         elif self.rule.needs_mask_pixels:
@@ -232,13 +235,13 @@ class PredictionComparison:
         is_empty = self.mask_is_empty
         if is_empty and on_true_positives and not worst_for_empty and self.rule.misses == "undefined":
             return _NAN, EMPTY
-        # a rate of counts has its own denominator; other metrics need a pixel in both masks
+        # a rate of counts is undefined by its own denominator; other metrics need a pixel in both masks
         if "counts" in metric.needs or not (is_empty or self.is_absent):
             value = self._kernel_value(metric)
             if not np.isnan(value):
                 return value, None
         if self.is_absent and is_empty:
-            return _NAN, NEGATIVE
+            return _NAN, TRUE_NEGATIVE
         if self.is_absent:
             return _NAN, ABSENT
         if worst_for_empty and (is_empty or self.mask_is_full):
@@ -281,7 +284,7 @@ class PredictionComparison:
 
 @dataclass(frozen=True)
 class _TaskOfCase:
-    """One task of one case: its truth, and the content of every series that answers."""
+    """One task of one case: its truth, and the content of every series that has a prediction."""
 
     case: Case
     task: str
@@ -310,7 +313,7 @@ class _TaskOfCase:
             return None
         prob = self.prob(series)
         if np.isnan(prob):
-            # people give no probability: they are inside where the first series with one is
+            # people give no probability: they are inside the slice where the first series with one is
             for series_with_prob, content in self.contents.items():
                 if not np.isnan(content.prob):
                     series = series_with_prob
@@ -403,9 +406,10 @@ def _series_rows(
 def agreed_shape(
     shape: tuple[int, int] | None, content: Content, case: Case, prediction: Prediction
 ) -> tuple[int, int] | None:
-    """Return the size of the image; None if neither is known and there is no map.
+    """Return (height, width) of a case's image by the study and the prediction's content.
 
-    InputFileError if the sizes differ, or if there is a map and no size.
+    `shape` is the study's, None where unknown. None if neither is known and there is no map. InputFileError
+    if the two differ, or if there is a map and no shape.
     """
     if content.shape is not None and shape is not None and tuple(content.shape) != tuple(shape):
         content_size = f"{content.shape[0]} x {content.shape[1]}"

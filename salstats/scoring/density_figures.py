@@ -43,7 +43,7 @@ _COLOUR_BAR_MM = 7.5
 _WIDE_MM = 130.0
 _MAX_COLUMNS_WIDE = 5
 _MAX_COLUMNS_NARROW = 3
-#: Scale of the maps of `shares_above_minimum` beside densities, which are not raised.
+#: Note to a figure of maps made by `shares_above_minimum` and of densities, which keep their smallest value.
 SHARES_NOTE = "Every map sums to 1; saliency maps are taken above their least value."
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -72,8 +72,9 @@ def plot_densities(
 ) -> Figure:
     """Draw maps of one image over it, in panels with one colour scale of shares per pixel.
 
-    A panel without a map shows the image; `lines` and `points` (row, col) of panels are drawn upon it. The
-    ground is grey if no image is given.
+    A panel without a map shows the image. `lines` and `points`, (row, col), are drawn over the panels of
+    their names: lines are measured from the upper left corner of pixel (0, 0), points from its centre. The
+    background is grey if no image is given.
     """
     largest_by_map = {name: float(shares.max()) for name, shares in maps.items() if shares is not None}
     n_rows, n_cols = next(shares.shape for shares in maps.values() if shares is not None)
@@ -81,14 +82,13 @@ def plot_densities(
     exponent = int(np.floor(np.log10(largest)))
     scale_end = largest / 10.0**exponent
 
-    # panels are spread evenly over the rows of the figure
     max_columns = _MAX_COLUMNS_WIDE if width >= _WIDE_MM else _MAX_COLUMNS_NARROW
     widest_word = max(text_width_mm(word, bold=True) for name in maps for word in name.split())
     n_fitting = int((width - 2 * _EDGE_MM + _GAP_MM) // (widest_word + _TITLE_PADDING_MM + _GAP_MM))
     max_columns = max(min(max_columns, n_fitting), 1)
     n_panel_rows = math.ceil(len(maps) / max_columns)
+    # panels are spread evenly over the rows of the figure
     n_panel_cols = math.ceil(len(maps) / n_panel_rows)
-    n_panel_rows = math.ceil(len(maps) / n_panel_cols)
     panel_width = (width - 2 * _EDGE_MM - (n_panel_cols - 1) * _GAP_MM) / n_panel_cols
     panel_height = panel_width * n_rows / n_cols
 
@@ -103,12 +103,13 @@ def plot_densities(
             tint = np.clip(resize_for_print(shares, printed) / largest, 0, 1)
         pictures[name] = DEFAULT_STYLE.tinted(ground, tint)
 
-    titles = wrapped_texts(list(maps), chars_in(panel_width - _TITLE_PADDING_MM, bold=True), None)
+    title_chars = chars_in(panel_width - _TITLE_PADDING_MM, bold=True)
+    titles = wrapped_texts(list(maps), title_chars, max_lines=None)
     n_lines = [title.count("\n") + 1 for title in titles.values()]
     strips_height = 0.0
     for start in range(0, len(n_lines), n_panel_cols):
         strips_height += max(n_lines[start : start + n_panel_cols]) * _LINE_MM + _STRIP_PADDING_MM
-    note = caption(notes, caption_chars(width, 3))
+    note = caption(notes, caption_chars(width))
     height = (
         2 * _EDGE_MM
         + n_panel_rows * panel_height
@@ -147,7 +148,7 @@ def plot_densities(
             inherit_aes=False,
         )
         + p9.scale_fill_gradientn(DEFAULT_STYLE.scale_colours(), limits=(0, scale_end))
-        + p9.guides(fill=colour_bar(f"Share per pixel{unit}", 60))
+        + p9.guides(fill=colour_bar(f"Share per pixel{unit}", width_pt=60))
         + _line_layers(_panel_points(lines or {}, list(maps), n_rows))
         + _point_layers(_panel_points(_points_from_image_corner(points or {}), list(maps), n_rows))
         + p9.facet_wrap("picture", ncol=n_panel_cols, labeller=p9.labeller(picture=titles.__getitem__))
@@ -168,7 +169,7 @@ def _points_from_image_corner(points: Mapping[str, np.ndarray]) -> dict[str, lis
 def _panel_points(
     lines: Mapping[str, Sequence[np.ndarray]], panels: Sequence[str], height: int
 ) -> pd.DataFrame:
-    """Return lines or sets of points (row, col) of panels on their axes, which have 0 at the bottom."""
+    """Return lines or sets of points (row, col) of panels as x and y, with y from the bottom of the image."""
     frames = []
     for panel, panel_lines in lines.items():
         for number, line in enumerate(panel_lines):

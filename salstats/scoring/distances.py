@@ -35,22 +35,23 @@ PixelSize = tuple[float, float]
 
 @dataclass(frozen=True)
 class DistanceRule:
-    """Options of metrics, checked, beyond those that make a mask."""
+    """Checked options of metrics, other than those that make a mask."""
 
-    #: Size of a pixel by case, that of all other cases under None. Empty: distances are in pixels.
+    #: Size of a pixel by case, or that of all cases under None. Empty if distances are in pixels.
     pixel_sizes_mm: Mapping[str | None, PixelSize]
     #: Score of an empty mask against a finding, "nan" or "worst".
     undefined: str
+    #: Pixels that distances run between, a key of `_POINTS`.
     points: str
     #: Options of single metrics, by metric.
     options: Options
 
     def pixel_size_mm(self, case: str) -> PixelSize | None:
-        """Return the size of a case's pixel, or else that of all cases, under None; None for pixels."""
+        """Return the size of a pixel of a case's image; None if distances are in pixels."""
         return self.pixel_sizes_mm.get(case, self.pixel_sizes_mm.get(None))
 
     def diagonal(self, shape: tuple[int, int], case: str) -> float:
-        """Return the diagonal of a case's image."""
+        """Return the diagonal of a case's image in mm, or in pixels if distances are."""
         row_size, col_size = self.pixel_size_mm(case) or (1.0, 1.0)
         return float(np.hypot(shape[0] * row_size, shape[1] * col_size))
 
@@ -80,7 +81,7 @@ def distance_rule(
     points: str = "boundary",
     options: Options | None = None,
 ) -> DistanceRule:
-    """Check the options of `score` against metrics and cases, before any case is scored."""
+    """Return the options of `score`, checked against metrics and cases before any case is scored."""
     needs_distances = any("distances" in METRICS[name].needs for name in metrics)
     if spacing is not None and not needs_distances:
         raise SalstatsError(
@@ -113,14 +114,18 @@ def pixel_widths_mm(spacing: Spacing) -> float | dict[str, float] | None:
         return None
     by_case = _spacing_by_case(spacing)
     if by_case is None:
-        return _checked_pixel_size_mm(spacing)[1]
-    return {case: _checked_pixel_size_mm(size, case)[1] for case, size in by_case.items()}
+        _, width = _checked_pixel_size_mm(spacing)
+        return width
+    widths = {}
+    for case, size in by_case.items():
+        _, widths[case] = _checked_pixel_size_mm(size, case)
+    return widths
 
 
 def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
-    """Return the size of a pixel by case, or of all under None; empty for distances in pixels.
+    """Return the size of a pixel by case, or that of all cases under None; empty for distances in pixels.
 
-    Raise if a case has no entry.
+    SalstatsError if a case has no entry.
     """
     if spacing is None:
         return {}
@@ -142,7 +147,7 @@ def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | N
 
 
 def _spacing_by_case(spacing: Spacing) -> Mapping[str, Any] | None:
-    """Return the sizes of a mapping or a file; None if there is one size for all cases."""
+    """Return the sizes in a mapping or a file, by case; None if there is one size for all cases."""
     if isinstance(spacing, str | os.PathLike):
         from salstats.readers.case_tables import read_spacing_mm_by_case
 
@@ -171,11 +176,12 @@ def _checked_pixel_size_mm(size: Any, case: str | None = None) -> PixelSize:
             f"{of_case} must be positive and finite, in mm per pixel, not {size!r}",
             value=size,
         )
+    # one number is the size along rows and along columns
     return float(numbers[0]), float(numbers[-1])
 
 
 def _checked_options(metric_name: str, options: Any) -> dict[str, Any]:
-    """Return the options of a metric if its kernel takes them."""
+    """Return the options of a metric as a dict; ValueRangeError for one that its kernel does not take."""
     metric = METRICS.get(metric_name)
     if metric is None or not metric.compares_mask or not metric.options:
         with_options = [record.name for record in METRICS.values() if record.compares_mask and record.options]

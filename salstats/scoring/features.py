@@ -25,8 +25,7 @@ FEATURE_COLUMNS = (
     "height",
     "width",
 )
-#: Features of an absent finding.
-_ABSENT = {
+_FEATURES_OF_ABSENT_FINDING = {
     "n_instances": 0,
     "area_ratio": 0.0,
     "elongation": float("nan"),
@@ -117,9 +116,9 @@ def _feature_row(case: Case, task: str) -> dict[str, Any]:
     """Return the row of one case and task."""
     truth = case.truths.get(task)
     mask = masks.empty(shape_of(case)) if truth is None else truth.read()
-    shape = _ABSENT
+    measured = _FEATURES_OF_ABSENT_FINDING
     if truth is not None and masks.area(mask):
-        # no outline although the mask marks something: the two files disagree, the mask counts
-        shape = shape_features(masks.decode(mask), n_instances=truth.n_instances or None)
+        # the file of outlines may have none for a mask that marks something; then its components count
+        measured = shape_features(masks.decode(mask), n_instances=truth.n_instances or None)
     height, width = mask.shape
-    return {**shape, "case": case.case, "task": task, "height": height, "width": width}
+    return {**measured, "case": case.case, "task": task, "height": height, "width": width}

@@ -1,4 +1,4 @@
-"""Score every map of a study of gaze, and each reader left out, against the other readers."""
+"""Score every map of a study of gaze, and each reader in turn, against the other readers."""
 
 import math
 import os
@@ -17,7 +17,7 @@ from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
     OTHERS,
-    SCORED,
+    SCORED_METRICS,
     GazeRule,
     density_of,
     gaze_rows,
@@ -26,7 +26,7 @@ from salstats.scoring.gaze_cases import (
 from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, drop_empty_columns, frame_of
 from salstats.study import Case, Study, check_gaze, shape_of
 
-DEFAULT = ("ncc", "sncc", "auc", "sauc")
+DEFAULT_METRICS = ("ncc", "sncc", "auc", "sauc")
 _COLUMNS = {
     "case": NAME,
     "patient": TEXT,
@@ -60,15 +60,15 @@ _OPTIONAL = (
     "n_samples",
     "floor",
 )
-#: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
-#: processes; few, since each holds an array of the size of the frame.
+#: Number of parts in which the centre bias is summed: fixed, so that its sums are the same for any number of
+#: processes, and small, since each part holds an array of the size of the frame.
 _BIAS_PARTS = 4
 
 
 def score_gaze(
     study: Study | str | os.PathLike[str],
     *,
-    metrics: str | Sequence[str] = DEFAULT,
+    metrics: str | Sequence[str] = DEFAULT_METRICS,
     truth: str = OTHERS,
     min_readers: int = 2,
     n_readers: int | None = None,
@@ -216,11 +216,11 @@ def score_gaze(
         )
     rule = GazeRule(
         series=study.series,
-        metrics=chosen_metrics(metrics, SCORED, "is not computed from a map and gaze here"),
+        metrics=chosen_metrics(metrics, SCORED_METRICS, "is not computed from a map and gaze here"),
         center_bias=check_choice(center_bias, (ALL, OTHERS), "center_bias"),
         truth=check_choice(truth, (OTHERS, ALL), "truth"),
-        min_readers=check_count(min_readers, "min_readers", 2 if truth == OTHERS else 1),
-        n_readers=None if n_readers is None else check_count(n_readers, "n_readers", min_readers),
+        min_readers=check_count(min_readers, "min_readers", low=2 if truth == OTHERS else 1),
+        n_readers=None if n_readers is None else check_count(n_readers, "n_readers", low=min_readers),
         n_samples=None if n_samples is None else check_count(n_samples, "n_samples"),
         floor=float(floor),
     )
@@ -281,7 +281,7 @@ def _partial_biases(
 ) -> list[CenterBias]:
     """Return the centre bias of each part of the images by itself."""
     biases = []
-    # several threads add up in another order, and other last digits come out
+    # several threads would add in another order, which changes the last digits
     with one_blas_thread():
         for cases in parts:
             bias = CenterBias(boxes, shapes)

@@ -1,4 +1,4 @@
-"""One image: every map of it compared with where its readers looked.
+"""Score one image: every map of it is compared with where its readers looked.
 
 As in `cases`, no metric is named here: `GazeComparison` makes the inputs that the record of a metric lists.
 """
@@ -22,21 +22,23 @@ from salstats.scoring.cases import ScoreAndReason
 from salstats.scoring.rows import row_identifiers
 from salstats.study import NO_BOX, Case, Recording, Series, shape_of
 
-#: Metrics that need no more than a map, where people look, and the centre bias.
-SCORED = metrics_computed_from(("map_on_image", "ranked", "densities", "density", "points", "center_bias"))
+#: Metrics whose kernels take only a map, the density or the points of fixations, and the centre bias.
+SCORED_METRICS = metrics_computed_from(
+    ("map_on_image", "ranked", "densities", "density", "points", "center_bias")
+)
 #: Metrics that can be estimated from drawn pixels.
-AREAS = tuple(name for name in SCORED if "draws" in METRICS[name].options)
+SAMPLED_METRICS = tuple(name for name in SCORED_METRICS if "draws" in METRICS[name].options)
 INTEROBSERVER = Series("interobserver")
 OTHERS = "others"
 ALL = "all"
 # Reasons why a score is undefined, as the column `reason` has them.
 NO_MAP = "no map"
 NOT_FINITE = "map is not finite"
-CONSTANT = "constant map"
+CONSTANT_MAP = "constant map"
 NO_BIAS = "no centre bias"
 NO_POINT = "no fixation in the image"
-RULED_OUT = "map is 0 at a fixation"
-NOT_EXPECTED = "centre bias is 0 at a fixation"
+ZERO_MAP_AT_FIXATION = "map is 0 at a fixation"
+ZERO_BIAS_AT_FIXATION = "centre bias is 0 at a fixation"
 UNDEFINED = "undefined"
 #: Flat indices of the pixels drawn as positives and as negatives.
 Draw = tuple[np.ndarray, np.ndarray]
@@ -78,7 +80,10 @@ def density_of(recording: Recording, fixations: Fixations, shape: tuple[int, int
 
 
 class GazeTruths:
-    """Densities that the maps of one image are compared with: one for each reader left out, or one of all."""
+    """Densities that the maps of one image are compared with.
+
+    One for each reader left out, the mean of the others; or with `truth="all"` one, the mean of all.
+    """
 
     def __init__(self, case: Case, rule: GazeRule) -> None:
         fixations = [recording.read() for recording in case.used]
@@ -107,7 +112,7 @@ class GazeTruths:
 
 def _points_inside_image(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Return the points (row, col) that lie in a pixel of the image."""
-    # a fraction belongs to the pixel below it
+    # fractions are rounded down, as in `metrics.fixation_points`
     pixels = np.floor(points)
     is_inside = ((pixels >= 0) & (pixels < shape)).all(axis=1)
     return np.asarray(points[is_inside])
@@ -234,10 +239,8 @@ class GazeComparison:
         self.bias = ImageBias()
         if any(is_shuffled_metric(name) for name in rule.metrics):
             self.bias = center_bias_on_image(case, self.truths, bias, rule)
-        self._pixel_draws_by_is_shuffled = _pixel_draws_by_is_shuffled(
-            self.truths, self.bias.density, rule, rng
-        )
-        # a map is compared with all densities at once, a reader's density with one
+        self._draws = _pixel_draws(self.truths, self.bias.density, rule, rng)
+        # a map is compared with all densities at once, a reader's own density with that of the others alone
         shape = self.truths.shape
         self._all_densities = Densities(self.truths.densities, shape)
         self._single_densities = [Densities(density, shape) for density in self.truths.densities]
@@ -248,7 +251,7 @@ class GazeComparison:
     def scores(
         self, saliency: np.ndarray | None, truth_indices: Sequence[int]
     ) -> list[dict[str, ScoreAndReason]]:
-        """Return score and reason by metric: a dict for each of some truths, given by their index."""
+        """Return score and reason by metric, a dict for each of the truths with these indices."""
         if saliency is None:
             return self._undefined_scores(NO_MAP, truth_indices)
         resized = resized_if_finite(saliency, self.truths.shape)
@@ -256,7 +259,7 @@ class GazeComparison:
             return self._undefined_scores(NOT_FINITE, truth_indices)
         ranked = RankedMap(resized)
         if ranked.is_constant:
-            return self._undefined_scores(CONSTANT, truth_indices)
+            return self._undefined_scores(CONSTANT_MAP, truth_indices)
         densities = self._all_densities
         if len(truth_indices) == 1:
             densities = self._single_densities[truth_indices[0]]
@@ -274,7 +277,7 @@ class GazeComparison:
         return scores
 
     def _undefined_scores(self, reason: str, truth_indices: Sequence[int]) -> list[dict[str, ScoreAndReason]]:
-        """Return undefined scores of each metric, for each of some truths."""
+        """Return undefined scores by metric, a dict for each of the truths."""
         return [dict.fromkeys(self.rule.metrics, (np.nan, reason)) for _ in truth_indices]
 
     def _metric_scores(
@@ -299,17 +302,19 @@ class GazeComparison:
         value = float(self._kernel_result(metric, truth_inputs, [truth_index]))
         # a frame of scores holds no infinite score
         if value == -np.inf:
-            return np.nan, RULED_OUT
+            return np.nan, ZERO_MAP_AT_FIXATION
         if value == np.inf:
-            return np.nan, NOT_EXPECTED
+            return np.nan, ZERO_BIAS_AT_FIXATION
         return _score_or_undefined(value)
 
     def _kernel_result(self, metric: Metric, inputs: dict[str, Any], truth_indices: Sequence[int]) -> Any:
-        """Return the kernel's value; an array of one for each of some truths if it takes all densities."""
+        """Return the kernel's value, or an array with one for each truth if it takes all densities."""
         options: dict[str, Any] = {}
         if "floor" in metric.options:
             options["floor"] = self.rule.floor
-        draws_by_truth = self._pixel_draws_by_is_shuffled.get(is_shuffled_metric(metric.name))
+        draws_by_truth = self._draws.unshuffled
+        if is_shuffled_metric(metric.name):
+            draws_by_truth = self._draws.shuffled
         if "draws" in metric.options and draws_by_truth is not None:
             options["draws"] = [draws_by_truth[truth] for truth in truth_indices]
         assert metric.kernel is not None
@@ -324,33 +329,42 @@ def _score_or_undefined(value: float) -> ScoreAndReason:
     return float(value), None
 
 
-def _pixel_draws_by_is_shuffled(
+class _PixelDraws(NamedTuple):
+    """Pixels drawn for areas under the ROC curve, a draw for each truth; None if nothing is drawn."""
+
+    #: Draws with negatives from all pixels.
+    unshuffled: list[Draw] | None = None
+    #: Draws with negatives from the centre bias.
+    shuffled: list[Draw] | None = None
+
+
+def _pixel_draws(
     truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
-) -> dict[bool, list[Draw]]:
+) -> _PixelDraws:
     """Draw pixels from each truth as positives, and as many negatives; the draws serve all maps of an image.
 
-    A list of draws, one for each truth: under False with negatives from all pixels, under True with those of
-    shuffled metrics, from the centre bias. Empty if areas are exact.
+    Nothing is drawn if areas are exact, or if no metric takes such draws.
     """
-    draws: dict[bool, list[Draw]] = {}
     if rule.n_samples is None or rng is None:
-        return draws
-    drawn_areas = [name for name in rule.metrics if name in AREAS]
+        return _PixelDraws()
+    drawn_metrics = [name for name in rule.metrics if name in SAMPLED_METRICS]
     # a generator for each kind of negatives, so that draws do not depend on the other metrics
     unshuffled_rng, shuffled_rng = rng.spawn(2)
-    if any(not is_shuffled_metric(name) for name in drawn_areas):
-        draws[False] = []
+    unshuffled: list[Draw] | None = None
+    shuffled: list[Draw] | None = None
+    if any(not is_shuffled_metric(name) for name in drawn_metrics):
+        unshuffled = []
         for density in truths.densities:
             positives = drawn_flat_pixel_indices(density, rule.n_samples, unshuffled_rng)
             negatives = unshuffled_rng.integers(density.size, size=rule.n_samples)
-            draws[False].append((positives, negatives))
-    if any(is_shuffled_metric(name) for name in drawn_areas) and bias is not None:
-        draws[True] = []
+            unshuffled.append((positives, negatives))
+    if any(is_shuffled_metric(name) for name in drawn_metrics) and bias is not None:
+        shuffled = []
         for density in truths.densities:
             positives = drawn_flat_pixel_indices(density, rule.n_samples, shuffled_rng)
             negatives = drawn_flat_pixel_indices(bias, rule.n_samples, shuffled_rng)
-            draws[True].append((positives, negatives))
-    return draws
+            shuffled.append((positives, negatives))
+    return _PixelDraws(unshuffled, shuffled)
 
 
 def drawn_flat_pixel_indices(

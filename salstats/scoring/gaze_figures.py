@@ -16,7 +16,7 @@ from salstats.readers.background_images import ImageSource, check_images, read_g
 from salstats.scoring.density_figures import SHARES_NOTE, plot_densities, shares_above_minimum
 from salstats.scoring.gaze_cases import (
     ALL,
-    CONSTANT,
+    CONSTANT_MAP,
     NO_MAP,
     NOT_FINITE,
     GazeRule,
@@ -109,7 +109,7 @@ def plot_gaze(
         if resized is None:
             missing.append(f"{title}: {NOT_FINITE}.")
         elif RankedMap(resized).is_constant:
-            missing.append(f"{title}: {CONSTANT}.")
+            missing.append(f"{title}: {CONSTANT_MAP}.")
         else:
             maps[title] = shares_above_minimum(resized)
     grey = read_grey_for_print(

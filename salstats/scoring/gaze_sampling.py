@@ -14,9 +14,9 @@ from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.scoring.gaze import center_bias_of
 from salstats.scoring.gaze_cases import (
     ALL,
-    AREAS,
     INTEROBSERVER,
     OTHERS,
+    SAMPLED_METRICS,
     GazeRule,
     GazeTruths,
     center_bias_on_image,
@@ -26,17 +26,18 @@ from salstats.scoring.gaze_cases import (
 from salstats.scoring.rows import drop_empty_columns
 from salstats.study import Case, Series, Study, check_gaze
 
-#: Pixels drawn on either side; the study drew 1000.
-SIZES = (100, 300, 1000, 3000, 10000)
-_SERIES = ("model", "seed", "mixing")
+#: Numbers of positives, and of negatives, that are drawn; the study drew 1000.
+SAMPLE_SIZES = (100, 300, 1000, 3000, 10000)
+#: Columns of a series besides its method.
+_SERIES_COLUMNS = ("model", "seed", "mixing")
 
 
 def sampling_spread(
     study: Study,
     *,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = SAMPLE_SIZES,
     n_replicates: int = 100,
-    metrics: str | Sequence[str] = AREAS,
+    metrics: str | Sequence[str] = SAMPLED_METRICS,
     cases: str | Iterable[str] | None = None,
     center_bias: str = "all",
     bias: CenterBias | None = None,
@@ -142,9 +143,9 @@ def spread_of_samples(samples: pd.DataFrame) -> pd.DataFrame:
 def sampled_scores(
     study: Study,
     *,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = SAMPLE_SIZES,
     n_replicates: int = 100,
-    metrics: str | Sequence[str] = AREAS,
+    metrics: str | Sequence[str] = SAMPLED_METRICS,
     cases: str | Iterable[str] | None = None,
     center_bias: str = "all",
     bias: CenterBias | None = None,
@@ -192,7 +193,7 @@ def _sample_frames(
         metrics = [metrics]
     names = tuple(dict.fromkeys(metrics))
     for name in names:
-        check_choice(name, AREAS, "metrics")
+        check_choice(name, SAMPLED_METRICS, "metrics")
     distinct_sizes = tuple(check_count(size, "sizes") for size in dict.fromkeys(sizes))
     check_count(n_replicates, "n_replicates")
     rule = GazeRule(study.series, names, check_choice(center_bias, (ALL, OTHERS), "center_bias"))
@@ -214,12 +215,12 @@ def _sample_frames(
 
 @dataclass(frozen=True)
 class _DrawnPixels:
-    """Pixels drawn for one size, as flat indices (replicates, size)."""
+    """Samples of one size: flat indices of the pixels drawn, (replicates, size)."""
 
     size: int
-    #: From each truth.
+    #: Drawn from the density of each truth.
     positives: list[np.ndarray]
-    #: From all pixels ("auc") or the centre bias ("sauc").
+    #: By metric: drawn from all pixels alike ("auc") or from the centre bias ("sauc").
     negatives: dict[str, np.ndarray]
 
 
@@ -240,10 +241,10 @@ class _CaseSampler:
         self.n_replicates = n_replicates
         self.truths = GazeTruths(case, rule)
         #: Density that the negatives of each metric are drawn from.
-        self.negatives = {"auc": np.full(self.truths.shape, 1 / np.prod(self.truths.shape))}
+        self.negative_densities = {"auc": np.full(self.truths.shape, 1 / np.prod(self.truths.shape))}
         bias_density = center_bias_on_image(case, self.truths, bias, rule).density
         if bias_density is not None:
-            self.negatives["sauc"] = bias_density
+            self.negative_densities["sauc"] = bias_density
         # one generator for each draw, so that samples do not depend on which metrics are asked for
         generators = rng.spawn(2 * len(sizes))
         self.draws = []
@@ -259,9 +260,10 @@ class _CaseSampler:
         shape = (self.n_replicates, size)
         positives = [drawn_flat_pixel_indices(truth, shape, positives_rng) for truth in self.truths.densities]
         negatives = {}
-        for name, metric_rng in zip(AREAS, negatives_rng.spawn(len(AREAS)), strict=True):
-            if name in self.rule.metrics and name in self.negatives:
-                negatives[name] = drawn_flat_pixel_indices(self.negatives[name], shape, metric_rng)
+        for name, metric_rng in zip(SAMPLED_METRICS, negatives_rng.spawn(len(SAMPLED_METRICS)), strict=True):
+            if name in self.rule.metrics and name in self.negative_densities:
+                density = self.negative_densities[name]
+                negatives[name] = drawn_flat_pixel_indices(density, shape, metric_rng)
         return _DrawnPixels(size, positives, negatives)
 
     def sampled_values(self) -> pd.DataFrame:
@@ -270,12 +272,13 @@ class _CaseSampler:
         estimates = []
         for series in (*self.rule.series, INTEROBSERVER):
             ranked = self._ranked_map_if_finite(series)
-            for truth, recording in enumerate(self.truths.left_out):
+            for truth_index, recording in enumerate(self.truths.left_out):
                 assert recording is not None
                 if series == INTEROBSERVER:
-                    ranked = RankedMap(self.truths.reader_densities[truth])
+                    # the reader left out of a truth has its index
+                    ranked = RankedMap(self.truths.reader_densities[truth_index])
                 for name in self.rule.metrics:
-                    exact = self._exact_area(name, ranked, truth)
+                    exact = self._exact_area(name, ranked, truth_index)
                     for draw in self.draws:
                         row = {
                             "case": self.case.case,
@@ -289,7 +292,7 @@ class _CaseSampler:
                             "exact": exact,
                         }
                         rows.append(row)
-                        estimates.append(self._sampled_area_estimates(name, ranked, truth, draw, exact))
+                        estimates.append(self._sampled_area_estimates(name, ranked, truth_index, draw, exact))
         frame = pd.DataFrame(rows).loc[np.repeat(np.arange(len(rows)), self.n_replicates)]
         exact_column = frame.pop("exact")
         replicate = np.tile(np.arange(self.n_replicates), len(rows))
@@ -310,12 +313,12 @@ class _CaseSampler:
 
     def _exact_area(self, metric_name: str, ranked: RankedMap | None, truth_index: int) -> float:
         """Return the area that samples scatter around; NaN if there is nothing to sample."""
-        if ranked is None or ranked.is_constant or metric_name not in self.negatives:
+        if ranked is None or ranked.is_constant or metric_name not in self.negative_densities:
             return float("nan")
         densities = self.truths.densities[[truth_index]]
         if metric_name == "auc":
             return float(ranked.auc(densities)[0])
-        return float(ranked.sauc(densities, self.negatives[metric_name])[0])
+        return float(ranked.sauc(densities, self.negative_densities[metric_name])[0])
 
     def _sampled_area_estimates(
         self, metric_name: str, ranked: RankedMap | None, truth_index: int, draw: _DrawnPixels, exact: float
@@ -328,8 +331,8 @@ class _CaseSampler:
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Return the area under the ROC curve of each row of samples."""
-    # positives in order too: the search then walks through memory instead of jumping
+    """Return the area under the ROC curve of each sample, (replicates,), from values (replicates, size)."""
+    # positives are sorted too, so that the search walks through memory instead of jumping
     ordered = np.sort(positives, axis=1)
     areas = []
     for row_positives, row_negatives in zip(ordered, negatives, strict=True):
@@ -338,7 +341,7 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
 
 
 def _typed_without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame without empty parts of series, and with text in its columns of names."""
-    frame = drop_empty_columns(frame, _SERIES)
-    names = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
+    """Return a frame without empty columns of series, and with its columns of names as text."""
+    frame = drop_empty_columns(frame, _SERIES_COLUMNS)
+    names = {"case", "method", *_SERIES_COLUMNS, "reader", "metric"} & set(frame.columns)
     return frame.astype(dict.fromkeys(names, TEXT))

@@ -21,9 +21,9 @@ from salstats.metrics.penalised_dice import pdc
 #: Shifts along the diagonal, in pixels down and to the right.
 SHIFTS = tuple(np.linspace(-72.0, 72.0, 9).tolist())
 #: Nine sizes in equal steps, as in the study's text.
-LINEAR = tuple(np.linspace(0.6, 1.7, 9).tolist())
+LINEAR_SCALES = tuple(np.linspace(0.6, 1.7, 9).tolist())
 #: Nine sizes in equal steps up to 1 and in other equal steps from 1 on.
-PIECEWISE = (*np.linspace(0.6, 1.0, 5).tolist(), *np.linspace(1.0, 1.7, 5)[1:].tolist())
+PIECEWISE_SCALES = (*np.linspace(0.6, 1.0, 5).tolist(), *np.linspace(1.0, 1.7, 5)[1:].tolist())
 _CONSTANT_SIZE = (1.0,) * 9
 _NO_SHIFT = (0.0,) * 9
 #: Forms of the penalised Dice.
@@ -46,11 +46,11 @@ class SimulationDesign:
 #: of the fifth size, and steps that are equal up to 1 and from 1 on.
 SIMULATIONS: dict[str, SimulationDesign] = {
     "distance": SimulationDesign(SHIFTS, _CONSTANT_SIZE),
-    "size_linear": SimulationDesign(_NO_SHIFT, LINEAR),
-    "size_piecewise": SimulationDesign(_NO_SHIFT, PIECEWISE),
-    "both_linear_truth1": SimulationDesign(SHIFTS, LINEAR),
-    "both_linear_truthmid": SimulationDesign(SHIFTS, LINEAR, truth_scale=LINEAR[4]),
-    "both_piecewise": SimulationDesign(SHIFTS, PIECEWISE),
+    "size_linear": SimulationDesign(_NO_SHIFT, LINEAR_SCALES),
+    "size_piecewise": SimulationDesign(_NO_SHIFT, PIECEWISE_SCALES),
+    "both_linear_truth1": SimulationDesign(SHIFTS, LINEAR_SCALES),
+    "both_linear_truthmid": SimulationDesign(SHIFTS, LINEAR_SCALES, truth_scale=LINEAR_SCALES[4]),
+    "both_piecewise": SimulationDesign(SHIFTS, PIECEWISE_SCALES),
 }
 
 
@@ -92,10 +92,10 @@ def simulate_masks() -> dict[str, MaskSeries]:
 
 
 def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
-    """Return every measure of every explanation: one row per simulation, step (from 1) and measure.
+    """Score every explanation by every measure: one row per simulation, step (from 1) and measure.
 
-    `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are of the penalised Dice; distances
-    are in pixels, "hd95" by its rule as for `hd95`.
+    `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are options of the penalised Dice, and
+    missing for other measures. Distances are in pixels; `hd95_rule` is the `rule` of `metrics.distance.hd95`.
     """
     rows = []
     for name, simulation in series.items():
@@ -123,7 +123,7 @@ def count_mask_pixels(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
 
 
 def _measure_rows(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> Iterator[dict[str, Any]]:
-    """Yield the measures of one explanation."""
+    """Yield the columns of each measure of one explanation."""
     pixels = counts(mask, truth)
     distances = surface_distances(mask, truth)
     yield _measure_row("dice", float(dice_from_counts(pixels)))

@@ -87,7 +87,7 @@ class MaskRule:
         )
 
     def cutoff_of(self, task: str, series: Series) -> float | None:
-        """Return the probability cut-off of a task and series, also of people's."""
+        """Return the probability cut-off of a task and series, even of people's."""
         cutoff: float | None = value_for_task_and_series(self.cutoff, task, series)
         return cutoff
 
@@ -116,7 +116,7 @@ def mask_rule(
     smooth: MaskOption = None,
     colormap: str | None = None,
 ) -> MaskRule:
-    """Return a rule from numbers, mappings or files, checked against the tasks and methods of the study."""
+    """Return the rule of options as `score` takes them, checked against the study's tasks and methods."""
     rule = MaskRule(
         threshold=_values_by_key(threshold, "threshold", study),
         cutoff=_values_by_key(cutoff, "cutoff", study),
@@ -172,9 +172,10 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
 
 
 def _checked_with_default(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
-    """Return values if there is one for every task and method that needs it.
+    """Return values, with the default threshold if some methods are named for all tasks.
 
-    People's masks need none; thresholds and filters are of maps, cut-offs of stored masks too.
+    SalstatsError if a task and method that needs a value has none, or a method is unknown. People's masks
+    need none; thresholds and filters are for maps only, cut-offs for stored masks too.
     """
     all_series = study.series if option == "cutoff" else study.with_maps()
     series_of_methods = [series for series in all_series if series.method != HUMAN]

@@ -37,7 +37,7 @@ from salstats.scoring.overlay_pictures import (
 )
 from salstats.study import Series, Study
 
-#: What the colours of maps are scaled to.
+#: Ranges that the colours of maps are scaled to: each map's own, or one shared by all maps.
 _SCALES = ("each", "shared")
 
 
@@ -284,13 +284,13 @@ def _mask_rule_of_columns(
     cutoff: MaskOption,
     smooth: MaskOption,
 ) -> MaskRule:
-    """Return the rule of the methods in the columns; options that are None are as in the scores."""
+    """Return the rule of the methods in the columns; options that are None are taken from the scores."""
     methods = set()
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
     if threshold is None:
         threshold = recorded_option_or_values_by_series(scored, "threshold")
-        # 0 is a threshold
+        # a recorded threshold of 0 is kept
         if threshold is None:
             threshold = OTSU
     if cutoff is None:
@@ -328,7 +328,7 @@ def _only_task(study: Study) -> str:
 
 
 def _check_study_has_tasks(study: Study) -> None:
-    """Raise SalstatsError if a study has no masks, as a study of gaze has none."""
+    """Raise SalstatsError if a study has no tasks, as is the case of studies of gaze."""
     if not study.tasks:
         raise SalstatsError(
             f"{study.source} has no task whose masks could be shown",

@@ -21,7 +21,7 @@ from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.study import HUMAN, Case, Content, Series, Study
 
 #: Reason why a constant map is not shown.
-CONSTANT = "constant map"
+CONSTANT_MAP = "constant map"
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ def _method_or_series_names(study: Study) -> list[str]:
 def recorded_option_or_values_by_series(scores: pd.DataFrame, option: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
-    A value if the threshold is one for all rows, else a dict of values by (task, name of the series).
+    A single value if the option is the threshold and is the same in all rows; else a dict of values by
+    (task, name of the series).
     """
     if not {option, "task", "method"} <= set(scores.columns):
         return None
@@ -236,9 +237,9 @@ def _no_marks_note(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
 def _reader_contents(
     case: Case, task: str, method: str | None, series: Sequence[Series], human: bool
 ) -> list[Content]:
-    """Return the human readers' contents: those of the series, or with `human` those of the case.
+    """Return the human readers' contents: those of the series, else with `human` all those of the case.
 
-    A picture of human readers only shows the readers that its series name, nobody else.
+    With `human`, a picture whose method is human readers still shows only the readers among its series.
     """
     contents = []
     for one_series in series:
@@ -276,7 +277,7 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
             # from the corner of pixel (0, 0) instead of its centre
             peak = np.array([on_image.peak], dtype=np.float64) + 0.5
         elif content.mask is None:
-            return _MethodContent(note=CONSTANT)
+            return _MethodContent(note=CONSTANT_MAP)
         # a stored mask precedes one made of the map, as in `score`
         if content.mask is None:
             mask_options = {

@@ -31,7 +31,7 @@ from salstats.scoring.scores import study_of
 from salstats.study import Case, Content, Series, Study
 
 #: Metrics that compare two masks, which the help of the command lists.
-SCORED = tuple(name for name in cases.SCORED if METRICS[name].compares_mask)
+SCORED_METRICS = tuple(name for name in cases.SCORED_METRICS if METRICS[name].compares_mask)
 _COLUMNS = {
     "case": NAME,
     "patient": TEXT,
@@ -97,7 +97,7 @@ def reader_overlap(
     Returns
     -------
     DataFrame
-        A scores frame for `summarize` and the like, in the order of cases, tasks, pairs and metrics: one row
+        A scores frame, as `summarize` takes it, in the order of cases, tasks, pairs and metrics: one row
         per case, task, pair of readers who both read the case, and metric.
 
         case, patient, task, method, model, seed
@@ -105,7 +105,7 @@ def reader_overlap(
         reader, other_reader
             The pair, in the order of the study's series.
         metric, score
-            NaN where undefined. One empty mask against another that is not is Dice and IoU 0.
+            NaN where undefined. Dice and IoU are 0 where exactly one of the two masks is empty.
         reason
             Why a score is undefined: "true negative" (neither marks anything), "empty mask" (one does not,
             for distances), "no background" (one marks all), "no mask" (a reader of the case has none for
@@ -141,7 +141,7 @@ def reader_overlap(
     2    a     R2           R3   dice  0.800
     """
     study = study_of(study, without_truth=True)
-    names = chosen_metrics(metrics, SCORED, "does not compare two masks")
+    names = chosen_metrics(metrics, SCORED_METRICS, "does not compare two masks")
     groups = _reader_groups(study)
     if not groups:
         readers = quoted(study.readers()) if study.readers() else "none"
@@ -234,11 +234,11 @@ def _comparisons(
 
 
 def _score(comparison: PredictionComparison | None, metric_name: str) -> ScoreAndReason:
-    """Return a score, or NaN and the reason; None stands for a mask that is missing."""
+    """Return a score, or NaN and the reason; `comparison` is None if a mask is missing."""
     if comparison is None:
         return float("nan"), NO_MASK
     score, reason = comparison.score(METRICS[metric_name])
     if reason == ABSENT:
-        # the second reader's mask stands in for the truth: it is empty
+        # the second reader's mask takes the place of the truth: it is a mask that is empty
         reason = EMPTY
     return score, reason

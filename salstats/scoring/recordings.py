@@ -24,7 +24,7 @@ _COLUMNS = {
 
 
 def recordings(study: Study) -> pd.DataFrame:
-    """One row per recording of a study of gaze, those that are left out among them.
+    """One row per recording of a study of gaze, including those that are left out.
 
     Parameters
     ----------

@@ -24,11 +24,11 @@ from salstats.stats.within_case import warn_if_repetition_is_mean
 from salstats.study import Case, Prediction, Series, Study
 
 #: Parts of a series' name that repetitions may differ in.
-OVER = ("seed", "model")
+REPEATED_PARTS = ("seed", "model")
 #: The metrics, in the order of the rows.
-BETWEEN_MAPS = metrics_computed_from(["agreement"])
+AGREEMENT_METRICS = metrics_computed_from(["agreement"])
 #: Reason of a case and task with nothing to compare.
-TOO_FEW = "fewer than two maps"
+TOO_FEW_MAPS = "fewer than two maps"
 _COLUMNS = {
     "case": NAME,
     "patient": TEXT,
@@ -59,8 +59,9 @@ class RepeatRule:
 
 @dataclass(frozen=True)
 class RepeatedSeries:
-    """Series that differ in one part of their name, and the series without that part."""
+    """Series that differ in one part of their name."""
 
+    #: The name without that part.
     common: Series
     members: tuple[Series, ...]
 
@@ -150,7 +151,7 @@ def map_repeatability(
     2    a   rise  map_ncc    1.0       2
     """
     study = study_of(study, without_truth=True)
-    check_choice(over, OVER, "over")
+    check_choice(over, REPEATED_PARTS, "over")
     rule = RepeatRule(
         tasks=study.tasks,
         groups=_repeated_series(study, over),
@@ -212,7 +213,7 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
     if len(maps) > 1:
         map_agreement = agreement(maps, map_masks)
     rows = []
-    for name in BETWEEN_MAPS:
+    for name in AGREEMENT_METRICS:
         score, reason = _score(name, map_agreement)
         rows.append(
             {
@@ -228,9 +229,9 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
 
 
 def _score(metric_name: str, map_agreement: MapAgreement | None) -> ScoreAndReason:
-    """Return a metric of several maps, or NaN and the reason; None stands for fewer than two maps."""
+    """Return the score of several maps, or NaN and the reason; `map_agreement` is None for fewer than two."""
     if map_agreement is None:
-        return float("nan"), TOO_FEW
+        return float("nan"), TOO_FEW_MAPS
     kernel = METRICS[metric_name].kernel
     assert kernel is not None
     value = kernel(map_agreement)

@@ -1,4 +1,4 @@
-"""Write a report of scores, with example cases of the study that they are of."""
+"""Write a report of scores, with example cases of the study that was scored."""
 
 import os
 from collections.abc import Mapping, Sequence

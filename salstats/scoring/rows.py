@@ -9,7 +9,8 @@ import pandas as pd
 from salstats.frames import integer_column, text_column
 from salstats.study import Case, Series
 
-# Kinds of columns. Names and whole numbers are never missing; texts, counts and truths may be.
+# Kinds of columns. NAME is text, WHOLE whole numbers and FLAG truth values that are never missing; TEXT,
+# COUNT and TRUTH are the same, but may be missing.
 NAME = "name"
 TEXT = "text"
 NUMBER = "number"
@@ -56,7 +57,7 @@ def row_identifiers(case: Case, task: str, series: Series) -> dict[str, Any]:
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], kind_by_column: Mapping[str, str]) -> pd.DataFrame:
-    """Return rows as a frame of some columns, each of a kind; keys that a row lacks are missing."""
+    """Return rows as a frame with these columns, each of its kind; a key that a row lacks is missing."""
     rows = list(rows)
     values = {}
     for name, kind in kind_by_column.items():

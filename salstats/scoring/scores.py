@@ -20,7 +20,7 @@ from salstats.scoring.cases import (
     AMBIGUOUS_PEAK,
     FULL,
     PREDICTED_POSITIVE,
-    SCORED,
+    SCORED_METRICS,
     TRUE_POSITIVE,
     ScoreRule,
     case_rows,
@@ -63,9 +63,9 @@ _COLUMNS = {
 _REQUIRED = ("case", "task", "method", "metric", "score", "reason", "slice")
 #: Columns that are left out if every value is missing.
 _OPTIONAL = tuple(column for column in _COLUMNS if column not in _REQUIRED)
-#: Share of masks of the truth that mark more than half of their image from which they may all be inverted,
-#: and the fewest masks that show it: a few large findings are nothing unusual.
+#: Truths are suspected to be inverted if at least this share of them mark more than half of their image.
 _INVERTED_SHARE = 0.9
+#: Fewest truths to suspect that, since a few large findings are nothing unusual.
 _FEWEST_TRUTHS = 5
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 
@@ -117,7 +117,8 @@ def score(
         full, where the probability reaches the cutoff, or, without one, where the image-level label is 1.
         People are asked where the first method is.
     misses : {"undefined", "zero"}
-        On the true-positive slice, what an overlap score of an empty mask is.
+        On the true-positive slice, what an overlap score of an empty mask is. "precision" and "mcc", which
+        divide by the pixels of the mask, stay undefined.
     colormap : {None, "jet"}
         "jet" smooths as the CheXlocalize scripts do, through a colour map; it marks much of the
         background (see Notes).
@@ -242,7 +243,7 @@ def score(
     1    a  Edema    cam    hit    1.0  <NA>  <NA>
     """
     study = study_of(study)
-    names = chosen_metrics(metrics, SCORED, "is not computed from maps and masks here")
+    names = chosen_metrics(metrics, SCORED_METRICS, "is not computed from maps and masks here")
     cases = [case for case in study if case.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,
@@ -340,7 +341,7 @@ def _score_cases(cases: tuple[Case, ...], rule: ScoreRule, truth_rule: str | Non
 
 
 def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
-    """Warn of hits that depend on which of a map's equal maxima counts, unless those of any are there too."""
+    """Warn of hits that depend on which of a map's equal maxima counts, unless "hit_any" is scored too."""
     is_ambiguous = scores[AMBIGUOUS_PEAK].fillna(False).to_numpy(dtype=bool)
     if not is_ambiguous.any() or (scores["metric"] == "hit_any").any():
         return
@@ -357,7 +358,7 @@ def _warn_of_ambiguous_peaks(scores: pd.DataFrame) -> None:
 
 
 def _warn_of_inverted_truth(scores: pd.DataFrame, source: str) -> None:
-    """Warn if nearly all masks of the truth mark most of their image, as masks do that are inverted."""
+    """Warn if nearly all masks of the truth mark most of their image, as inverted masks do."""
     counts = scores.dropna(subset="tp").drop_duplicates(["case", "task"])
     n_marked = counts["tp"] + counts["fn"]
     n_pixels = n_marked + counts["fp"] + counts["tn"]

@@ -141,7 +141,7 @@ def _series_of_maps(study: Study, method: str | None) -> Series:
 
 
 def _masks_by_case(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
-    """Return the masks of some of the cases, by case and task; a map that is not finite has none."""
+    """Return the masks of one series by case and task; a map that is not finite has none."""
     masks_by_case: Masks = {}
     for case in cases:
         for prediction in case.predictions:

@@ -28,9 +28,9 @@ GRIDS: dict[str, tuple[float, ...]] = {
     "smooth": (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
 }
 #: Metrics that can be maximised.
-TUNED = ("iou", "dice")
-#: The task for which the CheXlocalize scripts do not try a cut-off of 0.
-NEVER_UNCUT = "Lung Lesion"
+TUNED_METRICS = ("iou", "dice")
+#: Task for which the CheXlocalize scripts do not try a cut-off of 0.
+TASK_WITHOUT_ZERO_CUTOFF = "Lung Lesion"
 
 
 def tune(
@@ -120,7 +120,7 @@ def tune(
     if grid is None:
         grid = GRIDS[option]
     values = _checked_grid(grid, option)
-    check_choice(metric, TUNED, "metric")
+    check_choice(metric, TUNED_METRICS, "metric")
     series = study.with_maps()
     if not series:
         raise SalstatsError(
@@ -156,7 +156,7 @@ def tune(
 
 
 def _checked_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
-    """Return the values to try as floats; raise unless they ascend within the range of the option."""
+    """Return the values to try as floats; ValueRangeError unless they ascend within the option's range."""
     values = tuple(float(value) for value in grid)
     if not values or any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueRangeError(
@@ -278,7 +278,7 @@ class Sweep:
         for task_index, task in enumerate(self.tasks):
             is_tried = np.ones(len(self.values), dtype=bool)
             # the CheXlocalize scripts do not try 0 for one task
-            if self.as_published and task == NEVER_UNCUT:
+            if self.as_published and task == TASK_WITHOUT_ZERO_CUTOFF:
                 is_tried = np.array(self.values) > 0
             for series_index, series in enumerate(self.series):
                 series_means = means[task_index, series_index]

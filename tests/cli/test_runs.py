@@ -16,7 +16,7 @@ from salstats.cli import runs
 from salstats.cli.app import run
 from salstats.cli.sources import CommandRun, Source
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
-from salstats.scoring.gaze_cases import RULED_OUT
+from salstats.scoring.gaze_cases import ZERO_MAP_AT_FIXATION
 from salstats.study import Case, Series, Study
 
 CALLS = {
@@ -419,7 +419,7 @@ def test_recordings_are_counted_and_written_beside_the_scores_of_gaze(run_with, 
     assert "30 fixations: 3 outside" in first
     assert first.endswith("3 of no duration, 5 that begin before another has ended")
     assert second.endswith("1 of 2 images defined, 1 too few readers")
-    ruled_out = scores.assign(reason=[None, RULED_OUT], reader="R1")
+    ruled_out = scores.assign(reason=[None, ZERO_MAP_AT_FIXATION], reader="R1")
     recordings.loc[1, "n_overlapping"] = 0
     run_with(runs.run_gaze, Function(ruled_out), "study", output="out2.csv")
     first, second, third = capsys.readouterr().err.splitlines()[-3:]

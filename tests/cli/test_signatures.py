@@ -198,7 +198,7 @@ def test_help_says_what_is_required_and_what_a_list_is_by_default():
 
 def test_choices_of_a_record_of_the_package_are_in_the_help():
     options = {option.name: option for option in options_of(ss.score, texts={"metrics": "Metrics."})}
-    scored = sys.modules[ss.score.__module__].SCORED
+    scored = sys.modules[ss.score.__module__].SCORED_METRICS
     assert options["metrics"].typer_info.help.startswith(f"Metrics. One of {', '.join(scored)}.")
     [adjust] = [option for option in options_of(ss.difference, texts={}) if option.name == "adjust"]
     assert "holm" in adjust.typer_info.help

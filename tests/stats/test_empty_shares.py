@@ -6,7 +6,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import ColumnError
 from salstats.metrics.registry import METRICS
-from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
+from salstats.scoring.cases import ABSENT, EMPTY, PREDICTED_NEGATIVE, TRUE_NEGATIVE
 from salstats.stats import empty_shares as module
 from salstats.stats.empty_shares import empty_shares
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
@@ -116,7 +116,7 @@ class TestBadArguments:
 
 def test_the_reasons_are_those_of_score():
     assert module._EMPTY == EMPTY
-    assert ABSENT_REASONS == (ABSENT, NEGATIVE)
+    assert ABSENT_REASONS == (ABSENT, TRUE_NEGATIVE)
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
 
 

@@ -20,7 +20,7 @@ from salstats.metrics.overlap import Counts
 from salstats.readers.background_images import check_images
 from salstats.readers.chexlocalize import DEFAULT_METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT_PATTERN
-from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
+from salstats.scoring.cases import ABSENT, EMPTY, NO_PROB, TRUE_NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import Key, ValuesByKey, mask_rule, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import (
@@ -455,7 +455,7 @@ def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: ValuesByKey) -> pd.Da
         rows.insert(max(positions) + 1, "cutoff", row_cutoffs)
     # The empty mask of an absent finding is a true negative, which has no IoU.
     is_negative = is_emptied & (counts.tp + counts.fn == 0)
-    return _undefine_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
+    return _undefine_scores(rows, {TRUE_NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
 def _pixel_counts(rows: pd.DataFrame) -> Counts:

@@ -16,7 +16,7 @@ from salstats.readers.chexlocalize_maps import TASK_BY_ALIAS
 from salstats.readers.chexlocalize_study import PATIENT_PATTERN
 from salstats.readers.score_layouts import compiled_patient_pattern, patients_of_cases
 from salstats.readers.threshold_files import read_thresholds
-from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
+from salstats.scoring.cases import ABSENT, EMPTY, FULL, TRUE_NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import Key, value_for_task_and_series
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in, values_by_option_and_method
@@ -409,7 +409,7 @@ def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
         reason = scores["reason"].astype("object").where(scores["reason"].notna(), None)
     is_unexplained = scores["score"].isna() & reason.isna()
     if is_full:
-        reason[is_unexplained] = NEGATIVE
+        reason[is_unexplained] = TRUE_NEGATIVE
     else:
         if is_unexplained.any():
             _warn_if_absence_is_guessed(scores, int(is_unexplained.sum()))
