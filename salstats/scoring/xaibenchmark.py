@@ -66,11 +66,11 @@ def score_xaibenchmark(
 
     Notes
     -----
-    The package's own number is the mean over all scores but those of "finding absent" and "no map", NaN where
-    one is of an "empty mask". `summarize` gives the mean over the defined ones and counts the others. The
-    names of the metrics are those of `score`; do not put both in one frame without the column `rules`. Beside
-    its own metrics `score` has these as `xaibenchmark_iou`, `xaibenchmark_precision`, `xaibenchmark_recall`
-    and `xaibenchmark_hit`.
+    The package's own number is the mean over all scores except those with the reason "finding absent" or "no
+    map"; it is NaN if one has the reason "empty mask". `summarize` gives the mean over the defined scores and
+    counts the others. The names of the metrics are those of `score`; do not put both in one frame without the
+    column `rules`. `score` itself has these scores as `xaibenchmark_iou`, `xaibenchmark_precision`,
+    `xaibenchmark_recall` and `xaibenchmark_hit`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def score_xaibenchmark(
     """
     if isinstance(metrics, str):
         metrics = [metrics]
-    names = [check_choice(name, tuple(xaibenchmark.SCORES), "metric") for name in dict.fromkeys(metrics)]
+    names = [check_choice(name, tuple(xaibenchmark.SCORES), "metrics") for name in dict.fromkeys(metrics)]
     if not study.with_maps():
         raise SalstatsError(f"{study.source} has no maps to score", option="study", value=study.source)
     rows: list[dict[str, Any]] = []

@@ -174,5 +174,5 @@ def test_a_study_without_maps_or_truths_and_an_unknown_metric(on_disk, study):
         bare = read_saliency_bench(on_disk)
     with raises(SalstatsError, option="study", value=bare.source):
         score_xaibenchmark(bare)
-    with raises(ValueRangeError, option="metric", value="dice"):
+    with raises(ValueRangeError, option="metrics", value="dice"):
         score_xaibenchmark(study, metrics=["iou", "dice"])
