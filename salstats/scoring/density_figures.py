@@ -101,7 +101,7 @@ def plot_densities(
         tint = None
         if shares is not None:
             tint = np.clip(resize_for_print(shares, printed) / largest, 0, 1)
-        pictures[name] = DEFAULT_STYLE.tinted(ground, tint)
+        pictures[name] = DEFAULT_STYLE.tinted_image(ground, tint)
 
     title_chars = chars_in(panel_width - _TITLE_PADDING_MM, bold=True)
     titles = wrapped_texts(list(maps), title_chars, max_lines=None)

@@ -27,7 +27,7 @@ from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.readings_of_groups import mean_and_difference_of_reading_pairs
 
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.8
+_HEIGHT_TO_WIDTH = 0.8
 
 
 #: Lines of the bias and of the limits of agreement, by term.
@@ -134,7 +134,7 @@ def plot_agreement(
     points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
     metrics = drawn_limits.distinct_values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     score = "score"
     if len(metrics) == 1:
         score = frame_labels.value("metric", metrics[0])

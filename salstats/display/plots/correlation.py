@@ -54,8 +54,8 @@ from salstats.study import HUMAN
 #: Most lines of a name at the left of the tiles, and room in mm around it.
 _NAME_LINES = 2
 _PAD_MM = 4.0
-#: Height of a tile as a share of its width, and its greatest height and width in mm.
-_HEIGHT_SHARE = 0.6
+#: Height of a tile as a multiple of its width, and its greatest height and width in mm.
+_HEIGHT_TO_WIDTH = 0.6
 _MAX_TILE_HEIGHT_MM = 7.5
 _MAX_TILE_WIDTH_MM = 24.0
 #: Height in mm of a panel that fits a page with the names of columns, the colour bar and the caption.
@@ -303,7 +303,7 @@ def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_ro
 def _tile_height_mm(tile_width: float, row_names: list[str]) -> float:
     """Return the height of a tile in mm, at least that of the name of its row."""
     n_lines = max(name.count("\n") + 1 for name in row_names)
-    largest = min(_HEIGHT_SHARE * tile_width, _MAX_TILE_HEIGHT_MM, _MAX_PANEL_MM / len(row_names))
+    largest = min(_HEIGHT_TO_WIDTH * tile_width, _MAX_TILE_HEIGHT_MM, _MAX_PANEL_MM / len(row_names))
     return max(largest, n_lines * LINE_MM + 0.3)
 
 

@@ -21,7 +21,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.9
+_HEIGHT_TO_WIDTH = 0.9
 #: Smallest coverage in percent that is drawn; smaller ones are drawn there.
 _LOWEST_PERCENT = 80.0
 #: Least distance in mm between the texts of two numbers of units.
@@ -94,7 +94,7 @@ def plot_coverage(
     n_means = means.groupby(["panel", "line"], observed=True)["n_units"].transform("size")
     means = means[n_means > 1]
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     legend = list(styles)
     n_keys = n_legend_columns(legend, grid.width)
     if n_keys < len(legend):

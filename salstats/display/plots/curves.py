@@ -25,7 +25,7 @@ from salstats.stats.summaries import mean_curves
 from salstats.study import HUMAN
 
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.75
+_HEIGHT_TO_WIDTH = 0.75
 #: Operation on pixels that the horizontal axis counts, by metric.
 _OPERATIONS = {"insertion": "inserted", "deletion": "deleted"}
 #: Most lines whose bands can be told apart.
@@ -101,7 +101,7 @@ def plot_curves(
     if bands is None:
         bands = len(methods) <= _MAX_BANDS
     lines = lines_with_bands(rows, methods, frame_labels, grid.width, has_bands=bands)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     unnamed_columns = []
     if len(methods) == 1:
         unnamed_columns.append("method")

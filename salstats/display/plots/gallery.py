@@ -20,11 +20,11 @@ from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     absent_findings_note,
+    height_outside_pictures_mm,
     legend_text_of_stored_masks,
     method_label,
     missing_images_note,
     number_of_readers_note,
-    outside_pictures_mm,
     overlay_figure,
     threshold_note,
 )
@@ -74,7 +74,7 @@ def gallery(  # noqa: C901
     spacing : float or mapping, optional
         Size of a pixel in mm, or that of each case.
     """
-    # picks of each method, if methods have their own
+    # the rows of picked cases, where each method has its own
     picks = PanelRows({})
     picked_note = _picked_note(cases, labels)
     if has_picks_of_several_methods(cases):
@@ -86,7 +86,7 @@ def gallery(  # noqa: C901
     metric_note = ""
     if scores.metric is not None:
         metric = labels.value("metric", scores.metric)
-        if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT):
+        if len(f"{metric} 0.00") <= chars_in(layout.column_mm, TAG_PT):
             tag_metric = metric
         else:
             metric_note = f"Numbers: {metric}."
@@ -135,7 +135,7 @@ def gallery(  # noqa: C901
     _, bar_note = scale_bar_layers_and_note(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*caption_sentences(placed_pictures), bar_note, "Page 10 of 10."]
-    pages = layout.stacks_of_pages(placed_pictures, outside_pictures_mm(longest_notes, layout.width))
+    pages = layout.stacks_of_pages(placed_pictures, height_outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
         page_pictures = _pictures_on_page(placed_pictures, stacks)
@@ -228,8 +228,9 @@ class PanelScores:
 def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:
     """Return the scores of one metric for some cases.
 
-    There are no rows if the frame has no column `score`, or names no metric and none is asked for. `metric`
-    may be None if there is only one.
+    `metric` may be None if the frame has only one. There are no rows if the frame has no column `score`, or
+    if neither it nor `metric` names a metric. Raises if the frame lacks `metric`, or has several and `metric`
+    is None.
     """
     if "score" not in frame.columns:
         return PanelScores(PanelRows({}), None)

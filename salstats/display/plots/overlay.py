@@ -62,7 +62,7 @@ _MARK_MM = 0.9
 
 @dataclass(frozen=True)
 class _OverlayStyle:
-    """Width of outlines and size of marks, in points."""
+    """Width of outlines and size of marks, as plotnine has them."""
 
     line_size: float
     mark_size: float
@@ -118,7 +118,7 @@ def overlay(
     sheet = PictureSheet(
         width=width,
         box=box,
-        column=box[0],
+        column_mm=box[0],
         rows={"": ""},
         columns=columns,
         names_mm=0.0,
@@ -139,11 +139,11 @@ def picture_box_mm(width: float, n_pictures: int = 1) -> tuple[float, float]:
     """Return the largest width and height of each of some pictures side by side in a figure, all in mm."""
     picture_width = (width - 2 * EDGE_MM - (n_pictures - 1) * GAP_MM) / n_pictures
     # the caption has about four lines
-    page_room = PAGE_HEIGHT_MM - outside_pictures_mm([], width) - 4 * LINE_MM
+    page_room = PAGE_HEIGHT_MM - height_outside_pictures_mm([], width) - 4 * LINE_MM
     return picture_width, min(MAX_HEIGHT_FACTOR * picture_width, page_room)
 
 
-def outside_pictures_mm(notes: Iterable[str], width: float) -> float:
+def height_outside_pictures_mm(notes: Iterable[str], width: float) -> float:
     """Return the height in mm of everything outside the pictures: edges, full legend, colours, caption.
 
     `notes` are the sentences of the caption, `width` is that of the figure in mm.
@@ -220,7 +220,8 @@ def overlay_figure(
         geom_picture(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", label="picture"),
             pictures={
-                str(number): _tinted(picture.content, map_style) for number, picture in enumerate(placed)
+                str(number): _tinted_image(picture.content, map_style)
+                for number, picture in enumerate(placed)
             },
             show_legend=False,
         )
@@ -275,14 +276,14 @@ def _texts_of_kinds(rows: pd.DataFrame | None, texts: Mapping[str, str]) -> list
     return [texts[kind] for kind in rows["kind"].cat.categories]
 
 
-def _tinted(picture: Picture, style: MapStyle) -> np.ndarray:
+def _tinted_image(picture: Picture, style: MapStyle) -> np.ndarray:
     """Return the image with the map over it; without an image the ground is grey."""
     grey = picture.grey
     if grey is None:
         grey = np.full(picture.printed_shape, GROUND)
     if picture.saliency is None:
-        return style.tinted(grey, None)
-    return style.tinted(grey, style.scaled(picture.saliency))
+        return style.tinted_image(grey, None)
+    return style.tinted_image(grey, style.scaled_to_limits(picture.saliency))
 
 
 def method_label(labels: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:
@@ -305,7 +306,7 @@ def threshold_note(pictures: Sequence[Picture], labels: Labels) -> str:
 
     It is "" where all masks are stored ones, which have no threshold.
     """
-    # the maps of a series have one threshold for each task
+    # one picture for each threshold: the maps of a series share that of their task
     thresholded = {}
     for picture in pictures:
         if picture.threshold is not None:
@@ -388,7 +389,7 @@ def absent_findings_note(pictures: Sequence[Picture], labels: Labels) -> str:
 
 
 def number_of_readers_note(pictures: Sequence[Picture]) -> str:
-    """Return a sentence on the number of readers whose outlines pictures have, "" where none has several."""
+    """Return a sentence on the number of readers outlined in each picture, "" unless any has several."""
     n_readers = [picture.n_readers for picture in pictures if "human" in picture.outlines]
     if max(n_readers, default=1) == 1:
         return ""
@@ -411,4 +412,4 @@ def missing_images_note(pictures: Sequence[Picture]) -> str:
         return ""
     if len(without_image) == len(pictures):
         return "Grey ground: no image was given."
-    return f"Grey ground: no image was given of {joined(cases)}."
+    return f"Grey ground: no image was given for {joined(cases)}."

@@ -34,7 +34,7 @@ from salstats.stats.planning.spreads import LIMITS_LEVEL
 #: Quantities that can be drawn.
 _QUANTITIES = ("power", "width")
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.7
+_HEIGHT_TO_WIDTH = 0.7
 #: Distance between the bars of two curves in percentage points of power.
 _BAR_STEP = 2.5
 #: Lines whose numbers of cases have room in the corner of a panel.
@@ -119,7 +119,7 @@ def plot_power(  # noqa: C901, PLR0912
     bars = rows.iloc[:0]
     if show == "power":
         bars = _n_needed_limit_bars(rows)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     legend: list[str] = []
     if len(curves.texts) > 1:
         legend += curves.texts.values()

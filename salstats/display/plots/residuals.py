@@ -29,7 +29,7 @@ _N_NAMED = 3
 #: Columns of `augment` that are drawn.
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 #: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
-_HEIGHT_SHARE = 0.8
+_HEIGHT_TO_WIDTH = 0.8
 _LEGEND_MM = 6.0
 #: Width in mm of a figure, for each panel of a model, from which these panels stand in one row.
 _ROW_PANEL_MM = 40.0
@@ -184,7 +184,7 @@ def plot_residuals(
         ring_layers.append(
             p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         )
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
         _model_note(frame, frame_labels),

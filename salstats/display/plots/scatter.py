@@ -58,7 +58,7 @@ _MIXED_CELL_COLOUR = "#999999"
 #: Area of all points, as if none overlapped, as a share of the panel. More points are more transparent.
 _INKED_SHARE = 0.35
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.9
+_HEIGHT_TO_WIDTH = 0.9
 #: Distance between the rates of two groups in a bin, as a share of the range of `x`.
 _RATE_STEP = 0.018
 #: Share of its length by which an axis is expanded at both ends.
@@ -226,7 +226,7 @@ def plot_scatter(
         # the panels of one task stand in rows of their own where they fit
         n_together = len(scatter.texts)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM), n_together=n_together)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     layers = _point_layers(scatter, grid, height)
     y_range = _y_range(scatter, lines)
     if lines is not None and len(lines):

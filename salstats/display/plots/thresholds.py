@@ -33,7 +33,7 @@ _PANEL_TASKS = len(PALETTE)
 #: Most panels side by side.
 _MAX_COLUMNS = 3
 #: Height of a panel as a multiple of its width.
-_HEIGHT_SHARE = 0.62
+_HEIGHT_TO_WIDTH = 0.62
 
 
 class _EstimatesAndMissingNote(NamedTuple):
@@ -105,7 +105,7 @@ def plot_thresholds(
     # four panels make a square
     n_columns = 2 if len(panels) == 4 else _MAX_COLUMNS
     grid = panel_grid(panels, n_columns, width)
-    height = grid.panel_height(_HEIGHT_SHARE)
+    height = grid.panel_height(_HEIGHT_TO_WIDTH)
     rows_with_limits = rows_with_both_limits(rows)
     bar_layers: list[Any] = []
     if len(rows_with_limits):

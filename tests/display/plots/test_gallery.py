@@ -20,7 +20,7 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles,
 )
-from salstats.display.plots.layout.gallery_layout import LEAST_MM
+from salstats.display.plots.layout.gallery_layout import MIN_PICTURE_MM
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_HEIGHT_MM, PAGE_MM
 from salstats.display.text.labels import Labels
@@ -217,7 +217,7 @@ def test_pictures_are_large_enough_and_texts_hide_nothing(width, n_methods):
     for page in {figure.pages[0], figure.pages[-1]}:
         images, texts, bounds = boxes(page)
         printed = np.array([[right - left, top - bottom] for left, bottom, right, top in images])
-        assert printed.max(axis=1).min() > LEAST_MM - 0.1
+        assert printed.max(axis=1).min() > MIN_PICTURE_MM - 0.1
         # what is planned in mm is so in print, and no picture is distorted
         sizes = page.data[["width", "height"]].to_numpy() * page.data[["mm_per_pixel"]].to_numpy()
         np.testing.assert_allclose(printed, sizes, atol=0.15)
@@ -278,7 +278,7 @@ def test_pictures_are_as_small_as_their_panels():
 def test_cases_without_an_image_are_named():
     rows = pd.DataFrame({"case": ["a", "b"], "task": "Edema"})
     figure = plot_gallery(STUDY, rows, images={"a": np.zeros(SHAPE, dtype=np.uint8)})
-    assert "Grey ground: no image was given of b." in caption(figure)
+    assert "Grey ground: no image was given for b." in caption(figure)
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_the_number_of_readers_is_said_where_it_is_not_one():
 def test_cases_without_an_image_are_named_unless_none_has_one():
     without = pictured("b", grey=None)
     assert missing_images_note([without, without]) == "Grey ground: no image was given."
-    assert missing_images_note([pictured(), without, without]) == "Grey ground: no image was given of b."
+    assert missing_images_note([pictured(), without, without]) == "Grey ground: no image was given for b."
     assert missing_images_note([pictured()]) == ""
 
 

@@ -20,10 +20,10 @@ _FAR_FACTOR = 10.0
 _ARROW_SHARE = 0.08
 #: Factor between the smallest ratio and the end of a logarithmic axis at which arrows stand.
 _LOG_ROOM = 1.3
-#: Shapes of arrows to the left and to the right, and their size in points.
+#: Shapes of arrows to the left and to the right, and their size as plotnine has it.
 _LEFT_ARROW = "<"
 _RIGHT_ARROW = ">"
-_ARROW_PT = 1.6
+_ARROW_SIZE = 1.6
 #: Most estimates beyond an axis that a caption names one by one.
 _MAX_NAMED = 3
 #: Sentences of a caption.
@@ -69,7 +69,10 @@ def limits_of_cut_axes(
 
 
 def _limits_by_panel(frame: pd.DataFrame, limits: Limits) -> dict[str, Sequence[float]]:
-    """Return the ends of the axis of each panel that has any; raise if a metric has no panel."""
+    """Return the ends of the axis of each panel that has any.
+
+    Raises if `limits` names a metric that the figure does not show.
+    """
     panels = list(frame["panel"].cat.categories)
     if not isinstance(limits, Mapping):
         return dict.fromkeys(panels, limits)
@@ -80,11 +83,12 @@ def _limits_by_panel(frame: pd.DataFrame, limits: Limits) -> dict[str, Sequence[
         if metric not in metrics:
             raise ValueRangeError(
                 Setting("limits", limits),
-                f" names {metric!r}, which is no metric of the figure ({quoted(metrics)})",
+                f" names {metric!r}, which is not a metric of the figure ({quoted(metrics)})",
                 choices=map(str, metrics),
             )
     limits_of_panel = {}
     for panel in panels:
+        # all rows of a panel have one metric
         metric = frame.loc[frame["panel"] == panel, "metric"].iloc[0]
         if metric in limits:
             limits_of_panel[panel] = limits[metric]
@@ -199,7 +203,7 @@ def arrows_note(
 ) -> str:
     """Return sentences on the arrows of a figure, "" without arrows.
 
-    If `has_numbers`, they have the estimates beyond the axis with `digits` decimals, as a style writes them.
+    If `has_numbers`, they give the estimates beyond the axis with `digits` decimals, written in `style`.
     """
     frame = frame[frame["estimate"].notna()]
     cut_frame = with_bars_cut_at_limits(frame, limits)
@@ -232,8 +236,8 @@ def arrow_layers(
 ) -> list[Any]:
     """Return layers of arrows, and an invisible one that gives axes their ends; none without ends.
 
-    `frame` is from `with_bars_cut_at_limits`; `colour_aesthetic` is the aesthetic of colour, and
-    `colour_option` the colour of all arrows.
+    `frame` is from `with_bars_cut_at_limits`. `colour_aesthetic` maps the aesthetic of colour to a column;
+    `colour_option` is the colour of all arrows where no column gives it.
     """
     if limits.empty:
         return []
@@ -244,7 +248,7 @@ def arrow_layers(
             arrow = p9.aes(column, **colour_aesthetic)
             layers.append(
                 p9.geom_point(
-                    arrow, rows, shape=shape, size=_ARROW_PT, stroke=0.3, show_legend=False, **colour_option
+                    arrow, rows, shape=shape, size=_ARROW_SIZE, stroke=0.3, show_legend=False, **colour_option
                 )
             )
     return layers

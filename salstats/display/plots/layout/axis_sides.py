@@ -23,8 +23,8 @@ _GAP_MM = 2.5
 def better_contrast_sign(metric: object, term: str | None) -> int:
     """Return the sign of contrasts of methods that are better than the reference, 0 where it is not known.
 
-    A difference is that of the method from the reference, a percentage decrease the other way round. A larger
-    AUROC is better whatever the metric.
+    A difference is the method minus the reference, while a percentage decrease is positive where the method
+    is lower. A larger AUROC is better whatever the metric.
     """
     if term not in CONTRASTS:
         return 0

@@ -55,7 +55,7 @@ def axis_breaks(limits: tuple[float, float], length_mm: float = 35.0) -> list[fl
     candidates = [
         _round_numbers_within(limits, n) for n in range(_max_n_steps(length_mm), _MIN_STEPS - 1, -1)
     ]
-    # an axis whose limits are equal has some length, too
+    # equal limits would lead to a division by zero
     span = high - low or 1.0
 
     def axis_share(number: float) -> float:
@@ -76,7 +76,10 @@ def _max_n_steps(length_mm: float) -> int:
 
 
 def _round_numbers_within(limits: tuple[float, float], n_steps: int) -> list[float]:
-    """Return round numbers within limits, about so many steps from the first to the last."""
+    """Return round numbers within limits, about so many steps from the first to the last.
+
+    If three or more of them are integers, only these are returned.
+    """
     low, high = limits
     ticks = MaxNLocator(n_steps, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     step = ticks[1] - ticks[0]
@@ -97,9 +100,10 @@ def _first_without_overlap(
 ) -> list[float]:
     """Return the first candidate whose texts neither overlap nor extend into the next panel.
 
-    Before the next candidate its two ends are tried, then the candidate without its first break, without its
-    last, and without both. If none fits, texts may extend beyond the axis; if they overlap
-    even so, the middle break of the last candidate is returned.
+    If a candidate does not fit, its two ends are tried, then the candidate without its first break, without
+    its last, and without both, before the next candidate. If none of them fits, texts may extend beyond the
+    axis; if they overlap even so, a single break is returned: `needed`, else the middle one of the last
+    candidate.
 
     Parameters
     ----------
@@ -158,7 +162,10 @@ def _texts_fit(
 
 
 def log_breaks(limits: tuple[float, float], length_mm: float = 35.0) -> list[float]:
-    """Return round numbers within the limits of a logarithmic axis of a length in mm, 1 among them."""
+    """Return round numbers within the limits of a logarithmic axis of a length in mm.
+
+    They include 1 if it is within the limits.
+    """
     low, high = limits
     candidates = []
     for n in range(_MAX_STEPS + 1, _MIN_STEPS - 1, -1):

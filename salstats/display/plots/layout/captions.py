@@ -76,8 +76,9 @@ def undefined_and_not_drawn_note(
 ) -> str:
     """Return sentences on estimates that are not defined: how many, and which of them are not drawn.
 
-    Metrics without any defined score are named themselves. `is_in_panel` is whether a panel is drawn in
-    which the row of each estimate says "not defined", and `columns` name the others.
+    A metric without any defined score is named once. `is_in_panel` is whether the panel of each estimate is
+    drawn; its row there says "not defined". Undefined estimates of other panels are named by their values in
+    `columns`.
     """
     sentences = [metrics_without_scores_sentence(estimates, labels)]
     if estimates.metrics_without_scores:
@@ -140,6 +141,7 @@ def effect_text(estimates: Estimates, exponentiated: bool) -> str:
 
     `exponentiated` is whether the estimates are.
     """
+    # marginal estimates have a column `average`, the way of averaging
     is_marginal = bool(estimates.distinct_values("average"))
     if is_marginal and estimates.distinct_values("term"):
         return "Average marginal effect"
@@ -159,8 +161,8 @@ def groups_without_value_note(
 ) -> str:
     """Return a sentence that names the groups without a value, "" if there are none.
 
-    `groups_without_value` has a row for each of these groups, which its columns `columns` name. `value_noun`
-    is the noun of the value that the groups do not have, such as "a defined score".
+    `groups_without_value` has a row for each of these groups, with its name in `columns`. `value_noun` is the
+    noun of the value that the groups do not have, such as "a defined score".
     """
     if groups_without_value.empty:
         return ""

@@ -65,10 +65,10 @@ def _line_and_panel_groups(points: Estimates, columns: Sequence[str], labels: La
     The first of `method`, `model` and `reader` with several values makes lines, one further column panels;
     SalstatsError is raised where two further columns vary.
     """
+    varying_columns = [column for column in _LINE_COLUMNS if len(points.distinct_values(column)) > 1]
     line_column = "method"
-    for column in reversed(_LINE_COLUMNS):
-        if len(points.distinct_values(column)) > 1:
-            line_column = column
+    if varying_columns:
+        line_column = varying_columns[0]
     further_columns = [column for column in columns if column != line_column]
     return CurveGroups(
         line_column=line_column,
@@ -103,18 +103,18 @@ def read_curves(
     positions: Sequence[str],
     call: Call,
 ) -> Curves:
-    """Read the points of curves; raise unless there are some, each at a place of its own.
+    """Read the points of curves; raise unless there are some, each at another position of its curve.
 
     Parameters
     ----------
     curves : DataFrame
-        What the user gave.
+        The frame that the user gave.
     labels : mapping, optional
         Labels and order of methods and tasks.
     required : sequence of str
-        Columns that there must be.
+        Columns that the frame must have.
     positions : sequence of str
-        Columns that are places on a curve; the first of them tells its points apart.
+        Columns with the position of a point on its curve; no two points of a curve are equal in the first.
     call : Call
         The call that makes such frames, for messages.
     """
@@ -183,9 +183,9 @@ def diagonal_layer() -> Any:
 
 
 def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0, below_mm: float = 0.0) -> list[Any]:
-    """Return axes from 0 to 1 that are as long as a width and a height in mm, with a margin around them.
+    """Return the axes of two rates, from 0 to 1, in a panel of a width and a height in mm.
 
-    Below the lower margin there is further room of `below_mm`.
+    There is a margin around them, and further room of `below_mm` below the lower margin.
     """
     x_margin = margin_mm / panel_width
     y_margin = margin_mm / height
@@ -206,6 +206,7 @@ def _rate_breaks(length_mm: float) -> list[float]:
 def first_point_of_curves(points: Estimates, curve_columns: Sequence[str]) -> Estimates:
     """Return the first point of each curve, whose grouping columns are `curve_columns`."""
     if not curve_columns:
+        # all points are of one curve
         return points.subset(points.frame.index == 0)
     return points.subset(~points.frame.duplicated(list(curve_columns)))
 
@@ -215,12 +216,12 @@ def estimate_texts_of_curves(
 ) -> pd.DataFrame:
     """Return a row for each curve with its grouping columns, its estimate as `text` and its `limits` as text.
 
-    `curves` has one point of each curve. Raises where a curve has no estimate, or several; `hint` is the
-    call that makes the right ones.
+    `curves` has one point of each curve. Raises where a curve has no estimate, or several; `hint` names the
+    call that makes one for each.
     """
     check_columns(estimates.frame, curve_columns, estimates.name)
     rows = estimates.frame
-    texts_of_keys = rows[list(curve_columns)].assign(
+    texts_of_curves = rows[list(curve_columns)].assign(
         text=[fixed_text(estimate, _DIGITS) for estimate in rows["estimate"]],
         limits=[
             _limits_in_brackets(low, high)
@@ -228,17 +229,17 @@ def estimate_texts_of_curves(
         ],
     )
     if curve_columns:
-        texts_of_keys = curves.frame[list(curve_columns)].merge(
-            texts_of_keys, how="left", on=list(curve_columns)
+        texts_of_curves = curves.frame[list(curve_columns)].merge(
+            texts_of_curves, how="left", on=list(curve_columns)
         )
-    if texts_of_keys["text"].isna().any() or len(texts_of_keys) != len(curves):
+    if texts_of_curves["text"].isna().any() or len(texts_of_curves) != len(curves):
         raise SalstatsError(
             f"{estimates.name} must have one row for each curve",
             hint=hint,
             option=estimates.name,
             value=len(estimates),
         )
-    return texts_of_keys
+    return texts_of_curves
 
 
 def _limits_in_brackets(low: float, high: float) -> str:

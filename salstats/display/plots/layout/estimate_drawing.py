@@ -19,7 +19,7 @@ from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError
 from salstats.metrics.registry import direction, registered_metric
-from salstats.stats.agreement.records import LABELS as AGREEMENT
+from salstats.stats.agreement.records import LABELS as AGREEMENT_LABELS
 from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 
@@ -29,20 +29,20 @@ _TERMS = {
     "auroc": TERMS["auroc"].name,
     "within_case_sd": TERMS["within_case_sd"].name,
     # an axis has no room for the full labels
-    **{term: short_label(term) for term in AGREEMENT},
+    **{term: short_label(term) for term in AGREEMENT_LABELS},
 }
 #: Expected value of a metric or term of a method, or a classifier, without any information.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
-#: Words behind the label of a metric of which less is better.
+#: Words after the label of a metric of which less is better.
 _SMALLER = "smaller is better"
 #: Terms whose value without any effect or association is 0.
-_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
+_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT_LABELS)
 
 
 def only_varying_column(estimates: Estimates, columns: Sequence[str], used_columns_text: str) -> str | None:
     """Return the column of `columns` that varies, whose values become panels, or None if none varies.
 
-    `used_columns_text` are the columns that rows and marks show, as text for the message.
+    `used_columns_text` names the columns that rows and marks show, for the message.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def are_in_drawn_panels(estimates: Estimates, panel_columns: Sequence[str]) -> N
     """Return whether each row belongs to a panel that is drawn: one with an estimate.
 
     A panel holds one metric, where there are metrics, and one value of each of some columns. The rows of a
-    metric without any estimate are in no drawn panel, also where the only other metric is named at the axis.
+    metric without any estimate are in no drawn panel, even where the only other metric is named at the axis.
     """
     columns = list(panel_columns)
     if "metric" not in columns:
@@ -131,11 +131,11 @@ def rows_with_both_limits(frame: pd.DataFrame) -> pd.DataFrame:
 def labels_of_panel_titles(
     estimates: Estimates, labels: Labels, facet_column: str | None, term: str | None, *further_columns: str
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels of which titles of panels consist, by column and value.
+    """Return the labels that make up the titles of panels, by column and value.
 
-    They are the values of `facet_column` (the column of further panels, if there is one), of the metric and
-    of `further_columns`. A single metric is named at the axis, not in the title, except for contrasts, whose
-    axis names the reference.
+    They are those of the values of `facet_column` (the column of further panels, if there is one), of the
+    metric and of `further_columns`. A single metric is named at the axis, not in the title, except for
+    contrasts, whose axis names the reference.
     """
     columns: list[str] = []
     if facet_column is not None:
@@ -171,7 +171,7 @@ class EstimateDrawing:
     row_column, facet_column : str or None
         The grouping column that names the rows of the figure, and the further one whose values are panels.
     term : str or None
-        The term of all estimates.
+        The term of all estimates; of the coefficients of models, its label.
     methods : dict
         Text of each method in the legend, references first.
     references : list of str
@@ -285,7 +285,7 @@ def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_effect_value(metric: str, term: str | None) -> float:
-    """Return the value of a term of a metric that means no effect or chance, NaN where no value does."""
+    """Return the value of a term of a metric that means no effect or chance, NaN where there is none."""
     if term in _ZERO_TERMS:
         return 0.0
     if term in _CHANCE:
@@ -313,7 +313,7 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
         return "Mean" if term else "Estimate"
     label = labels.value("metric", metric)
     record = registered_metric(metric)
-    # the name of the record may have a unit behind it
+    # in a label the name of the record may have a unit after it
     is_renamed = record is not None and not f"{label} (".startswith(f"{record.label} (")
     # a name that the user has chosen and that of a rate are complete
     if term and not is_renamed and "rate" not in label:
@@ -334,7 +334,7 @@ def metric_title_texts(frame: pd.DataFrame, labels: Labels) -> dict[str, dict[An
 
 
 def with_smaller_is_better(label: str, metric: Any) -> str:
-    """Return the label of a score with the words "smaller is better" where that is so, behind its unit.
+    """Return the label of a score with the words "smaller is better" where that is so, after its unit.
 
     Labels of the user's that say which is better stay as they are.
     """

@@ -44,7 +44,7 @@ _AROUND_TEXT_MM = 2.0
 #: Elements of a theme that have a size of text of their own.
 _SIZED_TEXTS = ("axis_text", "axis_title", "strip_text", "legend_text", "plot_caption", "plot_title", "text")
 #: Beginnings of the names of the elements of a theme that can change without another layout.
-_LOOK = (
+_ELEMENTS_WITHOUT_LAYOUT = (
     "axis_line",
     "axis_ticks_major",
     "axis_ticks_minor",
@@ -64,7 +64,7 @@ class _PlotCall:
     Attributes
     ----------
     plot : callable
-        The function.
+        The plot function.
     values, options : tuple and dict
         Its positional and its keyword arguments.
     additions : tuple
@@ -232,7 +232,7 @@ class Figure(p9.ggplot):
     def _laid_out(self, width: float, text_scale: float) -> "Figure":
         """Return the figure laid out again for a width in mm and a scale of its texts.
 
-        Larger text is that of a narrower figure which is enlarged.
+        For larger text a narrower figure is laid out, and then enlarged to the width.
         """
         call = cast(_PlotCall, self._call)
         text_pt = text_scale * TEXT_PT
@@ -244,7 +244,7 @@ class Figure(p9.ggplot):
             except SalstatsError as error:
                 if text_scale == 1 or error.option != "width":
                     raise
-                # the width in that message is the one of the narrower figure that was to be enlarged
+                # the error names the width of the narrower figure, which the user did not ask for
                 raise ValueRangeError(
                     Setting("width", round(width)),
                     f" has no room for text of {text_pt:g} points",
@@ -267,7 +267,7 @@ class Figure(p9.ggplot):
         for name in _SIZED_TEXTS:
             if not self.theme.themeables.is_blank(name):
                 sizes[name] = p9.element_text(size=factor * self._text_pt(name))
-        # the general element last would overwrite the others
+        # the element "text" is added first, since it would overwrite the others
         text = p9.theme(text=sizes.pop("text"))
         self.theme = _theme_with_addition_keeping_layout(self.theme, text)
         self.theme = _theme_with_addition_keeping_layout(
@@ -309,14 +309,14 @@ def _theme_with_addition_keeping_layout(theme: p9.theme, addition: p9.theme) -> 
     for name in {*theme.themeables, *addition.themeables}:
         # the axes of some figures have no line or no text, for which their layout leaves no room
         is_without_axis = name.startswith("axis_") and theme.themeables.is_blank(name)
-        if not name.startswith(_LOOK) or is_without_axis:
+        if not name.startswith(_ELEMENTS_WITHOUT_LAYOUT) or is_without_axis:
             continue
         if name in addition.themeables:
             new_theme.themeables[name] = addition.themeables[name]
         elif addition.themeables.is_blank(name):
             new_theme = new_theme + p9.theme(**{name: p9.element_blank()})
         elif name.startswith(("panel_grid", "panel_border")):
-            # theirs is that of a more general element
+            # without an entry of its own, it takes that of a more general element of the added theme
             new_theme.themeables.pop(name, None)
     return new_theme
 

@@ -25,7 +25,7 @@ from salstats.display.plots.layout.theme import PAGE_HEIGHT_MM
 from salstats.display.text.packing import packed_slices
 
 #: Least width in mm of a picture's box, in which a finding is still visible in print.
-LEAST_MM = 20.0
+MIN_PICTURE_MM = 20.0
 #: Least width in mm of the room for the names of rows, and its most as a share of the figure's width.
 _MIN_SIDE_MM = 16.0
 _MAX_SIDE_SHARE = 0.3
@@ -50,7 +50,7 @@ class GalleryLayout:
         Width of the figure.
     box : tuple of float
         Largest width and height of a picture.
-    column : float
+    column_mm : float
         Width of a column, the room for a picture and its text; smaller pictures are spread over it.
     names_mm : float
         Width of the room for the names of rows.
@@ -64,7 +64,7 @@ class GalleryLayout:
 
     width: float
     box: tuple[float, float]
-    column: float
+    column_mm: float
     names_mm: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
@@ -73,7 +73,7 @@ class GalleryLayout:
 
     @property
     def title_mm(self) -> float:
-        """Return the height of the titles above all rows; 0 if each row has several bands with own titles."""
+        """Return the height of the titles above all rows; 0 if each band has titles of its own."""
         highest = max(map(lines_height_mm, self.columns.values()))
         if len(self.column_lines) > 1 or highest == 0.0:
             return 0.0
@@ -84,7 +84,7 @@ class GalleryLayout:
         return PictureSheet(
             width=self.width,
             box=self.box,
-            column=self.column,
+            column_mm=self.column_mm,
             rows=self.rows,
             columns=self.columns,
             names_mm=self.names_mm,
@@ -154,7 +154,7 @@ def gallery_layout(
         # the caption names a single picture
         column_titles = dict.fromkeys(column_titles, "")
     # a stack of the smallest pictures
-    min_stack_mm = names_mm + len(column_titles) * (LEAST_MM + GAP_MM) - GAP_MM
+    min_stack_mm = names_mm + len(column_titles) * (MIN_PICTURE_MM + GAP_MM) - GAP_MM
     # the last stack has no gap at its right
     width_with_gap_mm = width - 2 * EDGE_MM + STACK_GAP_MM
     max_stacks = max(int(width_with_gap_mm // (min_stack_mm + STACK_GAP_MM)), 1)
@@ -191,8 +191,8 @@ def _layouts_of_sizes(
     gaps_mm = (n_stacks - 1) * STACK_GAP_MM
     stack_with_names_mm = (width - 2 * EDGE_MM - gaps_mm) / n_stacks
     stack_mm = stack_with_names_mm - names_mm
-    # the tolerance keeps a rounding error from costing a column that just fits
-    max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
+    # without the tolerance, a rounding error could exclude a column that just fits
+    max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (MIN_PICTURE_MM + GAP_MM)), 1)
     keys = list(column_titles)
     n_lines = math.ceil(len(keys) / max_columns)
     n_columns = math.ceil(len(keys) / n_lines)
@@ -201,14 +201,14 @@ def _layouts_of_sizes(
     title_chars = chars_in(column_mm, bold=True)
     columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in column_titles.items()}
     layouts = []
-    for size in np.linspace(column_mm, min(LEAST_MM, column_mm), _N_SIZES):
+    for size in np.linspace(column_mm, min(MIN_PICTURE_MM, column_mm), _N_SIZES):
         box_width = float(size)
         box_height = min(MAX_HEIGHT_FACTOR * box_width, _ASSUMED_PAGE_MM - _OUTSIDE_BOX_MM)
         layouts.append(
             GalleryLayout(
                 width=width,
                 box=(box_width, box_height),
-                column=column_mm,
+                column_mm=column_mm,
                 names_mm=names_mm,
                 rows=row_texts,
                 columns=columns,
@@ -236,8 +236,8 @@ def _approximate_row_heights_mm(
 ) -> list[float]:
     """Return the approximate height of each row in mm, with one line of text below each picture.
 
-    Images of unknown shape count as squares. Titles of columns count if methods stand on several lines: each
-    line of a row then repeats them.
+    Images of unknown shape count as squares. If the columns of a row stand on several lines, each line has
+    their titles above it.
     """
     titles_mm = 0.0
     if len(layout.column_lines) > 1:

@@ -35,8 +35,8 @@ _SIDE_MM = 8.0
 _ABOVE_MM = 2.0
 #: Room in mm at the edges of a figure.
 EDGE_MM = 1.5
-#: Size of the marks in an opaque legend, in points.
-_KEY_MARK_PT = 1.8
+#: Size of the marks in an opaque legend, as plotnine has it.
+_KEY_MARK_SIZE = 1.8
 #: Rectangles of a colour bar; a gradient would have thousands of nodes in an SVG.
 _COLOUR_STEPS = 100
 #: Longest text of a method in a legend: characters of a line, and lines.
@@ -56,12 +56,13 @@ class MarkStyle:
 def method_styles(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
 ) -> dict[str, MarkStyle]:
-    """Return the style of each method, model or task, the same whatever others a figure shows.
+    """Return the style of each method, model or task.
 
-    A well-known method has a fixed colour of the palette. Others take the free colours in the order of the
-    labels, else in that of their names; without `labels` in the order of `names`. To keep colours the same in
-    a figure with fewer methods, pass `labels` that name all methods or that were made from the whole frame.
-    References are black, and so is `human` unless it is compared with a reference of the figure.
+    A well-known method has a fixed colour of the palette, whatever others a figure shows. Other methods take
+    the free colours in the order of the labels, else in that of their names; without `labels` in the order of
+    `names`. To keep colours the same in a figure with fewer methods, pass `labels` that name all methods or
+    that were made from the whole frame. References are black, and so is `human` unless it is compared with a
+    reference of the figure.
     """
     drawn_names = [str(name) for name in names]
     black_names = [name for name in references if name in drawn_names] or [HUMAN]
@@ -192,7 +193,7 @@ def group_scales(
     if has_opaque_keys:
         key_style["alpha"] = 1
         if "linetype" not in aesthetics:
-            key_style["size"] = _KEY_MARK_PT
+            key_style["size"] = _KEY_MARK_SIZE
     n_columns = n_legend_columns(limits, width)
     scale_of = {
         "color": p9.scale_color_manual,

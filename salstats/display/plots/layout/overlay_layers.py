@@ -38,7 +38,7 @@ class _BarStyle:
     casing_size: float
 
 
-#: Scale bars of a figure of a single picture, and of several.
+#: Scale bars in a figure of a single picture, and of several.
 _SINGLE_BAR = _BarStyle(inset_mm=2.0, bar_size=1.0, casing_size=2.0)
 _BAR = _BarStyle(inset_mm=1.2, bar_size=0.7, casing_size=1.5)
 #: Largest length of a scale bar, as a share of the width of an image.
@@ -167,6 +167,7 @@ def colour_scale_layers(picture_table: pd.DataFrame, style: MapStyle) -> list[An
         texts = [f"{value:.2g}" for value in (low, (low + high) / 2, high)]
         # numbers of several digits need more room
         width_pt = 80
+    # two rectangles without a size, which have the ends of the scale as their values
     ends = picture_table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
@@ -183,8 +184,8 @@ def scale_bar_layers_and_note(
 
     `picture_table` has a row for each picture, see `SheetTables`. `spacing` is the size of a pixel in mm, or
     that of each case. A single picture has a bar with a label, in mm where that size is known, else in
-    pixels. Of several pictures those with a known size have bars, without labels. In the sheet's columns and
-    in `mm_per_pixel` a mm is one of the printed sheet.
+    pixels. Of several pictures those with a known size have bars, without labels. `mm_per_pixel` and the
+    positions in the table are mm on the printed sheet, `spacing` is in mm of what the image shows.
     """
     is_single = len(picture_table) == 1
     bars = picture_table.copy()

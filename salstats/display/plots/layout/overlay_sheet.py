@@ -56,8 +56,8 @@ class PictureSheet:
         Width of the figure.
     box : tuple of float
         Largest width and height of a picture.
-    column : float
-        Width of a column, the room for a picture and its text.
+    column_mm : float
+        Width of a column: the room for a picture and its text.
     rows, columns : mapping
         Name of each row and title of each column, by their keys.
     names_mm : float
@@ -68,7 +68,7 @@ class PictureSheet:
 
     width: float
     box: tuple[float, float]
-    column: float
+    column_mm: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
     names_mm: float
@@ -78,7 +78,7 @@ class PictureSheet:
     def stack_width_with_gap_mm(self) -> float:
         """Return the distance from the left edge of a stack to that of the next."""
         n_columns = max(len(band.columns) for stack in self.stacks for band in stack)
-        return self.names_mm + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
+        return self.names_mm + n_columns * (self.column_mm + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class _Stack:
         # left edge of each column
         lefts = {}
         for index, column in enumerate(band.columns):
-            lefts[column] = self.left + self.sheet.names_mm + index * (self.sheet.column + GAP_MM)
+            lefts[column] = self.left + self.sheet.names_mm + index * (self.sheet.column_mm + GAP_MM)
         if has_new_columns:
             self._add_titles(lefts)
         if is_new_row:
@@ -208,7 +208,7 @@ class _Stack:
         picture = self.placed[number]
         picture_row = _picture_row(picture, self.sheet.box, left, top=-self._depth)
         self.picture_rows[number] = picture_row | {"picture": str(number)}
-        tag = wrapped(picture.text, chars_in(self.sheet.column, TAG_PT), _TAG_LINES)
+        tag = wrapped(picture.text, chars_in(self.sheet.column_mm, TAG_PT), _TAG_LINES)
         depth = self._depth + picture_row["top"] - picture_row["bottom"]
         self.texts.append(_Text("tag", left, -depth - TEXT_GAP_MM, tag))
         if tag:

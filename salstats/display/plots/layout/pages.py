@@ -45,7 +45,7 @@ class _Page:
     rows: _RowRange | None
 
 
-def on_pages(
+def figure_on_pages(
     figure: Figure,
     panels: Sequence[str],
     n_columns: int,

@@ -18,7 +18,7 @@ from salstats.display.plots.layout.legends import (
     legend_width_mm,
     n_legend_columns,
 )
-from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.pages import figure_on_pages
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,
@@ -143,7 +143,7 @@ class Panels:
         )
         return [p9.labs(x=x, y=y, caption=note), theme_salstats(), figure_size(self.width, height)]
 
-    def divided(
+    def figure_on_pages(
         self,
         figure: Figure,
         panel_row_mm: float,
@@ -153,9 +153,9 @@ class Panels:
         """Return a figure divided into as many pages as it needs.
 
         `panel_row_mm` is the height of a row of panels with their titles and axes; `edges` and `group_ends`
-        are positions at which a panel may be divided, see `on_pages`.
+        are positions at which a panel may be divided, see `figure_on_pages`.
         """
-        return on_pages(
+        return figure_on_pages(
             figure, list(self.titles), self.n_columns, panel_row_mm, edges=edges, group_ends=group_ends
         )
 
@@ -180,9 +180,9 @@ class PanelGrid(Panels):
     left_mm: float
     free_axes: bool
 
-    def panel_height(self, share: float) -> float:
-        """Return the height of a panel in mm: a share of its width, within limits."""
-        return float(np.clip(share * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
+    def panel_height(self, height_to_width: float) -> float:
+        """Return the height of a panel in mm: its width times `height_to_width`, within limits."""
+        return float(np.clip(height_to_width * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
 
     def height_without_legend_and_caption(self, panel_height: float) -> float:
         """Return the height of the figure in mm without legend and caption, for a height of its panels."""
@@ -204,12 +204,12 @@ class PanelGrid(Panels):
         return panel_height + title_mm + self._row_gap_mm
 
     def divided_into_pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
-        """Return a figure that has `elements` cut into as many pages as it needs.
+        """Return a figure with these panels, divided into as many pages as it needs.
 
         Pages end between rows of panels. A panel that is higher than a page is cut too, at `edges`, vertical
         positions in mm that are 0 at its top and negative below; without them it is not cut.
         """
-        return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, group_ends=edges)
+        return self.figure_on_pages(figure, self.panel_row_mm(panel_height), edges=edges, group_ends=edges)
 
     def legend_justification(self, legend_width_mm: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
@@ -347,7 +347,7 @@ def _n_even_columns(n: int, n_fitting: int) -> int:
     At most `n_fitting` panels fit side by side.
     """
     if n == 4:
-        # a square
+        # two rows of two
         n_max = 2
     elif n <= _MAX_COLUMNS**2:
         n_max = _MAX_COLUMNS

@@ -47,7 +47,7 @@ class MapStyle:
     alpha: float = OPACITY
     limits: tuple[float, float] | None = None
 
-    def tinted(self, grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
+    def tinted_image(self, grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
         """Return an image with a saliency map over it, as an RGB picture of uint8, shape (rows, cols, 3).
 
         `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which
@@ -59,7 +59,7 @@ class MapStyle:
             rgb = (1 - opacity) * rgb + opacity * self.colours_of(saliency)
         return np.asarray(np.round(255 * np.clip(rgb, 0, 1)), dtype=np.uint8)
 
-    def scaled(self, values: np.ndarray) -> np.ndarray:
+    def scaled_to_limits(self, values: np.ndarray) -> np.ndarray:
         """Return a map scaled to 0 to 1 between the limits, else between its smallest and largest value."""
         low, high = self.limits or (values.min(), values.max())
         if high == low:
@@ -81,7 +81,7 @@ class MapStyle:
     def scale_colours(self, n_steps: int = 21) -> list[str]:
         """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, in `n_steps` steps."""
         saliency = np.linspace(0, 1, n_steps)[None, :]
-        colours = self.tinted(np.full(saliency.shape, GROUND), saliency)[0]
+        colours = self.tinted_image(np.full(saliency.shape, GROUND), saliency)[0]
         return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
 
 

@@ -84,8 +84,9 @@ def point_density_cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
         high = values.transform("max")
         # a panel whose values are all equal has one cell
         side = ((high - low) / _N_CELLS).replace(0, 1.0)
-        index = np.minimum((points[axis] - low) // side, _N_CELLS - 1)
-        cells[axis] = low + index * side
+        # the largest value, at the upper edge of the last cell, belongs to it
+        cell_number = np.minimum((points[axis] - low) // side, _N_CELLS - 1)
+        cells[axis] = low + cell_number * side
         cells[f"{axis}_end"] = cells[axis] + side
     counts = cells.groupby(list(cells.columns), observed=True).size().rename("count").reset_index()
     # a scale with a transformation would transform the opacity of other layers too

@@ -37,6 +37,7 @@ from salstats.display.plots.layout.text_columns import (
 )
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
+    TEXT_SHARE,
     chars_in,
     text_width_mm,
     widest_word_mm,
@@ -54,10 +55,11 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
 
-#: Size of a mark, of the diamond of a summary (larger, since it is pointed) and width of a bar, in points.
-_MARK_PT = 1.4
-_DIAMOND_PT = 1.7
-_BAR_PT = 0.5
+#: Size of a mark, of the diamond of a summary (larger, since it is pointed), and width of a bar, in the unit
+#: of plotnine's `size`, which is sqrt(pi) points.
+_MARK_SIZE = 1.4
+_DIAMOND_SIZE = 1.7
+_BAR_SIZE = 0.5
 #: Heights in mm of a panel's title, of its axis, of the axis's title, and of the margins of the figure.
 _STRIP_MM = 6.0
 _AXIS_MM = 5.5
@@ -261,7 +263,7 @@ def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
     """Return the titles of the panels of a figure, the categories of `panel`.
 
     The title of a single panel becomes the title of its axis. By default two panels stand side by side, or
-    all three.
+    three if there are just three.
     """
     titles = list(panel.cat.categories)
     if n_columns is None:
@@ -327,12 +329,12 @@ class RowPanels(Panels):
         return self.rows.height + _AXIS_MM + self.sides_mm + self._titles_and_headings_mm
 
     def divided_into_pages(self, figure: Figure) -> Figure:
-        """Return a figure that has `elements` cut into as many pages as it needs.
+        """Return a figure with these panels, divided into as many pages as it needs.
 
         Pages end between rows of panels. A panel that is higher than a page is cut too: below groups of rows
         if every group fits a page, else below any row.
         """
-        return self.divided(
+        return self.figure_on_pages(
             figure,
             self._panel_with_title_and_axis_mm,
             edges=self.rows.lower_edges,
@@ -370,7 +372,7 @@ class RowPanels(Panels):
         `legend` are the texts of the legend, `notes` the sentences of the caption. The axis is logarithmic if
         `log`, and the same in all panels if `common_axis`.
         """
-        x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
+        x_title = wrapped(x_title, chars_in(TEXT_SHARE * self.width - EDGE_MM), 2)
         panels_height = self.n_rows * self._panel_with_title_and_axis_mm + _MARGIN_MM
         if x_title:
             panels_height += _TITLE_MM
@@ -461,7 +463,7 @@ def row_panels(
     while n_columns > 1 and _panel_width(rows, width, columns_mm, n_columns) < min_width:
         n_columns -= 1
     if len(panels) == 3 and n_columns == 2:
-        # three panels stand all beside or all below each other
+        # three panels stand in one row or in one column
         n_columns = 1
     heading_lines = max((heading.count("\n") + 1 for heading in columns), default=0)
     titles = {"": ""}
@@ -539,8 +541,8 @@ def _mark_layers(frame: pd.DataFrame, limits: pd.DataFrame, *, by_method: bool) 
     bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     point = p9.aes(**colour, **shape, **fill)
     layers: list[Any] = [
-        p9.geom_segment(bar, rows_with_both_limits(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
-        p9.geom_point(point, within[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
+        p9.geom_segment(bar, rows_with_both_limits(frame), size=_BAR_SIZE, show_legend=False, **fixed_colour),
+        p9.geom_point(point, within[~is_summary], size=_MARK_SIZE, stroke=0.4, **fixed_colour, **fixed_shape),
     ]
     if is_summary.any():
         layers.append(
@@ -548,7 +550,7 @@ def _mark_layers(frame: pd.DataFrame, limits: pd.DataFrame, *, by_method: bool) 
                 p9.aes(**colour, **fill),
                 within[is_summary],
                 shape="D",
-                size=_DIAMOND_PT,
+                size=_DIAMOND_SIZE,
                 stroke=0.4,
                 show_legend=False,
                 **fixed_colour,

@@ -40,6 +40,10 @@ _UNBROKEN_SPACE = "\x00"
 #: Size of the text of a caption in points, and the height of its lines over that size.
 CAPTION_PT = TEXT_PT - 1
 _CAPTION_LINE_FACTOR = 1.25
+#: Room in mm above a caption.
+_ABOVE_CAPTION_MM = 2.0
+#: Share of a figure's width that a line of text below the panels may take, since its width is estimated.
+TEXT_SHARE = 0.96
 #: Fewest characters of a line of a caption.
 _MIN_CAPTION_CHARS = 20.0
 #: Fewest average characters of a line of any text.
@@ -98,8 +102,7 @@ def _face_with(character: str, faces: tuple[str, ...]) -> FT2Font | None:
 
 
 def characters_without_face(texts: Iterable[str], faces: tuple[str, ...]) -> str:
-    """Return the visible characters of texts that none of some faces has, each once."""
-    # each character once, in order
+    """Return the visible characters of texts that none of some faces has, each once and in order."""
     characters = dict.fromkeys("".join(texts))
     visible = [character for character in characters if character.isprintable()]
     return "".join(character for character in visible if _face_with(character, faces) is None)
@@ -156,9 +159,9 @@ def _word_fragments(word: str, max_ems: float) -> list[str]:
     if _line_width_ems(word) <= max_ems:
         return [word]
     fragments = []
-    for syllable in re.split(r"(?<=[_-])(?=\w)", word):
+    for part in re.split(r"(?<=[_-])(?=\w)", word):
         fragments.append("")
-        for character in syllable:
+        for character in part:
             if fragments[-1] and _line_width_ems(fragments[-1] + character) > max_ems:
                 fragments.append("")
             fragments[-1] += character
@@ -212,10 +215,11 @@ def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]])
     `labels` has the label of each value by column. Categories are the combinations that occur, in the order
     of the labels of the first column, then of the second, and so on.
     """
-    # the values of a row in these columns
+    # a tuple for each row: its values in these columns
     row_values: list[tuple[Any, ...]] = [()] * len(frame)
     if labels:
         row_values = list(zip(*[frame[column] for column in labels], strict=True))
+    # label of each value and order of the values, for each column
     label_of_value = list(labels.values())
     orders = [list(label_of) for label_of in label_of_value]
 
@@ -246,7 +250,7 @@ def caption_chars(figure_width_mm: float, left_mm: float = 3.0, size_pt: float =
 
     `figure_width_mm` is that of the figure in mm, `size_pt` that of the text in points.
     """
-    available_mm = min(figure_width_mm - left_mm - 1, 0.96 * figure_width_mm - 1)
+    available_mm = min(figure_width_mm - left_mm, TEXT_SHARE * figure_width_mm) - 1
     return max(chars_in(available_mm, size_pt), _MIN_CAPTION_CHARS)
 
 
@@ -258,7 +262,7 @@ def caption_height_mm(text: str, size_pt: float = CAPTION_PT) -> float:
     if not text:
         return 0.0
     n_lines = text.count("\n") + 1
-    return n_lines * _CAPTION_LINE_FACTOR * size_pt * MM_PER_PT + 2
+    return n_lines * _CAPTION_LINE_FACTOR * size_pt * MM_PER_PT + _ABOVE_CAPTION_MM
 
 
 @dataclass(frozen=True)

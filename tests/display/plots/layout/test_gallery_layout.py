@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.plots.layout.gallery_layout import LEAST_MM, gallery_layout
+from salstats.display.plots.layout.gallery_layout import MIN_PICTURE_MM, gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
@@ -26,14 +26,14 @@ def layout_of(n_rows, n_columns, width=183.0):
 
 def test_a_single_picture_fills_the_width_without_names():
     layout = layout_of(1, 1)
-    assert layout.column == pytest.approx(183 - 2 * EDGE_MM)
+    assert layout.column_mm == pytest.approx(183 - 2 * EDGE_MM)
     assert (layout.names_mm, layout.columns, layout.title_mm) == (0.0, {"c0": ""}, 0.0)
 
 
 def test_columns_share_the_width_with_the_names_of_rows():
     layout = layout_of(2, 3)
     assert layout.names_mm > 0
-    taken = layout.names_mm + 3 * layout.column + 2 * GAP_MM + 2 * EDGE_MM
+    taken = layout.names_mm + 3 * layout.column_mm + 2 * GAP_MM + 2 * EDGE_MM
     assert taken == pytest.approx(183)
     assert layout.column_lines == (("c0", "c1", "c2"),)
     assert layout.title_mm > 0
@@ -50,7 +50,7 @@ def test_more_columns_than_fit_are_divided_over_lines_that_are_as_long_as_each_o
 def test_pictures_are_smaller_where_that_saves_pages_and_never_below_the_least():
     few = layout_of(2, 2)
     many = layout_of(30, 2)
-    assert LEAST_MM <= many.box[0] < few.box[0] <= few.column
+    assert MIN_PICTURE_MM <= many.box[0] < few.box[0] <= few.column_mm
     assert many.n_stacks > 1
 
 
@@ -124,9 +124,9 @@ def test_a_page_has_room_for_titles_of_columns_and_texts_below_pictures():
     title_mm = lines_height_mm(layout.columns["c0"]) + TEXT_GAP_MM
     assert layout.title_mm == pytest.approx(title_mm)
     sheet = layout.sheet([layout.bands_of_row("r0")])
-    assert (sheet.width, sheet.box, sheet.column, sheet.names_mm) == (
+    assert (sheet.width, sheet.box, sheet.column_mm, sheet.names_mm) == (
         183.0,
         layout.box,
-        layout.column,
+        layout.column_mm,
         layout.names_mm,
     )

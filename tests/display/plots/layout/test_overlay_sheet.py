@@ -24,7 +24,7 @@ def sheet(stacks, **options):
     values = {
         "width": 183.0,
         "box": (20.0, 30.0),
-        "column": 20.0,
+        "column_mm": 20.0,
         "rows": {"a": "case a", "b": "case b"},
         "columns": {"x": "", "y": ""},
         "names_mm": 15.0,

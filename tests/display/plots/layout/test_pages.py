@@ -10,7 +10,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.pages import figure_on_pages
 from salstats.display.plots.layout.theme import figure_size
 from salstats.errors import InputFileError
 
@@ -96,7 +96,7 @@ def test_each_page_of_panels_has_the_axes_of_the_numbers_of_all_layers(scales, f
         + p9.facet_wrap("panel", scales=scales)
         + figure_size(100, 400)
     )
-    pages = on_pages(figure, ["A", "B"], n_columns=1, panel_mm=150).pages
+    pages = figure_on_pages(figure, ["A", "B"], n_columns=1, panel_mm=150).pages
     assert [page.data["x"].tolist() for page in pages] == [[0, 1], [5, np.inf]]
     axis_ends = [page.layers[-1].geom.data for page in pages]
     assert [ends["panel"].tolist() for ends in axis_ends] == [["A", "A"], ["B", "B"]]
@@ -105,7 +105,7 @@ def test_each_page_of_panels_has_the_axes_of_the_numbers_of_all_layers(scales, f
     assert [len(page.layers) for page in pages] == [4, 4]
     # without numbers on an axis nothing is set
     named = Figure(frame.assign(x="a"), p9.aes("x", "y")) + p9.geom_point() + figure_size(100, 400)
-    assert [len(page.layers) for page in on_pages(named, ["A", "B"], 1, 150).pages] == [1, 1]
+    assert [len(page.layers) for page in figure_on_pages(named, ["A", "B"], 1, 150).pages] == [1, 1]
 
 
 def test_a_figure_is_laid_out_anew_with_what_was_added_and_as_its_frame_was(tmp_path):

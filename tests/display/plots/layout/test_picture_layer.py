@@ -20,9 +20,9 @@ from salstats.errors import SalstatsError, ValueRangeError
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
     grey = np.array([[0.0, 0.5, 1.0]])
-    plain = DEFAULT_STYLE.tinted(grey, None)
+    plain = DEFAULT_STYLE.tinted_image(grey, None)
     np.testing.assert_array_equal(plain, np.repeat([[[0], [128], [255]]], 3, axis=2))
-    np.testing.assert_array_equal(DEFAULT_STYLE.tinted(grey, np.zeros((1, 3))), plain)
+    np.testing.assert_array_equal(DEFAULT_STYLE.tinted_image(grey, np.zeros((1, 3))), plain)
     assert plain.dtype == np.uint8
 
 
@@ -34,28 +34,28 @@ def test_more_saliency_is_lighter_and_covers_no_less():
     assert DEFAULT_STYLE.opacity(np.array(1.0)) < 1
     # over black and over white the largest saliency is still told from none
     for ground in (0.0, 1.0):
-        low, high = DEFAULT_STYLE.tinted(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
+        low, high = DEFAULT_STYLE.tinted_image(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
         assert np.abs(high - low).max() > 80
 
 
 def test_the_scale_shows_the_colours_of_the_picture():
     colours = DEFAULT_STYLE.scale_colours(3)
-    over_grey = DEFAULT_STYLE.tinted(np.full((1, 3), GROUND), np.array([[0.0, 0.5, 1.0]]))[0]
+    over_grey = DEFAULT_STYLE.tinted_image(np.full((1, 3), GROUND), np.array([[0.0, 0.5, 1.0]]))[0]
     assert colours == ["#{:02X}{:02X}{:02X}".format(*c) for c in over_grey]
     assert len(set(colours)) == 3
 
 
 def test_maps_with_limits_of_their_own_are_scaled_by_them_and_others_by_their_range():
     values = np.array([[1.0, 2.0, 5.0]])
-    np.testing.assert_allclose(DEFAULT_STYLE.scaled(values), [[0, 0.25, 1]])
-    np.testing.assert_allclose(MapStyle(limits=(0, 4)).scaled(values), [[0.25, 0.5, 1]])
-    np.testing.assert_array_equal(DEFAULT_STYLE.scaled(np.full((1, 2), 3.0)), [[0, 0]])
+    np.testing.assert_allclose(DEFAULT_STYLE.scaled_to_limits(values), [[0, 0.25, 1]])
+    np.testing.assert_allclose(MapStyle(limits=(0, 4)).scaled_to_limits(values), [[0.25, 0.5, 1]])
+    np.testing.assert_array_equal(DEFAULT_STYLE.scaled_to_limits(np.full((1, 2), 3.0)), [[0, 0]])
 
 
 def test_a_map_without_opacity_leaves_the_image():
     grey = np.array([[0.0, 1.0]])
     np.testing.assert_array_equal(
-        map_style("viridis", 0).tinted(grey, np.ones((1, 2))), DEFAULT_STYLE.tinted(grey, None)
+        map_style("viridis", 0).tinted_image(grey, np.ones((1, 2))), DEFAULT_STYLE.tinted_image(grey, None)
     )
 
 
