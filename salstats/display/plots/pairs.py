@@ -51,16 +51,19 @@ from salstats.stats.engine.comparisons import complete_pairs
 
 #: Call that makes the frame of differences.
 _DIFFERENCE_CALL = Call("difference", ("scores",), {"reference": "..."})
-#: Added to the title of a panel of scores, it is that of the panel of their differences.
+#: Ending that turns the title of a panel of scores into that of the panel of their differences.
 _DIFFERENCE_SUFFIX = ": difference"
 _DIFFERENCE_TITLE = "Difference"
 #: Title of the panel of scores of the only group.
 _SINGLE_TITLE = "Scores"
-#: Place of a difference that stands beside the scores of the two methods at the places 1 and 2.
+#: Where differences stand beside the scores of two methods, at the places 1 and 2: the place of a difference
+#: and the ends of the horizontal axis.
 _MIDDLE = 1.5
+_LEFT_END = 0.5
+_RIGHT_END = 2.5
 #: Height of a panel as a multiple of its width where differences stand beside the scores, and below them.
-_BESIDE_SHARE = 1.2
-_BELOW_SHARE = 0.5
+_BESIDE_HEIGHT_TO_WIDTH = 1.2
+_BELOW_HEIGHT_TO_WIDTH = 0.5
 #: Least width in mm of the place of a method where differences stand below the scores.
 _PLACE_MM = 4.0
 #: Width in mm that long numbers of a vertical axis, such as −0.75, take from a panel.
@@ -68,7 +71,7 @@ _NUMBERS_MM = 2.5
 #: Most groups in a journal's column, by default.
 _COLUMN_GROUPS = 2
 #: Half the width of a mean's line; distances of dots and clouds from the place of their mean, and their
-#: widths. All are shares of the room of a method.
+#: widths: all as shares of the room of a method.
 _MEAN_HALF = 0.16
 _CLOUD_START = 0.06
 _CLOUD_WIDTH = 0.34
@@ -78,11 +81,12 @@ _DOTS_WIDTH = 0.26
 _MEAN_GUIDE = "#888888"
 #: Fewest pairs of a cloud.
 _CLOUD_PAIRS = 10
-#: Number of lines of a panel that could be opaque; of more lines each is as much more transparent.
+#: The opacity of a line is this number over the number of lines between two methods, within bounds.
 _OPAQUE_LINES = 12
 _LINE_ALPHAS = (0.06, 0.6)
 _LINE_COLOUR = "#777777"
-#: Width of a line and size of a dot of one pair; of 0/1 scores these grow to the sizes of all pairs.
+#: Width of a line, and size of a dot among few and among many. Where scores are 0 or 1, equal lines and dots
+#: are drawn as one, which is the larger the more they are, up to the size of one that stands for all.
 _LINE_SIZE = 0.35
 _LINE_SIZE_OF_ALL = 4.0
 _FEW_DOT_SIZE = 1.2
@@ -90,12 +94,13 @@ _DOT_SIZE = 0.7
 _DOT_SIZE_OF_ALL = 5.0
 #: Opacity of lines and dots of 0/1 scores.
 _BINARY_ALPHA = 0.6
-#: Opacity of the dots of few pairs, and of those of many; number of pairs of a panel that are few.
+#: Most dots of a method that are few. The opacity of a dot is this number over the number of the dots of its
+#: method, within bounds.
+_FEW_DOTS = 40
 _DOT_ALPHAS = (0.3, 0.8)
-_OPAQUE_DOTS = 40
-#: Opacity of pale lines over that of other lines, of grey lines and of those in the colours of units.
-_PALE_SHARE = 0.35
-_PALE_COLOUR_SHARE = 0.7
+#: Factors for the opacity of pale lines: of grey ones, and of those in the colours of units.
+_PALE_FACTOR = 0.35
+_PALE_COLOUR_FACTOR = 0.7
 #: Most units that have a colour each: as many as the palette has.
 _MAX_COLOURED_UNITS = len(PALETTE)
 #: Longest name of a unit in the legend: characters of a line.
@@ -116,9 +121,9 @@ class PairsData:
         The differences that are drawn, with `mark` (the text of the method), `place` (its position on the
         horizontal axis), `score_panel` and `panel` (those of scores and of differences).
     pairs : DataFrame
-        A row for each method's score with the reference's, with the same four columns, `line` and `unit`, the
-        numbers of the line and of the unit that the pair belongs to, `unit_label`, the text of a unit that
-        has a colour of its own, and `binary`: whether all scores of its panel are 0 or 1.
+        A row for each pair of scores, a method's and the reference's, with the same four columns. `line` and
+        `unit` are the numbers of the line and of the unit that the pair belongs to, `unit_label` is the text
+        of a unit that has a colour of its own, and `binary` is whether all scores of the panel are 0 or 1.
     ends : DataFrame
         A row for each end of a line: `panel`, `line`, `unit`, `unit_label`, `mark`, `place`, `score` and
         `binary`.
@@ -147,7 +152,10 @@ class PairsData:
 
     @property
     def cloud_mask(self) -> pd.Series:
-        """Return the mask of pairs whose differences have a cloud: not few, all equal or of 0/1 scores."""
+        """Return whether each pair belongs to a method whose differences in its panel have a cloud.
+
+        They have one if they are neither few nor all equal, and not of 0/1 scores.
+        """
         differences = self.pairs.groupby(["panel", "mark"], observed=True)["difference"]
         is_varied = differences.transform("nunique") > 1
         return ~self.pairs["binary"] & is_varied & (differences.transform("size") >= _CLOUD_PAIRS)
@@ -173,8 +181,8 @@ def plot_pairs(
     scores : DataFrame
         The scores that `differences` were made of.
     differences : DataFrame
-        What `difference` returns for them; its groups are drawn, so that fewer of them are drawn where some
-        are left out. Averages and pooled rows are not drawn.
+        What `difference` returns for them, all of its rows or those of some groups. Averages and pooled rows
+        are not drawn.
     labels : mapping, optional
         Labels and order of columns and their values: `{"gradcam": "Grad-CAM"}`,
         `{"task": ["Edema", "Atelectasis"]}`.
@@ -190,14 +198,14 @@ def plot_pairs(
         `difference` and `panel`. Panels of one metric have the same axes, and those of scores and of
         differences are to the same scale where they stand side by side. Where a unit has several lines, such
         as a patient with several cases, lines are the means of units and those of pairs are pale; up to eight
-        units, such as hospitals, have a colour each. A panel for each of them is drawn of differences by
-        their column, as in `difference(scores, reference="human", by=["metric", "hospital"])`. Lines and dots
-        of 0/1 scores are as wide as pairs are many.
+        units, such as hospitals, have a colour each. To give each of them a panel instead, take differences
+        by their column: `difference(scores, reference="human", by=["metric", "hospital"])`. Where scores are
+        0 or 1, the width of a line and the area of a dot show how many pairs they stand for.
 
     Raises
     ------
     ColumnError, SalstatsError
-        `differences` are no differences from one reference, or of other scores.
+        `differences` are not differences from a single reference, or were made of other scores.
 
     References
     ----------
@@ -234,8 +242,8 @@ def plot_pairs(
         n_places = 2
     axes = _axis_ends(drawing)
     grid = _grid_of_pairs(drawing, n_columns, width)
-    share = _BESIDE_SHARE if drawing.has_differences_beside else _BELOW_SHARE
-    height = grid.panel_height(share)
+    height_to_width = _BESIDE_HEIGHT_TO_WIDTH if drawing.has_differences_beside else _BELOW_HEIGHT_TO_WIDTH
+    height = grid.panel_height(height_to_width)
     place_names = _method_names_below(drawing, grid.panel_width / n_places)
     metrics = drawn_differences.distinct_values("metric")
     y_title = "Score"
@@ -292,7 +300,10 @@ def plot_pairs(
 
 
 def _colour_and_shape_scales(drawing: PairsData, labels: Labels, width: float) -> list[Any]:
-    """Return the scales of colours, fills and shapes: methods have them all, unless colours are of units."""
+    """Return the scales of colours, fills and shapes, which tell methods apart, or units and methods.
+
+    Where units have colours, only shapes tell methods apart.
+    """
     if not drawing.unit_labels:
         aesthetics = ("color", "fill", "shape")
         return group_scales(
@@ -302,7 +313,7 @@ def _colour_and_shape_scales(drawing: PairsData, labels: Labels, width: float) -
     return [
         *group_scales(drawing.methods, [drawing.reference], ("shape",), width, labels=labels),
         *group_scales(unit_texts, (), ("color",), width, has_opaque_keys=True),
-        # names below the panels tell methods
+        # the names below the panels say which method is which
         p9.guides(shape="none"),
     ]
 
@@ -340,7 +351,10 @@ def _with_facets(page: Figure, grid: PanelGrid, *, has_differences_beside: bool)
 
 
 def _only_reference(estimates: Estimates) -> str:
-    """Return the reference of differences; raise if they are no differences, or from several references."""
+    """Return the reference of differences.
+
+    Raises if the estimates are not differences, are from several references, or are all missing.
+    """
     terms = estimates.distinct_values("term")
     if terms and terms != ["difference"]:
         raise SalstatsError(
@@ -367,14 +381,16 @@ def _only_reference(estimates: Estimates) -> str:
 
 
 def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labels: Labels) -> PairsData:
-    """Return the pairs of the groups and methods of differences; raise unless they belong to each other."""
+    """Return the pairs of the groups and methods of differences; raise if these were made of other scores."""
     groups = [key for key in estimates.keys if key not in ("method", "reference")]
     key_columns = [*groups, "method"]
     check_rows_are_distinct(estimates, key_columns)
     drawn_estimates = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
     if not len(drawn_estimates):
         raise SalstatsError(
-            "differences has averages only, which are of no pairs", option="differences", column="estimate"
+            "differences has only averages and pooled rows, which have no pairs of their own",
+            option="differences",
+            column="estimate",
         )
     frame = drawn_estimates.frame.copy()
     pairs = complete_pairs(scores, reference, groups)
@@ -393,18 +409,20 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, labe
     pairs["unit"] = pairs["line"]
     pairs["unit_label"] = ""
     unit_labels: list[str] = []
-    unit = drawn_estimates.only_value("unit")
-    if unit in pairs.columns:
-        unit_numbers = pairs.groupby(unit, dropna=False, sort=False).ngroup()
-        # the share of hits of a few cases is no hit: lines of 0/1 scores are those of pairs
+    unit_column = drawn_estimates.only_value("unit")
+    if unit_column in pairs.columns:
+        unit_numbers = pairs.groupby(unit_column, dropna=False, sort=False).ngroup()
+        # the mean of a unit's 0/1 scores is neither 0 nor 1, so that these lines are those of pairs
         pairs["unit"] = unit_numbers.where(~pairs["binary"], pairs["line"])
     n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
     has_repeated_units = bool(n_lines.max() > 1)
-    if has_repeated_units and pairs[unit].nunique() <= _MAX_COLOURED_UNITS:
-        texts = short_labels(labels, str(unit), pairs[unit], line_chars=_UNIT_CHARS, max_lines=1)
+    if has_repeated_units and pairs[unit_column].nunique() <= _MAX_COLOURED_UNITS:
+        texts = short_labels(
+            labels, str(unit_column), pairs[unit_column], line_chars=_UNIT_CHARS, max_lines=1
+        )
         unit_labels = list(texts.values())
-        # equal lines of 0/1 scores are one line, which is of no unit
-        pairs["unit_label"] = pairs[unit].map(texts).where(~pairs["binary"], "")
+        # equal lines of 0/1 scores are drawn as one, which may belong to several units
+        pairs["unit_label"] = pairs[unit_column].map(texts).where(~pairs["binary"], "")
     return PairsData(
         differences=drawn_estimates.with_frame_and_new_keys(frame),
         pairs=pairs,
@@ -429,7 +447,7 @@ def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: li
         row = compared_differences[~is_equal].iloc[0]
         raise SalstatsError(
             f"the difference of {', '.join(row[key_columns])} is not the mean of the pairs of scores",
-            hint=Message("give the scores that it is of, and ", Setting("pairs", "complete")),
+            hint=Message("give the scores that it was made of, with ", Setting("pairs", "complete")),
             option="differences",
             rows=np.flatnonzero(~is_equal).tolist(),
         )
@@ -446,9 +464,9 @@ def _texts_of_groups(frame: pd.DataFrame, labels: Labels, columns: list[str]) ->
 def _with_places(
     frame: pd.DataFrame, labels: Labels, groups: list[str], methods: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """Return differences with the text and place of their method, and their panels.
+    """Return differences with `mark` and `place`, text and position of their method, and with their panels.
 
-    Panels of scores and of differences alternate.
+    `score_panel` is the panel of the scores, `panel` that of the differences; both alternate in the figure.
     """
     varying_columns = [column for column in groups if frame[column].nunique() > 1]
     # panels fill one column after the other, so that those of a metric stand in a row
@@ -468,7 +486,7 @@ def _with_places(
 
 
 def _line_ends(pairs: pd.DataFrame, reference_text: str) -> pd.DataFrame:
-    """Return the ends of lines: the reference's score of each line, then those of methods."""
+    """Return the ends of lines: the score of the reference of each line, then the scores of the methods."""
     reference_ends = pairs.drop_duplicates(["panel", "line"])
     reference_ends = reference_ends.assign(
         score=reference_ends["reference_score"], mark=reference_text, place=1
@@ -486,52 +504,58 @@ def _axis_ends(drawing: PairsData) -> pd.DataFrame:
     has numbers. Where differences stand beside their scores, both axes have the same length, and the zero of
     differences is at the reference's mean; the axis of scores may then extend beyond the scores.
     """
-    pairs = drawing.pairs
-    both_scores = pairs[["score", "reference_score"]]
-    pairs = pairs.assign(score_low=both_scores.min(axis=1), score_high=both_scores.max(axis=1))
-    panel_ranges = pairs.groupby("panel", observed=True).agg(
-        score_panel=("score_panel", "first"),
-        metric=("metric", "first"),
-        score_low=("score_low", "min"),
-        score_high=("score_high", "max"),
+    ranges = _score_and_difference_ranges(drawing)
+    # differences as positions on the axis of scores
+    zero = ranges["reference_mean"]
+    ranges["joint_low"] = np.minimum(ranges["score_low"], zero + ranges["difference_low"])
+    ranges["joint_high"] = np.maximum(ranges["score_high"], zero + ranges["difference_high"])
+    ranges_of_metric = ranges.groupby("metric")
+    for quantity in ("score", "difference", "joint"):
+        ranges[f"{quantity}_low"] = ranges_of_metric[f"{quantity}_low"].transform("min")
+        ranges[f"{quantity}_high"] = ranges_of_metric[f"{quantity}_high"].transform("max")
+    score_axes = pd.DataFrame(
+        {
+            "panel": ranges["score_panel"],
+            "low": ranges["score_low"],
+            "high": ranges["score_high"],
+            "first_number": ranges["score_low"],
+            "last_number": ranges["score_high"],
+        }
     )
-    difference_numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
-    panel_ranges["difference_low"] = difference_numbers.min()
-    panel_ranges["difference_high"] = difference_numbers.max()
-    panel_ranges["zero"] = 0.0
-    panel_ranges["low"] = panel_ranges["difference_low"]
-    panel_ranges["high"] = panel_ranges["difference_high"]
+    difference_axes = pd.DataFrame(
+        {"panel": ranges["panel"], "low": ranges["difference_low"], "high": ranges["difference_high"]}
+    )
     if drawing.has_differences_beside:
-        frame = drawing.differences.frame
-        panel_ranges["zero"] = frame.groupby("panel", observed=True)["reference_mean"].first()
-        panel_ranges["low"] = np.minimum(
-            panel_ranges["score_low"], panel_ranges["difference_low"] + panel_ranges["zero"]
+        score_axes = score_axes.assign(low=ranges["joint_low"], high=ranges["joint_high"])
+        difference_axes = difference_axes.assign(
+            low=ranges["joint_low"] - zero, high=ranges["joint_high"] - zero
         )
-        panel_ranges["high"] = np.maximum(
-            panel_ranges["score_high"], panel_ranges["difference_high"] + panel_ranges["zero"]
-        )
-    ranges_of_metric = panel_ranges.groupby("metric")
-    for column in ("low", "score_low", "difference_low"):
-        panel_ranges[column] = ranges_of_metric[column].transform("min")
-    for column in ("high", "score_high", "difference_high"):
-        panel_ranges[column] = ranges_of_metric[column].transform("max")
-    panel_ranges = panel_ranges.reset_index()
-    score_axes = panel_ranges.assign(
-        panel=panel_ranges["score_panel"],
-        first_number=panel_ranges["score_low"],
-        last_number=panel_ranges["score_high"],
-    )
-    if not drawing.has_differences_beside:
-        score_axes = score_axes.assign(low=panel_ranges["score_low"], high=panel_ranges["score_high"])
-    difference_axes = panel_ranges.assign(
-        low=panel_ranges["low"] - panel_ranges["zero"],
-        high=panel_ranges["high"] - panel_ranges["zero"],
-    )
     difference_axes = difference_axes.assign(
         first_number=difference_axes["low"], last_number=difference_axes["high"]
     )
-    axes = pd.concat([score_axes, difference_axes], ignore_index=True)
-    return axes[["panel", "low", "high", "first_number", "last_number"]]
+    return pd.concat([score_axes, difference_axes], ignore_index=True)
+
+
+def _score_and_difference_ranges(drawing: PairsData) -> pd.DataFrame:
+    """Return the smallest and the largest number of each panel of scores and of differences.
+
+    A row is for a `panel` of differences with the `score_panel` beside or above it, its `metric` and its
+    `reference_mean`. The numbers are `score_low`, `score_high`, `difference_low` and `difference_high`.
+    """
+    both_scores = drawing.pairs[["score", "reference_score"]]
+    pairs = drawing.pairs.assign(lower_score=both_scores.min(axis=1), higher_score=both_scores.max(axis=1))
+    ranges = pairs.groupby("panel", observed=True).agg(
+        score_panel=("score_panel", "first"),
+        metric=("metric", "first"),
+        score_low=("lower_score", "min"),
+        score_high=("higher_score", "max"),
+    )
+    difference_numbers = _drawn_difference_numbers(drawing).groupby("panel", observed=True)["number"]
+    ranges["difference_low"] = difference_numbers.min()
+    ranges["difference_high"] = difference_numbers.max()
+    means = drawing.differences.frame.groupby("panel", observed=True)["reference_mean"]
+    ranges["reference_mean"] = means.first()
+    return ranges.reset_index()
 
 
 def _drawn_difference_numbers(drawing: PairsData) -> pd.DataFrame:
@@ -565,47 +589,62 @@ def _score_layers(drawing: PairsData) -> list[Any]:
     ends = drawing.ends
     layers = []
     if drawing.has_repeated_units:
-        layers.append(_line_layer(ends[~ends["binary"]], "line", drawing, pale=True))
+        layers.append(_line_layer(ends[~ends["binary"]], "line", drawing, is_pale=True))
         unit_columns = ["panel", "unit", "unit_label", "mark", "place", "binary"]
         ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
-    layers.append(_line_layer(ends, "unit", drawing, pale=False))
+    layers.append(_line_layer(ends, "unit", drawing, is_pale=False))
     layers.append(_dot_layer(_distinct_dots_with_sizes(ends), "place", drawing))
     means = _score_means_with_line_ends(drawing)
     mean = p9.aes("start", "mean", xend="end", yend="mean")
     if drawing.has_differences_beside:
-        to_edge = p9.aes("place", "mean", xend="edge", yend="mean")
-        layers.append(p9.geom_segment(to_edge, means, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
+        # these lines lead to the axis of the difference, beside the panel
+        guide = p9.aes("place", "mean", xend="right_end", yend="mean")
+        layers.append(p9.geom_segment(guide, means, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     layers.append(p9.geom_segment(mean, means, color=REFERENCE, size=0.9))
     return layers
 
 
-def _line_layer(ends: pd.DataFrame, line: str, drawing: PairsData, *, pale: bool) -> p9.geom_segment:
-    """Return a layer of lines between the ends of each value of the column `line`.
+def _line_layer(
+    ends: pd.DataFrame, line_column: str, drawing: PairsData, *, is_pale: bool
+) -> p9.geom_segment:
+    """Return a layer of lines between the ends of each value of `line_column`.
 
-    Lines are grey unless units have colours. A line connects neighbouring methods that both have an end.
-    Equal lines of 0/1 scores are one line, the wider the more they are.
+    Lines are grey unless units have colours. Where scores are 0 or 1, equal lines are drawn as one, which is
+    the wider the more they are.
     """
-    key = ["panel", line]
-    ordered_ends = ends.sort_values([*key, "place"], kind="stable").reset_index(drop=True)
-    next_ends = ordered_ends.groupby(key, observed=True)[["place", "score"]].shift(-1)
-    lines = ordered_ends.assign(next_place=next_ends["place"], next_score=next_ends["score"])
-    lines = lines[lines["next_place"] == lines["place"] + 1]
-    n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
-    lines = lines.assign(n_lines=n_lines)
-    line_columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary", "unit_label"]
-    lines = lines.groupby(line_columns, observed=True).size().rename("n").reset_index()
-    share = np.where(lines["binary"], lines["n"] / lines["n_lines"], 0.0)
+    lines = _distinct_lines_with_counts(ends, line_column)
+    # width and opacity by the share of the lines that a line of 0/1 scores stands for
+    share_of_lines = np.where(lines["binary"], lines["n_equal"] / lines["n_lines"], 0.0)
+    size = _LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share_of_lines
     alpha = np.clip(_OPAQUE_LINES / lines["n_lines"], *_LINE_ALPHAS)
     alpha = np.where(lines["binary"], _BINARY_ALPHA, alpha)
-    if pale:
-        pale_share = _PALE_COLOUR_SHARE if drawing.unit_labels else _PALE_SHARE
-        alpha = alpha * pale_share
-    lines = lines.assign(size=_LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share, alpha=alpha)
+    if is_pale:
+        alpha = alpha * (_PALE_COLOUR_FACTOR if drawing.unit_labels else _PALE_FACTOR)
+    lines = lines.assign(size=size, alpha=alpha)
     segment = p9.aes("place", "score", xend="next_place", yend="next_score", size="size", alpha="alpha")
     style: dict[str, Any] = {"lineend": "round", "raster": len(lines) > RASTER_POINTS, "show_legend": False}
     if drawing.unit_labels:
         return p9.geom_segment(p9.aes(color="unit_label", **segment), lines, **style)
     return p9.geom_segment(segment, lines, color=_LINE_COLOUR, **style)
+
+
+def _distinct_lines_with_counts(ends: pd.DataFrame, line_column: str) -> pd.DataFrame:
+    """Return the distinct lines from each method to the next one, of those that have both ends.
+
+    A line goes from `place` and `score` to `next_place` and `next_score`; `panel`, `binary` and `unit_label`
+    are those of its ends. `n_lines` is the number of lines between these two methods in the panel, and
+    `n_equal` the number of those that are equal to this line.
+    """
+    keys = ["panel", line_column]
+    ordered_ends = ends.sort_values([*keys, "place"], kind="stable").reset_index(drop=True)
+    next_ends = ordered_ends.groupby(keys, observed=True)[["place", "score"]].shift(-1)
+    lines = ordered_ends.assign(next_place=next_ends["place"], next_score=next_ends["score"])
+    # the place after an end differs where the next method has no score, or where the line ends
+    lines = lines[lines["next_place"] == lines["place"] + 1]
+    n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
+    lines = lines.assign(n_lines=n_lines)
+    columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary", "unit_label"]
+    return lines.groupby(columns, observed=True).size().rename("n_equal").reset_index()
 
 
 def _dot_layer(dots: pd.DataFrame, x: str, drawing: PairsData) -> p9.geom_point:
@@ -616,22 +655,30 @@ def _dot_layer(dots: pd.DataFrame, x: str, drawing: PairsData) -> p9.geom_point:
 
 
 def _distinct_dots_with_sizes(dots: pd.DataFrame) -> pd.DataFrame:
-    """Return distinct dots at `place` and `score`, with their size and opacity.
+    """Return distinct dots at `place` and `score`, with their `size` and opacity `alpha`.
 
-    The area of a dot of 0/1 scores, or of differences of these, shows how many pairs have it.
+    The area of a dot of 0/1 scores, or of differences of these, shows how many equal dots it stands for.
     """
+    # the number of dots of each method in its panel
     n_dots = dots.groupby(["panel", "mark"], observed=True)["score"].transform("size")
+    dots = dots.assign(n_dots=n_dots)
     columns = ["panel", "mark", "unit_label", "place", "score", "binary", "n_dots"]
-    distinct = dots.assign(n_dots=n_dots).groupby(columns, observed=True).size().rename("n").reset_index()
-    share = np.where(distinct["binary"], distinct["n"] / distinct["n_dots"], 0.0)
-    smallest = np.where(distinct["n_dots"] <= _OPAQUE_DOTS, _FEW_DOT_SIZE, _DOT_SIZE)
-    size = smallest + (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share)
-    alpha = np.clip(_OPAQUE_DOTS / distinct["n_dots"], *_DOT_ALPHAS)
-    return distinct.assign(size=size, alpha=np.where(distinct["binary"], _BINARY_ALPHA, alpha))
+    distinct_dots = dots.groupby(columns, observed=True).size().rename("n_equal").reset_index()
+    share_of_dots = np.where(distinct_dots["binary"], distinct_dots["n_equal"] / distinct_dots["n_dots"], 0.0)
+    smallest = np.where(distinct_dots["n_dots"] <= _FEW_DOTS, _FEW_DOT_SIZE, _DOT_SIZE)
+    # the square root, since `size` is a diameter
+    size = smallest + (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share_of_dots)
+    alpha = np.clip(_FEW_DOTS / distinct_dots["n_dots"], *_DOT_ALPHAS)
+    alpha = np.where(distinct_dots["binary"], _BINARY_ALPHA, alpha)
+    return distinct_dots.assign(size=size, alpha=alpha)
 
 
 def _score_means_with_line_ends(drawing: PairsData) -> pd.DataFrame:
-    """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
+    """Return the means of the reference and of methods in each panel of scores, with the ends of their lines.
+
+    The line of a mean goes from `start` to `end`, a guide from the mean to the axis of differences ends at
+    `right_end`.
+    """
     frame = drawing.differences.frame
     method_means = frame.assign(mean=frame["method_mean"])
     reference_means = frame.assign(mean=frame["reference_mean"], place=1)
@@ -640,9 +687,9 @@ def _score_means_with_line_ends(drawing: PairsData) -> pd.DataFrame:
         panel=means["score_panel"],
         start=means["place"] - _MEAN_HALF,
         end=means["place"] + _MEAN_HALF,
-        edge=_MIDDLE + 1,
+        right_end=_RIGHT_END,
     )
-    return means[["panel", "place", "mean", "start", "end", "edge"]].drop_duplicates()
+    return means[["panel", "place", "mean", "start", "end", "right_end"]].drop_duplicates()
 
 
 def _difference_layers(drawing: PairsData) -> list[Any]:
@@ -653,7 +700,7 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if drawing.has_differences_beside:
         # the panel of one difference has the room of two methods
         place_width = 2.0
-        frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
+        frame = frame.assign(place=_MIDDLE, left_end=_LEFT_END)
         pairs = pairs.assign(place=_MIDDLE)
     dots = _distinct_dots_with_sizes(pairs.assign(score=pairs["difference"]))
     spread_fractions = evenly_spread_fractions_in_groups([dots["panel"], dots["mark"]])
@@ -666,8 +713,8 @@ def _difference_layers(drawing: PairsData) -> list[Any]:
     if len(margins):
         layers.append(p9.geom_hline(p9.aes(yintercept="bound"), margins, linetype="dotted", size=0.4))
     if drawing.has_differences_beside:
-        from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
-        layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
+        guide = p9.aes("left_end", "estimate", xend="place", yend="estimate")
+        layers.append(p9.geom_segment(guide, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
     if drawing.cloud_mask.any():
         clouds = _density_outlines(pairs[drawing.cloud_mask], place_width)
         cloud = p9.aes("x", "value", group="mark")
@@ -692,13 +739,14 @@ def _density_outlines(pairs: pd.DataFrame, place_width: float) -> pd.DataFrame:
     They begin at the right of the place of a method, whose width is `place_width`.
     """
     curves = density_curves(pairs, "difference", ["panel", "mark", "place"])
-    # clouds of a panel have the same area
+    # clouds of a panel have the same area, so that their widths share one scale
     densest = curves.groupby("panel", observed=True)["density"].transform("max")
     straight_x = curves["place"] + place_width * _CLOUD_START
     curves = curves.assign(
-        base=straight_x, x=straight_x + place_width * _CLOUD_WIDTH * curves["density"] / densest
+        straight_x=straight_x, x=straight_x + place_width * _CLOUD_WIDTH * curves["density"] / densest
     )
-    straight_side = curves.iloc[::-1].assign(x=curves["base"].iloc[::-1])
+    # an outline goes up along the curve and back down along its straight side
+    straight_side = curves.iloc[::-1].assign(x=curves["straight_x"].iloc[::-1])
     outlines = pd.concat([curves, straight_side], ignore_index=True)
     for column in ("panel", "mark"):
         outlines[column] = pd.Categorical(outlines[column], pairs[column].cat.categories, ordered=True)
@@ -736,8 +784,8 @@ def _caption_sentences(drawing: PairsData, labels: Labels) -> list[str]:
 def _grid_of_pairs(drawing: PairsData, n_columns: int | None, width: float | None) -> PanelGrid:
     """Return the grid of the panels.
 
-    A row of the grid is a row of panels of scores together with those of their differences, also where these
-    stand below, so that pages do not part them.
+    A row of the grid is a row of panels of scores together with those of their differences, even where these
+    stand below, so that both are on one page.
     """
     panels = list(drawing.pairs["panel"].cat.categories)
     score_panels = panels[::2]

@@ -198,7 +198,7 @@ def test_lines_of_hits_are_pairs_also_beside_means_of_patients():
     figure = ss.plot_pairs(scores, ss.difference(scores, reference="human", interval="t"))
     lines = layer_data(figure, "geom_segment", 1)
     lines_of_hits = lines[lines["binary"]]
-    assert lines_of_hits["n"].sum() == 3
+    assert lines_of_hits["n_equal"].sum() == 3
     assert "Of scores that are 0 or 1, lines: pairs" in caption(figure).replace("\n", " ")
 
 
