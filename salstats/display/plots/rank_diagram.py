@@ -21,7 +21,8 @@ from salstats.display.text.format import capitalized, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.engine.rank_groups import rank_groups
-from salstats.stats.engine.rank_schemes import RECORDS, Scheme
+from salstats.stats.engine.rank_schemes import RECORDS as RANK_SCHEMES
+from salstats.stats.engine.rank_schemes import Scheme
 
 #: Least width in mm of a panel, and most panels in a journal's column by default.
 _PANEL_MM = 55.0
@@ -44,7 +45,7 @@ _TICK_MM = 1.0
 #: Distance in mm between two bars, and length of a bar beyond its outer methods.
 _BAR_STEP_MM = 1.7
 _BAR_END_MM = 0.4
-#: Width in mm of bars and of thin lines.
+#: Width of bars and of thin lines, as plotnine has it.
 _BAR_SIZE = 1.3
 _LINE_SIZE = 0.35
 #: Most pairs that a caption names one by one.
@@ -74,7 +75,7 @@ def rank_diagram(
     width: float | None,
     notes: Sequence[str],
 ) -> Figure:
-    """Draw a critical-difference diagram of tests of every two methods.
+    """Draw a critical-difference diagram of pairwise tests of methods.
 
     Parameters
     ----------
@@ -146,15 +147,17 @@ def rank_diagram(
 
 
 def _with_drawn_rank(ranks: Estimates, groups: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of ranks with the rank that is drawn as `rank`; raise unless each group has its own.
+    """Return the rows of ranks with the rank that is drawn, as `rank`.
 
-    This is the mean or median rank over the cases where methods are ranked by it, else their rank.
+    This is the mean or median rank over the cases where methods are ranked by it, else their rank. Raises if
+    the ranks have not the columns `groups`, or several rows for a method of a group.
     """
     check_columns(ranks.frame, [*groups, "method", "estimate"], "ranks")
     check_rows_are_distinct(ranks, [*groups, "method"])
-    record = _only_ranking_scheme(ranks.frame)
+    scheme = _only_ranking_scheme(ranks.frame)
     column = "estimate"
-    if record is not None and record.of_ranks:
+    if scheme is not None and scheme.of_ranks:
+        # the estimates are ranks of these means or medians
         check_columns(ranks.frame, ["value"], "ranks")
         column = "value"
     return ranks.frame.assign(rank=ranks.numbers(column))
@@ -165,20 +168,20 @@ def _only_ranking_scheme(ranking: pd.DataFrame) -> Scheme | None:
     schemes = distinct_values_by_appearance(ranking, "scheme")
     if len(schemes) != 1:
         return None
-    return RECORDS.get(str(schemes[0]))
+    return RANK_SCHEMES.get(str(schemes[0]))
 
 
 def _axis_title(ranking: pd.DataFrame) -> str:
     """Return the title of the axis: "Mean rank over the cases (1: best)", or "Rank (1: best)"."""
-    record = _only_ranking_scheme(ranking)
+    scheme = _only_ranking_scheme(ranking)
     quantity = "rank"
-    if record is not None and record.of_ranks:
-        quantity = record.label
+    if scheme is not None and scheme.of_ranks:
+        quantity = scheme.label
     return f"{capitalized(quantity)} (1: best)"
 
 
 class _PanelParts(NamedTuple):
-    """What the panels of a diagram show.
+    """Contents of the panels of a diagram.
 
     Attributes
     ----------
@@ -210,7 +213,7 @@ def _parts_of_all_panels(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Lab
         # the outermost name of each side stands on top, so that no lines cross
         row = np.where(is_left, positions, positions[::-1])
         points.append(ranked.assign(panel=panel, is_left=is_left, row=row))
-        # a pair without a P value is not shown to be alike
+        # without a P value, nothing shows whether two methods differ
         groups = rank_groups(panel_tests.dropna(subset="p_adjusted"), method_order)
         for level, (first, last) in enumerate(groups.groups):
             bars.append((panel, level, ranked["rank"].iloc[first], ranked["rank"].iloc[last]))
@@ -253,7 +256,7 @@ def _rank_axis(points: pd.DataFrame, panel_width: float) -> _Axis:
     left_mm = name_widths[points["is_left"]].max()
     right_mm = name_widths[~points["is_left"]].max()
     n_methods = int(points.groupby("panel", observed=True).size().max())
-    # ranks may be among more methods than those that are compared
+    # the methods may have been ranked together with others, which were not compared
     largest_rank = math.ceil(points["rank"].max())
     return _Axis(
         left=left_mm + 2 * _NAME_GAP_MM,
@@ -263,19 +266,29 @@ def _rank_axis(points: pd.DataFrame, panel_width: float) -> _Axis:
 
 
 def _axis_layers(axis: _Axis, title: str, panel_width: float) -> list[Any]:
-    """Return the layers of the axis of ranks, its numbers and its title, which each panel has."""
-    n_numbers = int((axis.right - axis.left) // _TICK_ROOM_MM)
-    breaks = rank_breaks(axis.n_ranks, max(n_numbers, 2))
-    ticks = pd.DataFrame({"x": [axis.x_mm_of(rank) for rank in breaks], "text": tick_texts(breaks)})
+    """Return the layers of the axis of ranks, its ticks, its numbers and its title.
+
+    Their frames have no column `panel`, so that each panel has them.
+    """
     line = pd.DataFrame({"x": [axis.left], "xend": [axis.right], "y": [-_AXIS_MM]})
-    heading = pd.DataFrame({"x": [panel_width / 2], "y": [-_TITLE_MM], "text": [title]})
-    ticks = ticks.assign(y=-_AXIS_MM, yend=-_AXIS_MM + _TICK_MM, text_y=-_NUMBERS_MM)
-    text = {"size": TEXT_PT, "family": font(), "va": "center", "ha": "center"}
+    max_steps = int((axis.right - axis.left) // _TICK_ROOM_MM)
+    ranks = rank_breaks(axis.n_ranks, max(max_steps, 2))
+    ticks = pd.DataFrame(
+        {
+            "x": [axis.x_mm_of(rank) for rank in ranks],
+            "y": -_AXIS_MM,
+            "yend": -_AXIS_MM + _TICK_MM,
+            "number": tick_texts(ranks),
+            "number_y": -_NUMBERS_MM,
+        }
+    )
+    heading = pd.DataFrame({"x": [panel_width / 2], "y": [-_TITLE_MM], "title": [title]})
+    text_style = {"size": TEXT_PT, "family": font(), "va": "center", "ha": "center"}
     return [
         p9.geom_segment(p9.aes(xend="xend", yend="y"), line, size=_LINE_SIZE),
         p9.geom_segment(p9.aes(xend="x", yend="yend"), ticks, size=_LINE_SIZE),
-        p9.geom_text(p9.aes(y="text_y", label="text"), ticks, **text),
-        p9.geom_text(p9.aes(label="text"), heading, **text),
+        p9.geom_text(p9.aes(y="number_y", label="number"), ticks, **text_style),
+        p9.geom_text(p9.aes(label="title"), heading, **text_style),
     ]
 
 

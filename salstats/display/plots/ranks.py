@@ -48,15 +48,16 @@ from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import as_booleans
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
-from salstats.stats.engine.rank_schemes import RECORDS
+from salstats.stats.engine.rank_schemes import RECORDS as RANK_SCHEMES
 from salstats.study import HUMAN
 
 #: Most lines of a method's name, and room in mm around it.
 _NAME_LINES = 3
 _PAD_MM = 4.0
-#: Least height in mm of a method's row, which the largest blob nearly fills, and size of that blob in points.
+#: Least height in mm of a method's row, and the size of the largest blob, as plotnine has it: this blob has a
+#: diameter of 4.4 mm and nearly fills the row.
 _ROW_MM = 6.0
-_BLOB_PT = 7.0
+_BLOB_SIZE = 7.0
 #: Height and width in mm of the legend of blobs.
 _LEGEND_MM = 6.0
 _LEGEND_WIDTH_MM = 48.0
@@ -137,6 +138,7 @@ def plot_ranks(
     groups = [key for key in estimates.keys if key != "method"]
     check_rows_are_distinct(estimates, [*groups, "method"])
     order = _methods_by_label_or_mean_estimate(frame, frame_labels)
+    # 0.0 - index, since -float(index) would be -0.0 for the first method
     y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
     data = frame.assign(
         panel=group_titles(frame, frame_labels, groups), y=frame["method"].map(y_of_method).astype(float)
@@ -151,8 +153,9 @@ def plot_ranks(
     wrapped_names, row_mm = _names_and_row_height(frame_labels, order, width)
     grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
-    # beyond the first and the last rank the axis has room for half a blob, which is as high as a row: half a
-    # blob is 1 / (2 n_blobs) of the axis, whose length in ranks is n_ranks - 1 + 2 margin
+    # Beyond the first and the last rank the axis has room for half a blob. Of n_blobs that fit side by side,
+    # half a one takes 1 / (2 n_blobs) of the axis. The margin is this share of the length of the axis, which
+    # is n_ranks - 1 + 2 margin ranks; solved for the margin, it is (n_ranks - 1) / (2 (n_blobs - 1)).
     n_blobs = grid.panel_width / _ROW_MM
     margin = max(0.5, (n_ranks - 1) / (2 * max(n_blobs - 1, 1)))
     blob_layers: list[Any] = []
@@ -165,7 +168,7 @@ def plot_ranks(
         blob_layers = [
             p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
             p9.scale_size_area(
-                max_size=_BLOB_PT,
+                max_size=_BLOB_SIZE,
                 limits=(0, 1),
                 breaks=[0.1, 0.5, 1],
                 labels=["10%", "50%", "100%"],
@@ -386,6 +389,7 @@ def _critical_difference_diagram(
 def _methods_by_label_or_mean_estimate(frame: pd.DataFrame, labels: Labels) -> list[Any]:
     """Return the methods in the order of the labels, else by their mean estimate over the panels."""
     means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
+    # methods that the labels do not order stand in the order of these categories
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
@@ -393,11 +397,12 @@ def _methods_by_label_rank_or_wins(frame: pd.DataFrame, ranks: Estimates | None,
     """Return compared methods in the order of the labels, else by rank, or else by their share of wins.
 
     `frame` has a row for each ordered pair of methods; `better` is whether the first wins. Methods that are
-    second in all of their pairs have no share and are last.
+    second in all of their pairs have no share and are last. Raises if `ranks` lack a method.
     """
     win_shares = frame.groupby("method", observed=True)["better"].mean()
     second_methods = [method for method in frame["reference"].unique() if method not in win_shares.index]
     win_shares = win_shares.reindex([*win_shares.index, *second_methods])
+    # like ranks, these estimates are the smaller the better
     ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
     if ranks is not None:
         ranking = ranks.frame
@@ -417,6 +422,7 @@ def _p_value_text(row: Mapping[Any, Any]) -> str:
     """Return a row's adjusted P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
     p_value = row["p_adjusted"]
     alpha = significance_level_of_row(row, "p_adjusted")
+    # P values near and below the level have more decimals
     if p_value < max(_TWO_DECIMALS_FROM, alpha + 0.01):
         return p_text(p_value, alpha=alpha)
     return fixed_text(p_value, 2)
@@ -433,10 +439,10 @@ def _names_and_row_height(labels: Labels, methods: Sequence[Any], width: float) 
 def _shares_with_positions(
     frequencies: pd.DataFrame, ranks: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
 ) -> pd.DataFrame:
-    """Return the rows of frequencies that are of a group of ranks, with the position `y` of their method.
+    """Return the frequencies of the groups that ranks have, with the position `y` of their method.
 
-    `groups` are the grouping columns of the ranks. Raises if there are none, or several of one method and
-    rank.
+    `groups` are the grouping columns of the ranks. Raises if no row is left, if a method has several rows for
+    one rank, or if a method has no rank.
     """
     shares = check_frame(frequencies, "frequencies")
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
@@ -457,7 +463,7 @@ def _shares_with_positions(
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
         raise SalstatsError(
-            f"frequencies has method {unknown[0]!r}, which ranks has not",
+            f"frequencies has method {unknown[0]!r}, which ranks lacks",
             option="frequencies",
             column="method",
             value=unknown[0],
@@ -472,7 +478,7 @@ def _lines_note(ranks: Estimates) -> str:
         return ""
     percent = f"{100 * float(level):.10g}%"
     if ranks.only_value("interval") == "pairwise tests":
-        return f"Lines: joint {percent} confidence limits, from tests of every two."
+        return f"Lines: joint {percent} confidence limits, from pairwise tests."
     replicates = "replicates"
     n_replicates = ranks.only_value("n_replicates")
     if n_replicates is not None:
@@ -494,10 +500,10 @@ def _rank_marks_note(ranks: pd.DataFrame, replicate_shares: pd.DataFrame | None)
 
 def _scheme_note(ranks: Estimates) -> str:
     """Return a sentence on the scheme by which methods are ranked, "" if it is not known."""
-    record = RECORDS.get(str(ranks.only_value("scheme")))
-    if record is None:
+    scheme = RANK_SCHEMES.get(str(ranks.only_value("scheme")))
+    if scheme is None:
         return ""
-    return f"Ranked by {record.label}."
+    return f"Ranked by {scheme.label}."
 
 
 def _dark_tiles_note(comparisons: Estimates, labels: Labels) -> str:

@@ -153,9 +153,9 @@ def test_names_end_and_begin_beside_the_axis_below_its_numbers_and_title(demsar)
     ranks, tests = demsar
     figure = ss.plot_significance(tests, form="diagram", ranks=ranks)
     numbers, title, left, right = layers(figure, "geom_text")
-    assert numbers._data["text"].tolist() == ["1", "2", "3", "4"]
-    assert title._data["text"].tolist() == ["Mean rank over the cases (1: best)"]
-    assert title._data["y"][0] > numbers._data["text_y"][0] > figure.data["axis"].iloc[0]
+    assert numbers._data["number"].tolist() == ["1", "2", "3", "4"]
+    assert title._data["title"].tolist() == ["Mean rank over the cases (1: best)"]
+    assert title._data["y"][0] > numbers._data["number_y"][0] > figure.data["axis"].iloc[0]
     assert left._data["method"].tolist() == ["C4.5+m+cf", "C4.5+m"]
     assert (left.geom.aes_params["ha"], right.geom.aes_params["ha"]) == ("right", "left")
     line = layers(figure, "geom_segment")[0]._data.iloc[0]
@@ -167,7 +167,7 @@ def test_names_end_and_begin_beside_the_axis_below_its_numbers_and_title(demsar)
 
 def test_panels_have_room_for_names_and_ranks_of_other_schemes_are_called_ranks(significance, ranks):
     figure = ss.plot_significance(significance, form="diagram", ranks=ranks)
-    assert layers(figure, "geom_text")[1]._data["text"].tolist() == ["Rank (1: best)"]
+    assert layers(figure, "geom_text")[1]._data["title"].tolist() == ["Rank (1: best)"]
     assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
     three = [significance, significance.query("metric == 'iou'").assign(metric="dice")]
     ranks_of_three = [ranks, ranks.query("metric == 'iou'").assign(metric="dice")]
