@@ -28,8 +28,6 @@ from salstats.stats.agreement.readings_of_groups import mean_and_difference_of_r
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_TO_WIDTH = 0.8
-
-
 #: Lines of the bias and of the limits of agreement, by term.
 _LINES = {
     "bias": LineStyle(PALETTE[0], "solid"),
@@ -38,10 +36,11 @@ _LINES = {
 }
 #: Call that makes the frame of limits of agreement.
 _LIMITS_CALL = Call("agreement", ("scores",), {"kind": "bland-altman"})
-#: Sizes of the marks of a single pair and of the largest number of equal pairs.
+#: Sizes of the marks of a single pair of readings and of the largest number of equal pairs.
 _MARK_SIZES = (0.9, 3.0)
-#: Number of points of a panel that could be opaque; of more points each is as much more transparent.
+#: The opacity of a point is this number over the number of points of its panel, within bounds.
 _OPAQUE_POINTS = 60
+_POINT_ALPHAS = (0.15, 0.7)
 _CELL_COLOUR = "#666666"
 #: Size in points of the numbers at the lines, and their significant digits.
 _NUMBER_PT = 6.0
@@ -66,8 +65,8 @@ def plot_agreement(
     scores : DataFrame
         The scores that `limits` were made of.
     limits : DataFrame
-        What `agreement(kind="bland-altman")` returns for them; panels are its groups and pairs, so that
-        fewer of them are drawn where some are left out.
+        What `agreement(kind="bland-altman")` returns for them, all of its rows or those of some groups and
+        pairs, which have a panel each.
     labels : mapping, optional
         Labels and order of columns and their values: `{"reader": {"r1": "Reader 1"}, "metric": {...}}`.
     n_columns : int, optional
@@ -87,7 +86,7 @@ def plot_agreement(
     Raises
     ------
     ColumnError, SalstatsError
-        `limits` are no limits of agreement, or of other scores.
+        `limits` are not limits of agreement, or were made of other scores.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def plot_agreement(
     missing_limits = estimates.with_frame_and_new_keys(
         undefined_rows.assign(pair=undefined_rows["pair"].map(pair_texts))
     )
-    # a single panel is named by its pair
+    # a single panel has its pair as its title
     title_columns = [column for column in groups if len(drawn_limits.distinct_values(column)) > 1] or ["pair"]
     frame = _with_pair_and_panel(frame, frame_labels, pair_texts, title_columns)
     points = _with_pair_and_panel(points, frame_labels, pair_texts, title_columns)
@@ -202,8 +201,8 @@ def _distinct_points_with_counts(
     points = readings.merge(drawn_groups, on=groups)
     if len(points.groupby(groups)) < len(drawn_groups):
         raise SalstatsError(
-            "limits has a group or pair that the scores have not",
-            hint="give the scores it is of",
+            "limits has a group or pair that the scores lack",
+            hint="give the scores that it was made of",
             option="limits",
         )
     counts = points.groupby([*groups, "mean", "difference"], as_index=False).size()
@@ -233,11 +232,14 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
 
 
 def _number_layers(frame: pd.DataFrame) -> list[Any]:
-    """Return layers of the numbers of the lines, at the right, limits' on the side of the bias."""
+    """Return layers of the numbers of the lines, at their right end.
+
+    The numbers of the limits of agreement stand on the side of the bias.
+    """
     texts = frame.groupby("panel", observed=True)["estimate"].transform(
         lambda estimates: column_texts(estimates, _NUMBER_DIGITS)
     )
-    # as the numbers of the axis
+    # a minus sign instead of a hyphen, as at the axis
     texts = texts.str.replace("-", "\N{MINUS SIGN}")
     rows = frame.assign(text=texts, right=np.inf)
     number = p9.aes("right", "estimate", label="text")
@@ -267,7 +269,7 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
         return point_density_cell_layers(
             points.rename(columns={"mean": "x", "difference": "y"}), _CELL_COLOUR
         )
-    alpha = float(np.clip(_OPAQUE_POINTS / n_points, 0.15, 0.7))
+    alpha = float(np.clip(_OPAQUE_POINTS / n_points, *_POINT_ALPHAS))
     style: dict[str, Any] = {"stroke": 0, "alpha": alpha, "raster": len(points) > RASTER_POINTS}
     if points["n"].max() == 1:
         smallest, _ = _MARK_SIZES

@@ -98,7 +98,7 @@ _FEW_SCORES = 20
 _CLOUD_SCORES = 10
 #: Text of a row of a panel that has no scores, nor undefined ones.
 _NO_SCORES = "no scores"
-#: Number of points of a distribution that could be opaque; of more points each is as much more transparent.
+#: The opacity of a point is this number over the number of scores of its method, within bounds.
 _OPAQUE_POINTS = 40
 _POINT_ALPHAS = (0.15, 0.8)
 
@@ -136,7 +136,7 @@ def plot_box(
     labels : Mapping, optional
         Labels and order: `{"gradcam": "Grad-CAM"}`, `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
-        Panels side by side; by default two, which fit a journal's column, or all three.
+        Panels side by side; by default two, or three if there are just three.
     width : float, optional
         Width of the figure in mm; by default 183 with panels side by side, else 89.
 
@@ -181,7 +181,7 @@ def plot_box(
         check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
     # the grouping columns stand before those of the box
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
-    drawn_boxes = _of_metrics_with_scores(boxes)
+    drawn_boxes = _boxes_of_metrics_with_scores(boxes)
     if drawn_boxes.empty:
         raise SalstatsError(
             f"scores has nothing to draw: all of its {len(scores)} scores are undefined",
@@ -220,7 +220,7 @@ def plot_box(
         drawn_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
     without_scores = empty_row_texts(
-        drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, {}, absent=_NO_SCORES
+        drawn_boxes.assign(estimate=drawn_boxes["mean"]), rows, colours={}, absent=_NO_SCORES
     )
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_box_of_binary_metric(defined_boxes, defined_boxes["panel"])
@@ -265,8 +265,8 @@ def plot_box(
     return grid.divided_into_pages(figure)
 
 
-def _of_metrics_with_scores(boxes: pd.DataFrame) -> pd.DataFrame:
-    """Return the boxes of metrics that have a defined score in any of them."""
+def _boxes_of_metrics_with_scores(boxes: pd.DataFrame) -> pd.DataFrame:
+    """Return the boxes of metrics that have a defined score in any box."""
     has_scores = boxes["n"] > 0
     if "metric" in boxes.columns:
         has_scores = has_scores.groupby(boxes["metric"], observed=True).transform("any")
@@ -311,7 +311,7 @@ def _density_layers(clouds: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     """Return a layer of densities, none if there are no clouds."""
     if clouds.empty:
         return []
-    # clouds of a panel have the same area
+    # clouds of a panel have the same area, so that their heights share one scale
     densest = clouds.groupby("panel", observed=True)["density"].transform("max")
     base = clouds["y"] + (places.cloud or 0.0)
     clouds = clouds.assign(ymin=base, ymax=base + places.cloud_height * clouds["density"] / densest)
@@ -337,7 +337,7 @@ def _box_layers(defined_boxes: pd.DataFrame, places: _PartPlaces) -> list[Any]:
     layers = [
         p9.geom_segment(low_whisker, boxes, size=0.4, show_legend=False),
         p9.geom_segment(high_whisker, boxes, size=0.4, show_legend=False),
-        # transparent fills of eight methods would look alike
+        # these fills are opaque, since transparent ones of eight methods would look alike
         p9.geom_rect(body, bodies, size=0.4),
     ]
     if places.has_box:

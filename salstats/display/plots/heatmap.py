@@ -47,11 +47,14 @@ from salstats.errors import SalstatsError
 _SHADES = ("#EEF3F8", "#004488")
 #: Tiles of this shade and more, from 0 to 1, are so dark that their numbers are white.
 _DARK_FROM = 0.7
-#: Sizes in points of estimates and of what stands below them, and share of a tile that a text may fill.
+#: Sizes in points of estimates, of the limits below them, and of the smallest estimates that are written;
+#: share of a tile's width that a text may fill.
 _ESTIMATE_PT = TEXT_PT - 0.5
 _LIMITS_PT = TEXT_PT - 1.5
 _MIN_ESTIMATE_PT = 5.5
 _FILLED_SHARE = 0.92
+#: Share of a journal's column that a panel may take beside the names of its rows.
+_PANEL_SHARE = 0.6
 #: Most lines of a name of a row, and room in mm around it.
 _NAME_LINES = 3
 _PAD_MM = 4.0
@@ -141,10 +144,11 @@ def plot_heatmap(
     n_methods = len(methods)
     titles = list(drawing.frame["panel"].cat.categories)
     texts = _tile_texts(drawing, style)
-    value_mm = _tile_width_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
-    limits_mm = _tile_width_mm(texts.limits, _LIMITS_PT) * n_methods
+    # least widths of a panel whose tiles have room for their estimates, and for limits
+    width_for_estimates = _tile_width_mm(texts.estimates, _MIN_ESTIMATE_PT) * n_methods
+    width_for_limits = _tile_width_mm(texts.limits, _LIMITS_PT) * n_methods
     if width is None:
-        fits_column = len(titles) == 1 and limits_mm <= 0.6 * COLUMN_MM
+        fits_column = len(titles) == 1 and width_for_limits <= _PANEL_SHARE * COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     row_names = short_labels(
         drawing.labels,
@@ -154,16 +158,21 @@ def plot_heatmap(
         _NAME_LINES,
     )
     names_mm = max(map(text_width_mm, row_names.values())) + _PAD_MM
-    # limits come before panels side by side
-    min_width = limits_mm if limits_mm <= width - names_mm - _PAD_MM else value_mm
+    # panels have room for limits, even if fewer then stand side by side, unless not even one would fit
+    min_width = width_for_estimates
+    if width_for_limits <= width - names_mm - _PAD_MM:
+        min_width = width_for_limits
     grid = panel_grid(titles, n_columns, width, left_mm=names_mm, min_width=min_width)
     tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
     column_labels = [drawing.labels.value("method", method) for method in methods]
-    column_names = names_below(column_labels, tile_width, may_slant=len(titles) % grid.n_columns == 0)
+    # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
+    # the title of the next panel
+    is_last_row_full = len(titles) % grid.n_columns == 0
+    column_names = names_below(column_labels, tile_width, may_slant=is_last_row_full)
     if column_names.left_overhang > names_mm:
         grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_width)
         tile_width = min(grid.panel_width / n_methods, _MAX_TILE_WIDTH_MM)
-    has_limits = any(texts.limits) and limits_mm <= n_methods * tile_width
+    has_limits = any(texts.limits) and width_for_limits <= n_methods * tile_width
     tiles = drawing.frame.assign(
         across=[float(methods.index(method)) for method in drawing.frame["method"]],
         shade=_shades(drawing),
@@ -172,12 +181,12 @@ def plot_heatmap(
     )
     blank_tiles = _blank_tiles(tiles, row_column, methods, list(row_names), tile_width)
     has_two_lines = has_limits or bool(blank_tiles["words"].str.contains("\n").any())
-    tile_mm = _tile_height_mm(list(row_names.values()), has_two_lines=has_two_lines)
-    centres = _row_centres_mm(list(row_names), tile_mm)
-    height = max(-centre for centre in centres.values()) + tile_mm / 2
+    tile_height = _tile_height_mm(list(row_names.values()), has_two_lines=has_two_lines)
+    centres = _row_centres_mm(list(row_names), tile_height)
+    height = max(-centre for centre in centres.values()) + tile_height / 2
     tiles["up"] = tiles[row_column].map(centres).astype(float)
     blank_tiles["up"] = blank_tiles[row_column].map(centres).astype(float)
-    estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / value_mm)
+    estimate_pt = min(_ESTIMATE_PT, _MIN_ESTIMATE_PT * tile_width * n_methods / width_for_estimates)
     has_numbers = estimate_pt >= _MIN_ESTIMATE_PT
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
@@ -187,12 +196,12 @@ def plot_heatmap(
     if bar_title:
         legend_title = p9.element_text(size=TEXT_PT, ha="center", margin={"b": 2})
         further_mm += LINE_MM
-    outline: dict[str, Any] = {"width": 0.97, "height": 0.96 * tile_mm, "color": GUIDE, "size": 0.2}
+    outline: dict[str, Any] = {"width": 0.97, "height": 0.96 * tile_height, "color": GUIDE, "size": 0.2}
     figure = (
         Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shade"), **outline)
         + _blank_layers(blank_tiles, outline)
-        + _text_layers(tiles, tile_mm, estimate_pt if has_numbers else None)
+        + _text_layers(tiles, tile_height, estimate_pt if has_numbers else None)
         + p9.scale_fill_gradientn(
             _SHADES,
             limits=(0, 1),
@@ -243,7 +252,7 @@ def plot_heatmap(
         )
     )
     return grid.divided_into_pages(
-        figure, height, edges=[centre - tile_mm / 2 for centre in centres.values()]
+        figure, height, edges=[centre - tile_height / 2 for centre in centres.values()]
     )
 
 
@@ -295,8 +304,8 @@ def _shades(drawing: EstimateDrawing) -> pd.Series:
     """Return the shade of each estimate, from 0 for the worst to 1 for the best of its panel.
 
     Where it is not known which is better, they go from the smallest to the largest. Percentage decreases that
-    are far out have the shade of the end of an axis without them. All shades are 0.5 in a panel whose
-    estimates are equal.
+    are far from the others have the shade of the end of an axis without them. All shades are 0.5 in a panel
+    whose estimates are equal.
     """
     estimates = _estimates_cut_to_axis(drawing)
     goodness = estimates * _better_sign_or_zero_of_rows(drawing).replace(0, 1)
@@ -323,7 +332,7 @@ def _tile_height_mm(row_names: list[str], *, has_two_lines: bool) -> float:
     return max(least, n_lines * LINE_MM + 0.6)
 
 
-def _row_centres_mm(rows: list[Any], tile_mm: float) -> dict[Any, float]:
+def _row_centres_mm(rows: list[Any], tile_height: float) -> dict[Any, float]:
     """Return the vertical position in mm of the middle of each row, 0 at the top and negative below.
 
     There is a gap above the first row of averages or pooled tasks.
@@ -333,7 +342,7 @@ def _row_centres_mm(rows: list[Any], tile_mm: float) -> dict[Any, float]:
     for index, value in enumerate(rows):
         if index and str(value) in SUMMARY_LABELS:
             gap = _SUMMARY_GAP_MM
-        centres[value] = -tile_mm * (index + 0.5) - gap
+        centres[value] = -tile_height * (index + 0.5) - gap
     return centres
 
 
@@ -396,11 +405,11 @@ def _blank_layers(blank_tiles: pd.DataFrame, outline: dict[str, Any]) -> list[An
     ]
 
 
-def _text_layers(tiles: pd.DataFrame, tile_mm: float, estimate_pt: float | None) -> list[Any]:
+def _text_layers(tiles: pd.DataFrame, tile_height: float, estimate_pt: float | None) -> list[Any]:
     """Return the layers of numbers in tiles; without a size in points there are no estimates."""
     defined_tiles = tiles[tiles["estimate"].notna()]
     text_colours = np.where(defined_tiles["shade"] >= _DARK_FROM, "white", "black")
-    offset = np.where(defined_tiles["limits"] != "", _LINE_SHARE * tile_mm, 0.0)
+    offset = np.where(defined_tiles["limits"] != "", _LINE_SHARE * tile_height, 0.0)
     defined_tiles = defined_tiles.assign(
         ink=text_colours, upper=defined_tiles["up"] + offset, lower=defined_tiles["up"] - offset
     )

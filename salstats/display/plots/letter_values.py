@@ -56,7 +56,7 @@ def plot_letter_values(
         Labels and order of covariates and of the rows' values: `{"area_ratio": "Relative size"}`,
         `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
-        Panels side by side; by default two, which fit a journal's column, or all three.
+        Panels side by side; by default two, or three if there are just three.
     width : float, optional
         Width of the figure in mm; by default 183 with panels side by side, else 89.
 

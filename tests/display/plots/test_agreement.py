@@ -81,7 +81,7 @@ def test_metrics_have_their_own_axes(scores):
 def test_other_frames_are_refused(scores, limits):
     with raises(SalstatsError, option="limits", column="term", hint=Call("plot_forest")):
         ss.plot_agreement(scores, ss.agreement(scores).assign(pair="r0 - r1"))
-    with raises(SalstatsError, option="limits", hint="give the scores it is of"):
+    with raises(SalstatsError, option="limits", column=None):
         ss.plot_agreement(scores.query("reader != 'r1'"), limits)
 
 
