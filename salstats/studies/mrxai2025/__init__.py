@@ -39,7 +39,7 @@ This makes the figures of the simulations, and compares tools that explain a cla
 Figs. 7 and 8, and what the study does not have: paired differences with intervals, and the effect of failed
 explanations.
 
-Data
+MrxaiData
   --simulations  Figs. 1 to 6, which need no data: one irregular shape is shifted, scaled, or both, and drawn
                  as masks and as a curve of every measure
   --scores FILE  existing scores of one task and one model, with the columns case, method, metric and score;
@@ -72,10 +72,10 @@ Example: salstats reproduce mrxai2025 --data lgg --masks rex=rex --maps gradcam=
 Example: salstats reproduce mrxai2025 --scores tools.csv --features prob.csv --reference lime -o out
 """
 #: Form of an option that names the folder of a tool.
-_FORM = "TOOL=DIR"
+_TOOL_FORM = "TOOL=DIR"
 METRICS = ("dice", "iou", "hausdorff", "pdc")
 #: Options of the penalised Dice without a penalty of size, as printed.
-UNPENALISED = {"alpha": 0.0, "beta": 0.0}
+PDC_WITHOUT_SIZE_PENALTY = {"alpha": 0.0, "beta": 0.0}
 #: Points of the Hausdorff distance: all pixels of both sets, equation 3.
 STUDY_POINTS = "foreground"
 #: Options that belong to --data.
@@ -87,18 +87,18 @@ _BOTH_SIMULATIONS = ("both_linear_truth1", "both_linear_truthmid", "both_piecewi
 _SHIFTED = "an explanation that is shifted"
 _RESIZED = "an explanation that is too small or too large"
 _SHIFTED_AND_RESIZED = "an explanation that is shifted and of another size"
-_MASKS = "drawn masks"
+_DRAWN = "drawn masks"
 #: The simulations, in the order of the files.
 SIMULATION_ITEMS = (
-    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_maker(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_maker(*_DISTANCE_SIMULATIONS), slice=_DRAWN),
     StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_maker(*_DISTANCE_SIMULATIONS),
-              slice=_MASKS),
-    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_maker(*_SIZE_SIMULATIONS), slice=_MASKS),
-    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_maker(*_SIZE_SIMULATIONS), slice=_MASKS),
+              slice=_DRAWN),
+    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_maker(*_SIZE_SIMULATIONS), slice=_DRAWN),
+    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_maker(*_SIZE_SIMULATIONS), slice=_DRAWN),
     StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_maker(*_BOTH_SIMULATIONS),
-              slice=_MASKS),
+              slice=_DRAWN),
     StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_maker(*_BOTH_SIMULATIONS),
-              slice=_MASKS),
+              slice=_DRAWN),
 )  # fmt: skip
 #: A need of Fig. 8, which shows the images themselves.
 FILES = Message("images and masks of ", Setting("data"))
@@ -121,11 +121,12 @@ COMPARISON_ITEMS = (
 )  # fmt: skip
 #: Items of inference, which the study does not have.
 INFERENCE_ITEMS = ("empty", "differences", "sensitivity")
+#: The default of the tool that others are compared with.
 STUDY_REFERENCE = "gradcam"
 
 
 @dataclass(frozen=True)
-class Data:
+class MrxaiData:
     """The comparison of tools, and the simulations, which are drawn when one of them is made."""
 
     comparison: ToolComparison | None = None
@@ -137,7 +138,7 @@ class Data:
 
 
 def _number_or_text(text: str) -> float | str:
-    """Read a number; text that is none stays as it is."""
+    """Return a text as a number if it is one, else as it is."""
     try:
         return float(text)
     except ValueError:
@@ -158,7 +159,7 @@ def _add_options(parser: Parser) -> None:
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
     for name, folder_help in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
-        add(name, type=named_folder_reader(_FORM), action="append", default=[], metavar=_FORM,
+        add(name, type=named_folder_reader(_TOOL_FORM), action="append", default=[], metavar=_TOOL_FORM,
             help=f"{folder_help}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")
@@ -176,7 +177,7 @@ def _add_options(parser: Parser) -> None:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Raise where options do not go together, name a tool twice, or ask for too few replicates."""
+    """Raise an error where options contradict each other, name a tool twice, or set too few replicates."""
     if options.data is None:
         if options.scores is None and not options.simulations:
             raise SalstatsError(
@@ -210,7 +211,7 @@ def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
         metrics=METRICS,
         threshold=options.threshold,
         spacing=options.spacing,
-        pdc=UNPENALISED,
+        pdc=PDC_WITHOUT_SIZE_PENALTY,
         points=options.points or STUDY_POINTS,
         jobs=options.jobs,
         progress=sys.stderr.isatty(),
@@ -218,7 +219,7 @@ def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
 
 
 def image_file_by_case(study: Study, folder: Path) -> dict[str, Path]:
-    """Return the image of each case, which lies beside its mask."""
+    """Return the image file of each case, which is in the folder of its mask."""
     images = {path.stem: path for path in folder.glob("*/*") if path.suffix.lower() in (".tif", ".tiff")}
     return {case.case: images[case.case] for case in study if case.case in images}
 
@@ -232,7 +233,7 @@ def diagonal_by_case(study: Study, spacing: Spacing = None) -> pd.Series:
 
 
 def reference_tool_or_study_default(tools: Iterable[str], options: argparse.Namespace) -> str | None:
-    """Return the tool that the others are compared with: that of the options, else the study's, or None."""
+    """Return the tool that the others are compared with: the option's, else the study's if it is there."""
     tools = [str(tool) for tool in tools]
     if options.reference is not None:
         return check_choice(options.reference, tools, "reference")
@@ -262,6 +263,7 @@ def tool_comparison(study: Study | None, scores: pd.DataFrame, options: argparse
         reference,
         options.replicates,
         options.interval,
+        # Scores of a study are those of `score_data`; how other scores were made is not known.
         unpenalised=study is not None,
         pick=options.pick,
         as_published=options.as_published,
@@ -272,7 +274,7 @@ def tool_comparison(study: Study | None, scores: pd.DataFrame, options: argparse
         return comparison
     spacing = None
     if isinstance(options.spacing, int | float):
-        # scale bars are of square pixels of one size
+        # A scale bar needs square pixels of one size in all images.
         spacing = float(options.spacing)
     return replace(
         comparison,
@@ -284,10 +286,10 @@ def tool_comparison(study: Study | None, scores: pd.DataFrame, options: argparse
 
 
 def _open(options: argparse.Namespace) -> OpenedStudy:
-    """Read the study, where one is named; it is scored later."""
+    """Read the study that the options name, which `load` scores; without one there are the simulations."""
     check_options(options)
     if options.data is None:
-        return OpenedStudy(SIMULATION_ITEMS, frozenset(), Data)
+        return OpenedStudy(SIMULATION_ITEMS, frozenset(), MrxaiData)
     study = ss.read_mrxai2025(
         options.data,
         masks=dict(options.masks) or None,
@@ -295,19 +297,19 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         predictions=options.predictions,
     )
 
-    def load() -> Data:
-        return Data(tool_comparison(study, score_data(study, options), options))
+    def load() -> MrxaiData:
+        return MrxaiData(tool_comparison(study, score_data(study, options), options))
 
     met = needs_met([series.method for series in study.series], options)
     return OpenedStudy(_chosen_items(options), frozenset({FILES, *met}), load)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Compare tools by existing scores."""
+    """Prepare the comparison of tools by existing scores."""
     check_options(options)
     met = needs_met(scores["method"].unique(), options)
     return OpenedStudy(
-        _chosen_items(options), frozenset(met), lambda: Data(tool_comparison(None, scores, options))
+        _chosen_items(options), frozenset(met), lambda: MrxaiData(tool_comparison(None, scores, options))
     )
 
 

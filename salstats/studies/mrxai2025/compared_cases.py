@@ -13,8 +13,8 @@ from salstats.metrics.registry import METRICS, registered_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
 
-#: Says that the penalised Dice is a reconstruction; it stands wherever one is shown.
-RECONSTRUCTED = METRICS["pdc"].note
+#: Says that the penalised Dice is a reconstruction, for every table and figure that shows one.
+RECONSTRUCTION_NOTE = METRICS["pdc"].note
 #: Tools and metrics in print; the last is the share of empty explanations.
 NAMES = {"rex": "ReX", "empty_explanation": "Share of empty explanations"}
 # Reasons why a case is left out, besides the finding that is absent.
@@ -22,7 +22,7 @@ FALSE_ALARM = "finding absent, and the model says otherwise"
 MISSED = "the model misses the finding"
 NO_PROB = "no probability of the model"
 UNDEFINED_FOR_ALL = "undefined for every tool, no reason given"
-LEFT_OUT = (ABSENT, FALSE_ALARM, MISSED, NO_PROB, UNDEFINED_FOR_ALL)
+EXCLUSION_REASONS = (ABSENT, FALSE_ALARM, MISSED, NO_PROB, UNDEFINED_FOR_ALL)
 #: The reason of a row that a tool lacks.
 NO_ROW = "no row"
 #: The reason of an undefined score whose file gives none; the explanation counts as empty.
@@ -36,8 +36,8 @@ _ROW_COLUMNS = (
     "method", "metric", "score", "reason", "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth",
     "colormap", "distance_unit", "distance_options", "pdc_options", "undefined", "empty_mask",
 )  # fmt: skip
-#: Columns that name the sets of a frame; one of each is compared.
-_SETS = ("dataset", "task", "model", "seed", "reader")
+#: Columns that must have a single value, since tools are compared on one data set, task, model and so on.
+_SET_COLUMNS = ("dataset", "task", "model", "seed", "reader")
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class ComparedScores:
     #: Scores of the other cases, a row for each tool, metric and case; a tool that lacks a row has NaN there,
     #: and `reason` "no row".
     compared: pd.DataFrame
-    #: True where the model's probability is known and cases that it gets wrong are left out.
-    by_model: bool
+    #: True where the model's probabilities are known, so that the cases that it gets wrong are left out.
+    excludes_wrong_answers: bool
     #: Smallest probability at which the model says that the finding is there.
     cutoff: float
 
@@ -58,7 +58,10 @@ class ComparedScores:
 def keep_present_and_correct_cases(
     scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5
 ) -> ComparedScores:
-    """Keep the scores of the cases that have the finding and that the model gets right."""
+    """Keep the scores of the cases that have the finding and that the model gets right.
+
+    Scores of empty masks become undefined.
+    """
     frame = check_scores(scores).reset_index(drop=True)
     _check_one_set_and_unit(frame)
     if reference is not None:
@@ -71,8 +74,8 @@ def keep_present_and_correct_cases(
         # An empty mask may have been scored, as with undefined="worst" or on the full slice.
         if "undefined" in frame.columns and frame["undefined"].notna().any():
             warn(
-                "scores at the worst that empty masks were given are taken out; the sensitivity table puts "
-                "them there itself",
+                "the worst scores that empty masks were given are removed; the sensitivity table gives them "
+                "itself",
                 column="undefined",
             )
         is_empty = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
@@ -93,8 +96,8 @@ def keep_present_and_correct_cases(
 
 
 def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
-    """Raise where scores are of several data sets, tasks and so on, or have distances in several units."""
-    for column in _SETS:
+    """Raise an error where scores are of several data sets, tasks and so on, or of several units."""
+    for column in _SET_COLUMNS:
         if column in frame.columns and frame[column].nunique(dropna=False) > 1:
             raise SalstatsError(
                 f"the scores have several values of {column!r} ({quoted(frame[column].unique())})",
@@ -111,7 +114,7 @@ def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
 
 
 def failure_flags_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
-    """Tell of each case and tool how its explanation failed: `case, method, empty, not_given`."""
+    """Return a row per case and tool that says whether its explanation is `empty` or `not_given`."""
     keys = [*dataset_and_case_columns(compared), "method"]
     if "patient" in compared.columns:
         keys.insert(-1, "patient")
@@ -215,7 +218,7 @@ def _exclusion_reason_by_case(frame: pd.DataFrame, cutoff: float) -> dict[str, s
 
 
 def _values_by_case(frame: pd.DataFrame, column: str) -> dict[str, float]:
-    """Return the value of each case, which all its rows must share that have one."""
+    """Return the value of each case; raise an error where rows of a case have different values."""
     if column not in frame.columns:
         return {}
     check_numeric(frame, column)

@@ -30,14 +30,14 @@ from salstats.readers.background_images import ImageSource
 from salstats.scoring.distances import DISTANCES
 from salstats.studies.declarations import ItemResult
 from salstats.studies.mrxai2025.compared_cases import (
-    LEFT_OUT,
+    EXCLUSION_REASONS,
     NAMES,
     ComparedScores,
     failure_flags_by_case_and_tool,
     note_text,
 )
 from salstats.studies.mrxai2025.tool_estimates import (
-    BY,
+    METRIC_AND_TOOL,
     ToolComparisonOptions,
     differences_from_reference,
     estimates_without_failures_and_at_worst,
@@ -52,7 +52,7 @@ TABLE_ID = "mrxai2025"
 #: Metric of the share of empty explanations.
 EMPTY_SHARE = "empty_explanation"
 #: Says how the penalised Dice of the tools is computed, as in the study.
-UNPENALISED = "Penalised Dice has no size penalty here (alpha = beta = 0), as printed."
+NO_SIZE_PENALTY_NOTE = "Penalised Dice has no size penalty here (alpha = beta = 0), as printed."
 #: Columns of Table 1 besides the estimates.
 _FURTHER_COLUMNS = (
     "sd", "n_cases", "n_empty", "share_empty", "n_not_given", "printed_mean", "printed_sd",
@@ -107,21 +107,21 @@ class ToolComparison:
 
 
 def comparison_item(make: Callable[[ToolComparison], ItemResult]) -> Callable[[Any], ItemResult]:
-    """Return a function that makes a result of a comparison, and notes its cases and its Penalised Dice."""
+    """Return a function that makes a result, with the slice of its cases and a note on the Penalised Dice."""
 
     def make_item(data: Any) -> ItemResult:
         comparison: ToolComparison = data.comparison
         result = make(comparison)
         case_slice = "finding present"
-        if comparison.scores.by_model:
+        if comparison.scores.excludes_wrong_answers:
             case_slice = f"finding present, model right ({comparison.scores.cutoff:g})"
         sentences = []
         if result.note:
             sentences.append(f"{result.note.rstrip('.')}.")
-        # The table of cases shows no scores.
+        # The table of cases shows no scores, though its frame has the metrics.
         shows_pdc = make is not case_flow_and_counts and "pdc" in set(result.frame["metric"])
         if shows_pdc and comparison.options.unpenalised:
-            sentences.append(UNPENALISED)
+            sentences.append(NO_SIZE_PENALTY_NOTE)
         return replace(result, slice=result.slice or case_slice, note=note_text(*sentences))
 
     return make_item
@@ -132,7 +132,7 @@ def case_flow_and_counts(comparison: ToolComparison) -> ItemResult:
     scores = comparison.scores.all_scores
     reference = None
     if scores["method"].nunique() > 1:
-        # only several tools have pairs with a reference
+        # A single tool cannot be paired with a reference.
         reference = comparison.options.reference
     flow = ss.case_flow(scores, reference=reference, unit=patient_unit_or_none(scores))
     return ItemResult(
@@ -146,20 +146,20 @@ def case_flow_and_counts(comparison: ToolComparison) -> ItemResult:
 
 def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
     """Count the cases and patients in the file, left out for each reason, and compared."""
-    first = scores.drop_duplicates("case")  # a row for each case
+    cases = scores.drop_duplicates("case")
     reason_of_case = scores.groupby("case")["reason"].first()
-    reasons = first["case"].map(reason_of_case)
-    # Other reasons are those of single scores.
-    reasons = reasons.where(reasons.isin(LEFT_OUT))
+    reasons = cases["case"].map(reason_of_case)
+    # Any other reason is of a single score and does not exclude the case.
+    reasons = reasons.where(reasons.isin(EXCLUSION_REASONS))
     # Cases by the heading of their row in the table.
-    cases_by_heading = {"In the file": first}
-    for reason in LEFT_OUT:
-        excluded = first[reasons == reason]
+    cases_by_heading = {"In the file": cases}
+    for reason in EXCLUSION_REASONS:
+        excluded = cases[reasons == reason]
         if len(excluded):
             cases_by_heading[reason.capitalize()] = excluded
-    cases_by_heading["Compared"] = first[reasons.isna()]
+    cases_by_heading["Compared"] = cases[reasons.isna()]
     columns = {"Cases": "case"}
-    if patient_unit_or_none(first) == "patient":
+    if patient_unit_or_none(cases) == "patient":
         columns["Patients"] = "patient"
     counts = pd.DataFrame({"heading": list(cases_by_heading)})
     for unit in columns.values():
@@ -169,7 +169,7 @@ def _case_counts_by_reason_table(scores: pd.DataFrame) -> GT:
 
 def _cases_note(scores: ComparedScores) -> str:
     """Write the rule by which cases are left out."""
-    if not scores.by_model:
+    if not scores.excludes_wrong_answers:
         return (
             "No probability of the model is known, so that no case is left out for its mistakes; cases "
             "without the finding have no truth to compare with."
@@ -261,17 +261,17 @@ def _limits_text(row: Any) -> str:
 
 
 def figure_7_box_plots(comparison: ToolComparison) -> ItemResult:
-    """Fig. 7: box plots."""
+    """Fig. 7: box plots of the scores of each tool and metric."""
     names = comparison.names
     compared = comparison.compared
-    described = ss.describe(compared, by=BY, unit=patient_unit_or_none(compared))
+    described = ss.describe(compared, by=METRIC_AND_TOOL, unit=patient_unit_or_none(compared))
     tool_labels = {}
     for tool in names.order("method", described["method"]):
         n = described.loc[described["method"] == tool, "n"]
         tool_labels[tool] = f"{names.value('method', tool)} (n = {count_range_text(n.to_numpy(float))})"
     figure = ss.plot_box(
         compared,
-        by=BY,
+        by=METRIC_AND_TOOL,
         reference=comparison.options.reference,
         labels=Labels({**comparison.labels, "method": tool_labels}),
     )
@@ -288,7 +288,7 @@ def shares_of_empty_explanations(comparison: ToolComparison) -> ItemResult:
     rows = failure_flags_by_case_and_tool(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
-    shares = ss.summarize(rows, by=BY, unit=patient_unit_or_none(rows), interval="wilson")
+    shares = ss.summarize(rows, by=METRIC_AND_TOOL, unit=patient_unit_or_none(rows), interval="wilson")
     names = comparison.names
     figure = ss.plot_forest(shares, labels=names) + p9.labs(x="Share of empty explanations (95% CI)")
     return ItemResult(
@@ -348,7 +348,7 @@ def failures_at_worst(comparison: ToolComparison) -> ItemResult:
 
 
 def _changed_verdicts_note(rows: pd.DataFrame, names: Labels) -> str:
-    """Write the verdicts that failures change."""
+    """Write the verdicts that change if failures have the worst score."""
     changed = rows[rows["changed"].astype(bool)]
     if changed.empty:
         return "no verdict changes"
@@ -438,7 +438,7 @@ def _verdict_change_text(row: Any) -> str:
 
 
 def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
-    """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
+    """Plot the differences that failures change, a panel for each metric that fits on the page."""
     names = comparison.names
     changed = rows[_has_changed_estimate(rows)]
     metrics = list(dict.fromkeys(sorted_by_metric_and_tool(changed, names)["metric"]))
@@ -449,7 +449,7 @@ def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figur
     changed = changed[changed["metric"].isin(metrics[:n_panels])]
     runs = []
     for prefix, run in RUNS.items():
-        run_rows = changed[BY].assign(run=run, term="difference")
+        run_rows = changed[METRIC_AND_TOOL].assign(run=run, term="difference")
         for column in ("estimate", "conf_low", "conf_high", "conf_level", "interval", "unit"):
             run_rows[column] = changed[f"{prefix}{column}"]
         run_rows["n"] = changed[f"{prefix}n_pairs"]
@@ -497,7 +497,7 @@ def figure_8_example_cases(comparison: ToolComparison) -> ItemResult:
         "explanation that is empty has no score."
     ]
     if comparison.options.unpenalised and rule.metric == "pdc":
-        sentences.append(UNPENALISED)
+        sentences.append(NO_SIZE_PENALTY_NOTE)
     return ItemResult(
         picks,
         table,
@@ -514,7 +514,7 @@ def sorted_by_metric_and_tool(rows: pd.DataFrame, names: Labels) -> pd.DataFrame
     def sort_key(column: pd.Series) -> pd.Categorical:
         return names.categorical(column.to_frame(), str(column.name))
 
-    return rows.sort_values(BY, key=sort_key)
+    return rows.sort_values(METRIC_AND_TOOL, key=sort_key)
 
 
 def n_decimals(metric: str) -> int:

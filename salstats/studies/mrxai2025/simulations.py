@@ -36,12 +36,12 @@ from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_mask_pixels, score_masks, simulate_masks
 from salstats.studies.declarations import ItemResult
-from salstats.studies.mrxai2025.compared_cases import RECONSTRUCTED, note_text
+from salstats.studies.mrxai2025.compared_cases import RECONSTRUCTION_NOTE, note_text
 from salstats.studies.result_tables import Cell, table_of
 
 #: Metric, form and size penalty of a measure; the last two are empty but for the penalised Dice.
 MeasureKey = tuple[str, str, str]
-ABBREVIATED = "PDC, Penalised Dice."
+ABBREVIATION_NOTE = "PDC, Penalised Dice."
 #: The simulations' variants, by name.
 VARIANTS = {
     "distance": "Shifted",
@@ -51,8 +51,8 @@ VARIANTS = {
     "both_linear_truthmid": "Linear, truth of size 1.15",
     "both_piecewise": "Piecewise",
 }
-#: Says why there are several variants.
-STEPS = (
+#: Note that says why there are several variants.
+STEPS_NOTE = (
     "The study's text has nine equal steps of size from 0.6 to 1.7 and says that the fifth has the truth's "
     "size: none of these steps is 1 (the nearest, the fourth, is 1.0125; the fifth is 1.15)."
 )
@@ -106,7 +106,7 @@ _STYLES: dict[MeasureKey, _MeasureStyle] = {
 #: Titles of the vertical axes.
 _AGREEMENT = "Agreement"
 _DISTANCE = "Distance, pixels"
-_PERFECT = "Perfect is an agreement of 1 and a distance of 0."
+_PERFECT_NOTE = "Perfect is an agreement of 1 and a distance of 0."
 #: Legend of the masks.
 _TRUTH = "Truth (outline)"
 _EXPLANATION = "Explanation (filled)"
@@ -169,7 +169,7 @@ def steps_note(simulations: Sequence[str]) -> str:
     sentences = [VARIANT_NOTES[name] for name in simulations if name in VARIANT_NOTES]
     if not sentences:
         return ""
-    return " ".join([STEPS, *sentences])
+    return " ".join([STEPS_NOTE, *sentences])
 
 
 def _sizes_table(sizes: pd.DataFrame) -> GT:
@@ -197,7 +197,7 @@ def _scores_table(scores: pd.DataFrame) -> GT:
         if metric in DISTANCES:
             decimals = 2
         columns[heading] = (_joined_measure_key(key), decimals)
-    return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATED} {RECONSTRUCTED}")
+    return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATION_NOTE} {RECONSTRUCTION_NOTE}")
 
 
 def _joined_measure_key(key: MeasureKey) -> str:
@@ -230,6 +230,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     names = list(series)
     height, width = next(iter(series.values())).truth.shape
     lines = pd.concat([_outlines(name, masks) for name, masks in series.items()], ignore_index=True)
+    # Rows of pixels count downwards, so that the texts stand just below the image.
     texts = _step_texts(series).assign(x=0.0, y=1.03 * height)
     for frame in (lines, texts):
         frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
@@ -245,14 +246,17 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
             f"(image {height} x {width}, drawn anew at each size).",
             steps_note(names),
         ],
-        caption_chars(PAGE_MM, 3),
+        caption_chars(PAGE_MM),
     )
     facets = p9.facet_grid(cols="step")
     if len(names) > 1:
-        row_names = {name: wrapped(VARIANTS[name], chars_in(panel_height, 6.5), 3) for name in names}
+        # Names of rows are written upwards, so that a line is as long as a panel is high.
+        line_chars = chars_in(panel_height, size_pt=6.5)
+        row_names = {name: wrapped(VARIANTS[name], line_chars, max_lines=3) for name in names}
         facets = p9.facet_grid("simulation", "step", labeller=p9.labeller(rows=lambda name: row_names[name]))
     explanations = lines[lines["kind"] == _EXPLANATION]
     truths = lines[lines["kind"] == _TRUTH]
+    # The frame of a panel is drawn a little inside, so that its line is not cut at the edge.
     inset = 0.006 * width
     edge = {"xmin": inset, "xmax": width - inset, "ymin": inset, "ymax": height - inset}
     small_text = {"size": _SMALL_PT, "ha": "left", "va": "top", "family": font()}
@@ -323,14 +327,16 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
         perfect_x = 1.0
         breaks = _SIZE_BREAKS
         axis_title = "Size relative to the truth"
-    # Axes of agreement reach from 0 to 1, those of distance from 0 to the largest distance of all.
+    # Axes of agreement reach from 0 to 1, those of distance from 0 to the largest distance of all panels.
     largest_score = rows["score"].max()
     ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(axes == _AGREEMENT, 1.0, largest_score))
-    notes = [_PERFECT, _grey_line_and_size_note(rows, by_shift)]
+    notes = [_PERFECT_NOTE, _grey_line_and_size_note(rows, by_shift)]
     if hidden:
         notes.append("PDC without size penalty is the same, as all sizes are.")
-    notes += [steps_note(simulations), ABBREVIATED, RECONSTRUCTED]
-    grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free_axes=True)
+    notes += [steps_note(simulations), ABBREVIATION_NOTE, RECONSTRUCTION_NOTE]
+    grid = panel_grid(list(rows["panel"].cat.categories), n_columns=2, width=PAGE_MM, free_axes=True)
+    n_rows = len(grid.titles) / 2
+    panel_height = min(_PANELS_MM / n_rows, _PANEL_MM)
     # The legend's lines are of equal length: each form with and without penalty, and the distances.
     n_lines = math.ceil(len(texts) / n_legend_columns(texts, PAGE_MM))
     n_columns = math.ceil(len(texts) / n_lines)
@@ -349,9 +355,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
         + p9.guides(**guides)
         + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=tick_texts)
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
-        + grid.elements(
-            min(_PANELS_MM * 2 / len(grid.titles), _PANEL_MM), x=axis_title, notes=notes, legend=texts
-        )
+        + grid.elements(panel_height, x=axis_title, notes=notes, legend=texts)
         + p9.theme(axis_title_y=p9.element_blank(), legend_key_width=16)
     )
 
@@ -364,7 +368,7 @@ def measure_key_of_each_row(scores: pd.DataFrame) -> list[MeasureKey]:
 
 
 def _hidden_measures(rows: pd.DataFrame) -> list[str]:
-    """Return the measures without size penalty whose curve that with the penalty would hide."""
+    """Return the measures without size penalty whose curve is the same as that with the penalty."""
     hidden = []
     for form in ("product", "mean"):
         penalised = _STYLES["pdc", form, "with"].text
@@ -404,7 +408,7 @@ def _outlines(name: str, series: MaskSeries) -> pd.DataFrame:
 
 
 def signed_text(number: float) -> str:
-    """Write a whole number of pixels with its sign, the minus of print."""
+    """Write a number with its sign, + or a typographic minus; 0 has none."""
     sign = ""
     if number < 0:
         sign = MINUS

@@ -17,7 +17,7 @@ from salstats.studies.mrxai2025.compared_cases import (
 )
 from salstats.studies.printed_names import printed_name_by_unambiguous_name
 
-BY = ["metric", "method"]
+METRIC_AND_TOOL = ["metric", "method"]
 
 
 class PickRule(NamedTuple):
@@ -42,7 +42,7 @@ class ToolComparisonOptions:
     #: Interval of means and paired differences, as for `difference`. By default Student's t with patients as
     #: clusters, which allows for few patients.
     interval: str = "t"
-    #: True where the penalised Dice is known to have no size penalty.
+    #: True where the penalised Dice is known to be without size penalty.
     unpenalised: bool = False
     #: Tool and metric whose scores pick the cases shown. By default the Penalised Dice of ReX, as in the
     #: study, where both are there, else Dice of the reference or, without one, of the first tool.
@@ -67,22 +67,26 @@ def means_with_counts_and_print(
 ) -> pd.DataFrame:
     """Return mean, SD and counts of each tool and metric, and the mean and SD that the study printed."""
     unit = patient_unit_or_none(compared)
-    described = ss.describe(compared, by=BY, unit=unit)
+    described = ss.describe(compared, by=METRIC_AND_TOOL, unit=unit)
     if options.as_published:
         rows = described.rename(columns={"mean": "estimate"}).assign(term="mean")
-        rows = rows[[*BY, "term", "estimate", "n", "n_missing"]]
+        rows = rows[[*METRIC_AND_TOOL, "term", "estimate", "n", "n_missing"]]
     else:
         rows = ss.summarize(
-            compared, by=BY, unit=unit, interval=options.interval, n_replicates=options.n_replicates
+            compared,
+            by=METRIC_AND_TOOL,
+            unit=unit,
+            interval=options.interval,
+            n_replicates=options.n_replicates,
         )
     tools = failure_flags_by_case_and_tool(compared).groupby("method")
     counts = tools.agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
     n_given = counts["n_cases"] - counts["n_not_given"]
     counts["share_empty"] = counts["n_empty"] / n_given
     counts = counts[["n_cases", "n_empty", "share_empty", "n_not_given"]]
-    rows = rows.merge(described[[*BY, "sd"]], on=BY, validate="1:1")
+    rows = rows.merge(described[[*METRIC_AND_TOOL, "sd"]], on=METRIC_AND_TOOL, validate="1:1")
     rows = rows.merge(counts, on="method", validate="m:1")
-    return rows.merge(_printed_dice(rows["method"], printed), on=BY, how="left", validate="1:1")
+    return rows.merge(_printed_dice(rows["method"], printed), on=METRIC_AND_TOOL, how="left", validate="1:1")
 
 
 def differences_from_reference(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
@@ -102,7 +106,7 @@ def differences_from_reference(scores: pd.DataFrame, options: ToolComparisonOpti
 def estimates_without_failures_and_at_worst(
     compared: pd.DataFrame, options: ToolComparisonOptions, diagonals: pd.Series | None = None
 ) -> pd.DataFrame:
-    """Return means and differences without failures and, in columns `worst_...`, with failures at the worst.
+    """Return means and differences without failures and, in `worst_...`, with these at the worst score.
 
     A metric is left out where some failures have no worst score, since its means could not be interpreted.
     `changed` says whether the verdict changes.
@@ -112,12 +116,12 @@ def estimates_without_failures_and_at_worst(
     is_unscored = worst["score"].isna() & worst["reason"].isin(failure_reasons)
     has_unscored = is_unscored.groupby(worst["metric"]).transform("any")
     if has_unscored.all():
-        return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
+        return pd.DataFrame(columns=[*METRIC_AND_TOOL, "mean", "n", "changed"])
     estimates = _means_beside_differences(compared[~has_unscored].reset_index(drop=True), options)
     worst_estimates = _means_beside_differences(worst[~has_unscored].reset_index(drop=True), options)
-    worst_names = {name: f"worst_{name}" for name in worst_estimates.columns if name not in BY}
+    worst_names = {name: f"worst_{name}" for name in worst_estimates.columns if name not in METRIC_AND_TOOL}
     worst_estimates = worst_estimates.rename(columns=worst_names)
-    estimates = estimates.merge(worst_estimates, on=BY, validate="1:1")
+    estimates = estimates.merge(worst_estimates, on=METRIC_AND_TOOL, validate="1:1")
     is_other_verdict = estimates["verdict"] != estimates["worst_verdict"]
     estimates["changed"] = estimates["verdict"].notna() & is_other_verdict
     return estimates
@@ -127,28 +131,28 @@ def _means_beside_differences(scores: pd.DataFrame, options: ToolComparisonOptio
     """Return the mean of each tool and metric beside its difference from the reference."""
     summary = ss.summarize(
         scores,
-        by=BY,
+        by=METRIC_AND_TOOL,
         unit=patient_unit_or_none(scores),
         interval=options.interval,
         n_replicates=options.n_replicates,
     )
-    tool_means = summary[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
+    tool_means = summary[[*METRIC_AND_TOOL, "estimate", "n"]].rename(columns={"estimate": "mean"})
     limits = ["conf_low", "conf_high", "conf_level", "interval", "unit"]
-    columns = [*BY, "estimate", *limits, "p_adjusted", "n_pairs", "verdict"]
+    columns = [*METRIC_AND_TOOL, "estimate", *limits, "p_adjusted", "n_pairs", "verdict"]
     tool_differences = differences_from_reference(scores, options)[columns]
-    return tool_means.merge(tool_differences, on=BY, how="left", validate="1:1")
+    return tool_means.merge(tool_differences, on=METRIC_AND_TOOL, how="left", validate="1:1")
 
 
 def patient_unit_or_none(scores: pd.DataFrame) -> str | None:
-    """Return the unit that is resampled: patients where they are known, else the default."""
+    """Return "patient" if every row has a patient, else None for the default unit."""
     if "patient" in scores.columns and scores["patient"].notna().all():
         return "patient"
     return None
 
 
 def _printed_dice(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the printed mean and SD of Dice of the tools that the study has, by our names."""
-    columns = [*BY, "printed_mean", "printed_sd"]
+    """Return the printed mean and SD of Dice, by the name in `methods`, of the tools that the study has."""
+    columns = [*METRIC_AND_TOOL, "printed_mean", "printed_sd"]
     if printed is None:
         return pd.DataFrame(columns=columns)
     numbers = printed.set_index("method")

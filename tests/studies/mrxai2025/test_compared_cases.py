@@ -44,7 +44,7 @@ def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
     prob = {"right": 0.5, "missed": 0.49, "absent": 0.1, "alarm": 0.5}
     scored = keep_present_and_correct_cases(scores_of(cells, label=label, prob=prob), reference="a")
     assert set(scored.compared["case"]) == {"right"}
-    assert scored.by_model
+    assert scored.excludes_wrong_answers
     why = reasons(scored)
     assert (why["missed"], why["absent"], why["alarm"]) == (MISSED, ABSENT, FALSE_ALARM)
     assert scored.all_scores.query("case == 'missed'")["score"].isna().all()
@@ -167,7 +167,7 @@ def test_an_absent_finding_is_told_by_label_reason_or_neither():
     given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)}, label={"x": 1, "y": 0})
     kept = keep_present_and_correct_cases(given)
     assert reasons(kept)["y"] == ABSENT
-    assert not kept.by_model
+    assert not kept.excludes_wrong_answers
     assert kept.cutoff == 0.5
 
 

@@ -13,7 +13,7 @@ from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
-from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
+from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, MrxaiData
 from salstats.studies.mrxai2025.compared_cases import keep_present_and_correct_cases
 from salstats.studies.mrxai2025.comparison import ToolComparison, n_decimals
 from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means_with_counts_and_print
@@ -55,7 +55,7 @@ def items_of(scores, options=CHOICE, only=(), **given):
     scored = keep_present_and_correct_cases(scores, reference=options.reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        data = Data(ToolComparison(scored, options, **given))
+        data = MrxaiData(ToolComparison(scored, options, **given))
         items = [item for item in COMPARISON_ITEMS if not only or item.key in only]
         return {item.key: made for item, made in make_items(items, {SECOND_TOOL, REFERENCE}, data)}
 

@@ -10,9 +10,9 @@ from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.layout.theme import MM_PER_INCH, PAGE_MM
 from salstats.scoring.mask_simulation import SIMULATIONS
 from salstats.studies.engine import make_items
-from salstats.studies.mrxai2025 import SIMULATION_ITEMS, Data
+from salstats.studies.mrxai2025 import SIMULATION_ITEMS, MrxaiData
 from salstats.studies.mrxai2025.simulations import (
-    STEPS,
+    STEPS_NOTE,
     VARIANT_NOTES,
     VARIANTS,
     plot_curves,
@@ -24,7 +24,7 @@ from salstats.studies.mrxai2025.simulations import (
 
 @pytest.fixture(scope="module")
 def data():
-    return Data()
+    return MrxaiData()
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_shifts_have_a_sign_but_none_has_not():
 def test_sizes_are_explained_where_they_change():
     assert steps_note(["distance"]) == ""
     note = steps_note(["size_linear", "both_piecewise"])
-    assert note.startswith(STEPS)
+    assert note.startswith(STEPS_NOTE)
     assert note.endswith(VARIANT_NOTES["both_piecewise"])
     assert VARIANT_NOTES["size_linear"] in note
 
