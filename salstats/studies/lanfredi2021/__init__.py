@@ -87,7 +87,7 @@ Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1
 _ALL_IMAGES = "all images"
 
 
-def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> StudyItem:
+def _table_item(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> StudyItem:
     """Declare one of Tables 1 to 4."""
     return StudyItem(
         key=f"table{number}",
@@ -101,28 +101,28 @@ def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) 
 
 
 #: A need of Fig. 1: the recordings are distributed without the radiographs.
-IMAGES = Message("the radiographs (", Setting("images"), ")")
+RADIOGRAPHS = Message("the radiographs (", Setting("images"), ")")
 # Needs of the items that are made of scores.
 SHUFFLED_SCORES = "scores of interobserver or of maps by sncc or sauc"
 BASELINES_SHUFFLED = "scores of interobserver or convex by sncc or sauc"
-BASELINES_PLAIN = "scores of interobserver or convex by ncc or auc"
-MAJORITY = "majority labels (column abnormal)"
-NETWORKS = Message("the AUC of the networks (", Setting("data"), ")")
+BASELINES_CENTRE_REWARDING = "scores of interobserver or convex by ncc or auc"
+MAJORITY_LABELS = "majority labels (column abnormal)"
+NETWORK_AUCS = Message("the AUC of the networks (", Setting("data"), ")")
 TABLE_SCORES = "scores of a method and metric that Tables 1 to 4 show"
-READINGS = "scores of interobserver and of maps, with columns reader and seed"
-MIXINGS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
+READERS_AND_SEEDS = "scores of interobserver and of maps, with columns reader and seed"
+MIXING_NEEDS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
 #: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
-    _table("1", needs=(SHUFFLED_SCORES,), parts=MIXINGS),
-    _table("2", needs=(SHUFFLED_SCORES, MAJORITY)),
-    _table("3", needs=(BASELINES_PLAIN,)),
-    _table("4", needs=(BASELINES_SHUFFLED,)),
-    StudyItem("networks", "Appendix A: classification AUC of the networks", network_aucs, needs=(NETWORKS,),
-              slice="test images", printed=NETWORKS_PRINTED),
+    _table_item("1", needs=(SHUFFLED_SCORES,), parts=MIXING_NEEDS),
+    _table_item("2", needs=(SHUFFLED_SCORES, MAJORITY_LABELS)),
+    _table_item("3", needs=(BASELINES_CENTRE_REWARDING,)),
+    _table_item("4", needs=(BASELINES_SHUFFLED,)),
+    StudyItem("networks", "Appendix A: classification AUC of the networks", network_aucs,
+              needs=(NETWORK_AUCS,), slice="test images", printed=NETWORKS_PRINTED),
     StudyItem("design", "Intervals with cases as clusters beside the study's",
               clustered_beside_study_intervals, needs=(TABLE_SCORES,), slice=_ALL_IMAGES),
     StudyItem("readers", "Intervals for readers, or networks, and cases in general",
-              intervals_for_readers_and_networks, needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
+              intervals_for_readers_and_networks, needs=(TABLE_SCORES, READERS_AND_SEEDS), slice=_ALL_IMAGES),
 )  # fmt: skip
 #: The items that are made of recordings.
 RAW_ITEMS = (
@@ -141,7 +141,7 @@ RAW_ITEMS = (
     StudyItem("center_bias_choice", "Centre bias of all cases, or of all others",
               effect_of_center_bias_choice, slice=_ALL_IMAGES),
     StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
-              "radiograph", figure_1, parts=(IMAGES,), slice="one case"),
+              "radiograph", figure_1, parts=(RADIOGRAPHS,), slice="one case"),
     StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sampled_sd_by_sample_size),
     StudyItem("sampled_values", "Sampled values around the exact one", sampled_beside_exact_values),
 )  # fmt: skip
@@ -156,7 +156,7 @@ def _whole_numbers(text: str) -> list[int]:
 
 
 def _add_options(parser: Parser) -> None:
-    """Add the options of both kinds of data."""
+    """Add the options for scores and for recordings."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the workbooks (the embedded scores)"
@@ -185,11 +185,11 @@ def _add_options(parser: Parser) -> None:
 
 
 def _open(options: argparse.Namespace) -> OpenedStudy:
-    """Take the embedded scores or the workbooks, or find the recordings, which are scored later."""
+    """Read the embedded scores or the workbooks, or find the recordings, which `load` scores."""
     if options.data is not None:
-        return _opened(read_workbooks(options.data))
+        return _study_of_scores(read_workbooks(options.data))
     if options.raw is None:
-        return _opened(embedded_scores())
+        return _study_of_scores(embedded_scores())
     check_count(options.replicates, "n_replicates", 2)
     check_images(options.images)
     study = ss.read_gaze(
@@ -211,7 +211,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     )
     available: frozenset[Need] = frozenset()
     if options.images is not None:
-        available = frozenset({IMAGES})
+        available = frozenset({RADIOGRAPHS})
     is_terminal = sys.stderr.isatty()
     return OpenedStudy(
         RAW_ITEMS,
@@ -221,7 +221,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Take scores in the place of the study's."""
+    """Prepare scores of the user in the place of the study's."""
     if options.raw is not None:
         raise SalstatsError(
             Setting("raw"),
@@ -230,26 +230,27 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
             " are scores already",
             hint="name one of them",
         )
-    return _opened(study_scores(scores))
+    return _study_of_scores(study_scores(scores))
 
 
-def _opened(scores: GazeStudyScores) -> OpenedStudy:
-    """Open scores: the tables that they allow follow from their methods, metrics and columns."""
-    images = scores.images
-    is_baseline = images["method"].isin(BASELINES)
-    baseline_metrics = images.loc[is_baseline, "metric"]
-    mixings = set(images["mixing"])
-    has_readings = {"reader", "seed"} <= set(images.columns)
+def _study_of_scores(scores: GazeStudyScores) -> OpenedStudy:
+    """Return the study of scores, with the needs that their methods, metrics and columns meet."""
+    rows = scores.table_1_3_4_scores
+    is_baseline = rows["method"].isin(BASELINES)
+    baseline_metrics = rows.loc[is_baseline, "metric"]
+    mixings = set(rows["mixing"])
+    has_reader_and_seed = {"reader", "seed"} <= set(rows.columns)
+    has_interobserver_and_maps = "interobserver" in set(rows["method"]) and not is_baseline.all()
     is_met: dict[Need, bool] = {
         SHUFFLED_SCORES: len(scores_of_table(scores, "1")) > 0,
         BASELINES_SHUFFLED: bool(baseline_metrics.isin(SHUFFLED).any()),
-        BASELINES_PLAIN: bool(baseline_metrics.isin(CENTRE_REWARDING).any()),
-        MAJORITY: len(scores.labelled) > 0,
-        NETWORKS: scores.classification is not None,
+        BASELINES_CENTRE_REWARDING: bool(baseline_metrics.isin(CENTRE_REWARDING).any()),
+        MAJORITY_LABELS: len(scores.table_2_scores) > 0,
+        NETWORK_AUCS: scores.classification_aucs is not None,
         TABLE_SCORES: any(len(scores_of_table(scores, number)) for number in LAYOUTS),
-        READINGS: has_readings and not is_baseline.all() and "interobserver" in set(images["method"]),
+        READERS_AND_SEEDS: has_reader_and_seed and has_interobserver_and_maps,
     }
-    for need, mixing in zip(MIXINGS, LABELS["mixing"], strict=True):
+    for need, mixing in zip(MIXING_NEEDS, LABELS["mixing"], strict=True):
         is_met[need] = mixing in mixings
     available = frozenset(need for need, met in is_met.items() if met)
     return OpenedStudy(SCORE_ITEMS, available, lambda: scores)

@@ -31,9 +31,9 @@ from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, center_bias_o
 from salstats.scoring.gaze_sampling import spread_of_samples
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
-    GIVEN,
-    NONE,
-    RAW_LABELS,
+    MIXING_AS_GIVEN,
+    NO_MIXING,
+    STUDY_LABELS,
     Recordings,
     printed_row_names,
     with_mixing_column,
@@ -59,14 +59,16 @@ def figure_1(recordings: Recordings) -> ItemResult:
     row = pick.iloc[0]
     case = study.select(cases=[row["case"]]).cases[0]
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
+    # With `truth=ALL` there is one truth, of all readers.
     truths = GazeTruths(case, rule)
     density = center_bias_on_image(case, truths, recordings.bias, rule).density
     name = printed_row_names(pick)[0]
+    # The panel of the fixations has no map.
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     if density is not None:
         maps["Centre bias"] = density
     lines = {}
-    # If the hull is the picked method itself, it is one entry and has one panel.
+    # If the hull is the picked method itself, the second entry replaces the first, so that it has one panel.
     title_by_method = {row["method"]: name, HULL: "Hull of the lungs"}
     for method, title in title_by_method.items():
         saliency = _first_map_at_image_size(study, case, method, row["mixing"])
@@ -97,7 +99,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
 
 
 def _first_map_at_image_size(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
-    """Return a method's first map at the size of the image, of the mixing where there is one of it."""
+    """Return a method's first map, of the given mixing if it has that, at the size of the image."""
     method_series = [series for series in study.series if series.method == method]
     mixed_series = [series for series in method_series if series.mixing == mixing]
     predictions = {prediction.series: prediction for prediction in case.predictions}
@@ -117,10 +119,10 @@ def sampled_sd_by_sample_size(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
     spread = spread_of_samples(recordings.sampled_scores_of_median_case)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     named = with_mixing_column(spread)
-    # One mixing is drawn, since those of a method scatter alike.
-    drawn_mixings = [NONE, GIVEN, recordings.pick_of_median_case["mixing"].iloc[0]]
+    # The figure shows one mixing, since those of a method scatter alike.
+    drawn_mixings = [NO_MIXING, MIXING_AS_GIVEN, recordings.pick_of_median_case["mixing"].iloc[0]]
     drawn_spread = named[named["mixing"].isin(drawn_mixings)]
     table = table_of(
         mean.reset_index(),
@@ -143,7 +145,7 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
     method, mixing = recordings.pick_of_median_case[["method", "mixing"]].iloc[0]
     samples = without_mixing_in_methods(recordings.sampled_scores_of_median_case)
     samples = samples[samples["method"] == method]
-    if "mixing" in samples and mixing in RAW_LABELS["mixing"] and (samples["mixing"] == mixing).any():
+    if "mixing" in samples and mixing in STUDY_LABELS["mixing"] and (samples["mixing"] == mixing).any():
         samples = samples[samples["mixing"] == mixing]
     keys = [column for column in ("model", "seed", "mixing", "reader") if column in samples]
     first_keys = samples[keys].iloc[0]
@@ -151,7 +153,7 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
     samples = samples[is_of_first_map].reset_index(drop=True)
     if samples["estimate"].isna().all():
         return None
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     groups = samples.groupby(["metric", "n_samples"])
     sizes = groups["estimate"].describe().assign(exact=groups["exact"].first()).reset_index()
     columns = {"Mean": "mean", "SD": "std", "Smallest": "min", "Largest": "max", "Exact": "exact"}
@@ -169,7 +171,7 @@ def sampled_beside_exact_values(recordings: Recordings) -> ItemResult | None:
 @plot_function
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
         raise SalstatsError("spread has nothing to draw: no sampled value differs from another", column="sd")
@@ -212,13 +214,13 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
 
 
 def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Write the notes of `plot_spread`, of which `rows` are the rows that are drawn."""
+    """Write the notes of `plot_spread`; `rows` are the rows of `spread` that are drawn."""
     n_cases = counted(rows["case"].nunique(), "case")
     n_readers = counted(rows["reader"].nunique(), "reader")
     notes = [f"Mean SD over {n_cases} and {n_readers}.", "Dashed: 1 / √n."]
     mixings = set(rows.get("mixing", ()))
     mixing_names = [
-        name for name in labels.values_named_by_user("mixing") if name != GIVEN and name in mixings
+        name for name in labels.values_named_by_user("mixing") if name != MIXING_AS_GIVEN and name in mixings
     ]
     if mixing_names:
         notes.append(f"Maps of several classes: {mixing_names[0]} mixing.")
@@ -232,12 +234,12 @@ def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> l
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     sizes = sorted(rows["n_samples"].unique())
     position = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
-    # Points of one size stand side by side; the share, 0 to 1, is the place of each among them.
-    share = evenly_spread_fractions_in_groups([rows["metric"], rows["n_samples"]])
-    rows["at"] = position + _SPREAD * (share - 0.5)
+    # Points of one size are spread evenly around its position on the axis, by fractions from 0 to 1.
+    fraction = evenly_spread_fractions_in_groups([rows["metric"], rows["n_samples"]])
+    rows["at"] = position + _SPREAD * (fraction - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free_axes=True)
     exact = rows.drop_duplicates("panel")[["panel", "exact"]]

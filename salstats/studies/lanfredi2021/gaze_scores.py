@@ -26,16 +26,17 @@ from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
 STUDY_PHASES = (1, 2)
-#: Stands for the mixing of a method with a single map per image.
-GIVEN = "as given"
+#: The mixing of a saliency method whose maps were not mixed from maps of classes.
+MIXING_AS_GIVEN = "as given"
 #: Methods that have no mixing.
 UNMIXED = ("interobserver", "convex", "am1", "am2")
-#: Stands for no mixing while rows are grouped.
-NONE = ""
-KEYS = ["method", "mixing", "metric"]
-RAW_LABELS = {
+#: The mixing of `UNMIXED` methods: a text, since a missing value would be left out of groups.
+NO_MIXING = ""
+MEAN_KEYS = ["method", "mixing", "metric"]
+#: Labels of the study, and of mixings and subsets that it does not print.
+STUDY_LABELS = {
     **LABELS,
-    "mixing": {**LABELS["mixing"], GIVEN: "As given"},
+    "mixing": {**LABELS["mixing"], MIXING_AS_GIVEN: "As given"},
     "subset": {"all": "All", **LABELS["subset"]},
 }
 
@@ -74,12 +75,12 @@ class Recordings:
 
     @cached_property
     def scores_of_scored_images(self) -> pd.DataFrame:
-        """The rows of images that are scored."""
+        """The rows of images with the required number of readers."""
         return rows_with_required_readers(self.all_scores)
 
     @cached_property
     def scores_of_defined_metrics(self) -> pd.DataFrame:
-        """The scored rows of the metrics that have a score."""
+        """The rows of these images, without metrics that have no score at all."""
         return _warn_and_drop_undefined_metrics(self.scores_of_scored_images)
 
     @cached_property
@@ -89,7 +90,7 @@ class Recordings:
 
     @cached_property
     def pick_of_median_case(self) -> pd.DataFrame:
-        """The case whose mean sAUC of the main method is nearest to the median, of `pick_cases`."""
+        """The case whose mean sAUC of the main method is nearest to the median, a row of `pick_cases`."""
         scores = self.scores_of_defined_metrics
         scores = scores[(scores["metric"] == "sauc") & scores["score"].notna()]
         if scores.empty:
@@ -101,7 +102,7 @@ class Recordings:
 
     @cached_property
     def sampled_scores_of_median_case(self) -> pd.DataFrame:
-        """Sampled AUC and sAUC of the picked case."""
+        """Sampled AUC and sAUC of the case of `pick_of_median_case`."""
         return ss.sampled_scores(
             self.study,
             cases=str(self.pick_of_median_case["case"].iloc[0]),
@@ -118,7 +119,9 @@ def scored_recordings(
     """Score a study of gaze; raise an error where no score is defined."""
     labels = ss.majority_labels(study)
     bias = center_bias_of(study, jobs=jobs, progress=progress)
-    unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
+    unscored = Recordings(
+        study, options, labels, bias, all_scores=pd.DataFrame(), jobs=jobs, progress=progress
+    )
     scores = scores_with_center_bias(
         unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed
     )
@@ -180,14 +183,14 @@ def _warn_and_drop_undefined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
     is_defined = rows["metric"].isin(metrics)
     undefined = rows[~is_defined]
     if len(undefined):
-        labels = Labels(RAW_LABELS)
+        labels = Labels(STUDY_LABELS)
         names = joined([labels.value("metric", metric) for metric in dict.fromkeys(undefined["metric"])])
         warn(f"{names}: no score is defined ({_counted_reasons(undefined)}), so no table has them")
     return rows[is_defined].reset_index(drop=True)
 
 
 def with_mixing_and_subset(scores: pd.DataFrame, majority_labels: pd.DataFrame) -> pd.DataFrame:
-    """Name the mixing of each row, and the subset that its case belongs to."""
+    """Add the columns `mixing` and `subset`: normal or abnormal by the majority, None where there is none."""
     rows = with_mixing_column(scores)
     abnormal = rows["case"].map(majority_labels.set_index("case")["abnormal"])
     subset = abnormal.map({0: "normal", 1: "abnormal"}).astype("object")
@@ -196,10 +199,13 @@ def with_mixing_and_subset(scores: pd.DataFrame, majority_labels: pd.DataFrame) 
 
 
 def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
-    """Remove the mixing from the names of methods, and fill missing mixings with `GIVEN` or `NONE`."""
+    """Remove the mixing from the names of methods, and fill missing mixings.
+
+    They become `NO_MIXING` for the methods of `UNMIXED`, and `MIXING_AS_GIVEN` for others.
+    """
     named = without_mixing_in_methods(rows)
-    default_mixing = pd.Series(GIVEN, index=named.index)
-    default_mixing[named["method"].isin(UNMIXED)] = NONE
+    default_mixing = pd.Series(MIXING_AS_GIVEN, index=named.index)
+    default_mixing[named["method"].isin(UNMIXED)] = NO_MIXING
     if "mixing" in named:
         mixing = named["mixing"].astype("object")
         named["mixing"] = mixing.where(mixing.notna(), default_mixing).astype(TEXT)
@@ -223,18 +229,18 @@ def without_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the mixing to the names of methods, METHOD_MIXING, as `score_gaze` does."""
-    is_unmixed = rows["mixing"].isin([NONE, GIVEN])
+    is_unmixed = rows["mixing"].isin([NO_MIXING, MIXING_AS_GIVEN])
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
 def rows_with_required_readers(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows of images with the number of readers that the options ask for."""
+    """Keep the rows of images with the number of readers that the options require."""
     # `score_gaze` gives rows of other images the reason "N readers".
     has_other_readers = rows["reason"].fillna("").str.endswith(" readers")
     return rows[~has_other_readers].reset_index(drop=True)
 
 
-def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
+def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = MEAN_KEYS) -> pd.DataFrame:
     """Return the mean of each group with cases as clusters, and the interval by the study's formula.
 
     Undefined scores are left out of both; `n_missing` counts them. Columns of the study's interval begin
@@ -257,7 +263,7 @@ def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> p
 def means_by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Return means with t intervals, cases as clusters.
 
-    Each mixing is summarised by itself, since its rows have the same methods and cases as another's.
+    Each mixing is summarised by itself, since a method has a score of the same case for each of its mixings.
     """
     keys_of_mixing = [key for key in keys if key != "mixing"]
     parts = []
@@ -297,18 +303,18 @@ def rows_of_table_2(rows: pd.DataFrame) -> pd.DataFrame:
     if defined_rows.empty:
         return defined_rows
     method, mixing = main_method_and_mixing(defined_rows)
-    is_main = (shuffled_rows["method"] == method) & shuffled_rows["mixing"].isin([NONE, mixing])
+    is_main = (shuffled_rows["method"] == method) & shuffled_rows["mixing"].isin([NO_MIXING, mixing])
     is_interobserver = shuffled_rows["method"] == "interobserver"
     return shuffled_rows[is_main | is_interobserver]
 
 
 def printed_row_names(rows: pd.DataFrame) -> list[str]:
     """Write the method and the mixing of each row as in print."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     names = []
     for method, mixing in zip(rows["method"], rows["mixing"], strict=True):
         name = labels.value("method", method)
-        if mixing not in (NONE, GIVEN):
+        if mixing not in (NO_MIXING, MIXING_AS_GIVEN):
             name += f", {labels.value('mixing', mixing).lower()}"
         names.append(name)
     return names
@@ -316,7 +322,7 @@ def printed_row_names(rows: pd.DataFrame) -> list[str]:
 
 def sorted_as_printed(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Sort rows by some columns, each in the order in which the study prints its values."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     # Ranks of the values of each row; the index is the position of the row.
     ranks = pd.DataFrame(index=range(len(rows)))
     for key in keys:
@@ -327,6 +333,6 @@ def sorted_as_printed(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def with_no_mixing_as_missing(rows: pd.DataFrame) -> pd.DataFrame:
-    """Replace the mixing `NONE`, an empty text, by a missing value."""
-    mixing = rows["mixing"].where(rows["mixing"] != NONE, None)
+    """Replace the mixing `NO_MIXING`, an empty text, by a missing value."""
+    mixing = rows["mixing"].where(rows["mixing"] != NO_MIXING, None)
     return rows.assign(mixing=mixing).reset_index(drop=True)

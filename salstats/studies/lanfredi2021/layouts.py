@@ -19,10 +19,10 @@ LABELS = {
     "mixing": {"thresholded": "Thresholded", "weighted": "Weighted", "uniform": "Uniform"},
     "subset": {"normal": "Normal", "abnormal": "Abnormal"},
 }
-#: The study's interval.
-FORMULA = "mean ± 1.96 SD over all rows / √(number of images)"
+#: The formula of the study's interval.
+INTERVAL_FORMULA = "mean ± 1.96 SD over all rows / √(number of images)"
 #: The score of each metric where maps agree no more than by chance.
-CHANCE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
+CHANCE_SCORE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
 #: Metrics that are corrected by the centre bias.
 SHUFFLED = ("sncc", "sauc")
 #: Metrics without that correction, which reward maps of the image's centre.
@@ -59,7 +59,7 @@ LAYOUTS = {
 
 
 def rows_of_table(number: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows whose method and metric Table 1, 3 or 4 shows."""
+    """Keep the rows of the methods and metrics that Table 1, 3 or 4 shows."""
     is_shuffled_metric = rows["metric"].isin(SHUFFLED)
     is_baseline = rows["method"].isin(BASELINES)
     match number:
@@ -95,10 +95,10 @@ def means_with_published_interval(
 
 
 def add_interval_comparison(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the ratio of both intervals' widths, and whether each interval excludes chance."""
+    """Add `width_ratio`, and whether the published and the new interval exclude the score of chance."""
     width = rows["conf_high"] - rows["conf_low"]
     published_width = rows["published_conf_high"] - rows["published_conf_low"]
-    chance = rows["metric"].map(CHANCE)
+    chance = rows["metric"].map(CHANCE_SCORE)
     return rows.assign(
         width_ratio=width / published_width.where(published_width > 0),
         published_excludes_chance=_excludes(rows["published_conf_low"], rows["published_conf_high"], chance),

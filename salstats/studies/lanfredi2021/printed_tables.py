@@ -21,10 +21,10 @@ from salstats.readers.lanfredi2021 import (
 )
 from salstats.studies.declarations import ItemResult, PrintedNumbers
 from salstats.studies.lanfredi2021.gaze_scores import (
-    GIVEN,
-    KEYS,
-    NONE,
-    RAW_LABELS,
+    MEAN_KEYS,
+    MIXING_AS_GIVEN,
+    NO_MIXING,
+    STUDY_LABELS,
     UNMIXED,
     means_by_mixing,
     rows_of_table_2,
@@ -36,7 +36,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
 from salstats.studies.lanfredi2021.layouts import (
     BASELINES,
     CENTRE_REWARDING,
-    FORMULA,
+    INTERVAL_FORMULA,
     LAYOUTS,
     SHUFFLED,
     add_interval_comparison,
@@ -46,26 +46,26 @@ from salstats.studies.lanfredi2021.layouts import (
 from salstats.studies.result_tables import table_of
 
 #: Columns that identify a printed row.
-ROW = ["table", "subset", "method", "mixing", "metric"]
+ROW_KEYS = ["table", "subset", "method", "mixing", "metric"]
 #: The numbers of a printed row.
-LIMITS = ["estimate", "conf_low", "conf_high"]
-INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
+ESTIMATE_AND_LIMITS = ["estimate", "conf_low", "conf_high"]
+INTERVAL_NOTE = f"95% CI: {INTERVAL_FORMULA}, as the study computes it."
 
 
 @dataclass(frozen=True)
 class GazeStudyScores:
     """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `with_mixing_column` has it."""
 
-    #: Scores for Tables 1, 3 and 4: of the images without a majority label where there are such, else of all.
-    images: pd.DataFrame
-    #: Scores of the images that a majority of readers called normal or abnormal, for Table 2.
-    labelled: pd.DataFrame
-    #: AUC of the networks, where it is known.
-    classification: pd.DataFrame | None = None
+    #: Scores of the images without a majority label if there are any, else of all images.
+    table_1_3_4_scores: pd.DataFrame
+    #: Scores of the images that a majority of readers called normal or abnormal.
+    table_2_scores: pd.DataFrame
+    #: AUC of the networks as classifiers, where it is known.
+    classification_aucs: pd.DataFrame | None = None
 
 
 def embedded_scores() -> GazeStudyScores:
-    """Take the study's own scores, which come with the package."""
+    """Load the study's own scores, which come with the package."""
     scores = datasets.load_lanfredi2021(sheet=None)
     return study_scores(scores, datasets.load_lanfredi2021_classification())
 
@@ -114,17 +114,17 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
 def _sheet_name_of_each_row(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same.
 
-    Rows without a name are of one sheet, `GIVEN`.
+    Rows without a name are of one sheet, `MIXING_AS_GIVEN`.
     """
     if "dataset" in scores:
-        return scores["dataset"].astype("object").fillna(GIVEN)
+        return scores["dataset"].astype("object").fillna(MIXING_AS_GIVEN)
     if "mixing" in scores and scores["mixing"].nunique(dropna=False) == 1:
-        return scores["mixing"].astype("object").fillna(GIVEN)
-    return GIVEN
+        return scores["mixing"].astype("object").fillna(MIXING_AS_GIVEN)
+    return MIXING_AS_GIVEN
 
 
 def _check_each_mixing_has_one_sheet(rows: pd.DataFrame) -> None:
-    """Raise an error where a mixing is of several sheets."""
+    """Raise an error where the rows of a mixing are of several sheets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
         names = ", ".join(rows["sheet"].unique())
@@ -136,42 +136,43 @@ def _check_each_mixing_has_one_sheet(rows: pd.DataFrame) -> None:
 
 
 def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Set the mixing of methods without one to `NONE`."""
-    return rows.assign(mixing=rows["mixing"].mask(rows["method"].isin(UNMIXED), NONE))
+    """Set the mixing of methods that have none to `NO_MIXING`."""
+    return rows.assign(mixing=rows["mixing"].mask(rows["method"].isin(UNMIXED), NO_MIXING))
 
 
 def scores_of_table(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the scores that one of Tables 1 to 4 averages."""
     if number == "2":
-        return _first_sheet_of_unmixed(rows_of_table_2(scores.labelled))
-    return _first_sheet_of_unmixed(rows_of_table(number, scores.images))
+        return _first_sheet_of_unmixed(rows_of_table_2(scores.table_2_scores))
+    return _first_sheet_of_unmixed(rows_of_table(number, scores.table_1_3_4_scores))
 
 
 def _first_sheet_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows of methods without a mixing of one sheet only, the first.
+    """Keep all rows of methods with a mixing, and of the other methods those of the first sheet.
 
-    Every sheet has them, with AUCs sampled anew; the study printed those of one sheet, see `printed_rows`.
+    Every sheet has the other methods, with AUCs sampled anew; the study printed those of one sheet, see
+    `printed_table_rows`.
     """
     if rows.empty:
         return rows
     sheets = list(rows["sheet"].unique())
     study_sheets = [sheet for sheet in SHEETS if sheet in sheets]
     first_sheet = (study_sheets or sheets)[0]
-    is_repeated = (rows["mixing"] == NONE) & (rows["sheet"] != first_sheet)
+    is_repeated = (rows["mixing"] == NO_MIXING) & (rows["sheet"] != first_sheet)
     return rows[~is_repeated]
 
 
 def table_means_with_study_interval(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the rows of one of Tables 1 to 4 with the study's interval, unrounded."""
     rows = scores_of_table(scores, number).dropna(subset="score")
-    means = means_with_published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
+    means = means_with_published_interval(rows, ["subset", *MEAN_KEYS, "sheet"], "score", "case")
     layout_keys = [key for key in LAYOUTS[number].keys if key != "subset"]
     means = sorted_as_printed(means, ["subset", *layout_keys])
     means = with_no_mixing_as_missing(means).assign(table=number)
-    return means[[*ROW, "sheet", *LIMITS, "unit", "n_units"]]
+    return means[[*ROW_KEYS, "sheet", *ESTIMATE_AND_LIMITS, "unit", "n_units"]]
 
 
-def printed_rows(number: str | None = None) -> pd.DataFrame:
+def printed_table_rows(number: str | None = None) -> pd.DataFrame:
     """Return the printed rows of the tables, or of one, each with the sheet that it was made from."""
     tables = datasets.load_published("lanfredi2021_tables").rename(columns={"mean": "estimate"})
     # Rows without a mixing were made from the thresholded sheet, Table 2 from the sheet of labelled images.
@@ -195,14 +196,14 @@ def printed_table_maker(number: str) -> Callable[[GazeStudyScores], ItemResult]:
     def make(scores: GazeStudyScores) -> ItemResult:
         layout = LAYOUTS[number]
         rows = table_means_with_study_interval(scores, number)
-        frame = rows[[*layout.keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
+        frame = rows[[*layout.keys, *ESTIMATE_AND_LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
         options = dict(layout.options)
         if "exclude" in options:
             # `table_estimates` raises an error for a method that the table lacks.
             methods = set(frame["method"])
             options["exclude"] = [method for method in options["exclude"] if method in methods]
-        table = ss.table_estimates(frame, labels=Labels(RAW_LABELS), style="brackets", **options)
-        return ItemResult(rows, table.tab_source_note(INTERVAL))
+        table = ss.table_estimates(frame, labels=Labels(STUDY_LABELS), style="brackets", **options)
+        return ItemResult(rows, table.tab_source_note(INTERVAL_NOTE))
 
     return make
 
@@ -210,23 +211,23 @@ def printed_table_maker(number: str) -> Callable[[GazeStudyScores], ItemResult]:
 def printed_numbers_of_table(number: str) -> PrintedNumbers:
     """Return the numbers that the study printed in one of Tables 1 to 4."""
     return PrintedNumbers(
-        rows=lambda: printed_rows(number),
-        keys=tuple(ROW[1:]),
-        applies=lambda frame: _is_of_the_study(frame, number),
+        rows=lambda: printed_table_rows(number),
+        keys=tuple(ROW_KEYS[1:]),
+        applies=lambda frame: _has_images_and_sheet_of_print(frame, number),
     )
 
 
-def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
-    """Tell whether a table has every printed row, of as many images and of the sheet that was printed."""
-    printed = printed_rows(number)
-    pairs = printed.merge(frame, on=ROW[1:], suffixes=("_printed", ""))
+def _has_images_and_sheet_of_print(frame: pd.DataFrame, number: str) -> bool:
+    """Tell whether a table has every printed row, of as many images and of the printed sheet."""
+    printed = printed_table_rows(number)
+    pairs = printed.merge(frame, on=ROW_KEYS[1:], suffixes=("_printed", ""))
     if len(pairs) < len(printed) or (pairs["n_units"] != pairs["n_images"]).any():
         return False
     # Labelled images are on one sheet only.
     if number == "2":
         return True
     # The other sheets have as many images, but their AUCs were sampled anew.
-    is_other_sheet = (pairs["sheet"] != pairs["sheet_printed"]) & (pairs["sheet"] != GIVEN)
+    is_other_sheet = (pairs["sheet"] != pairs["sheet_printed"]) & (pairs["sheet"] != MIXING_AS_GIVEN)
     return not is_other_sheet.any()
 
 
@@ -235,8 +236,8 @@ NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 def network_aucs(scores: GazeStudyScores) -> ItemResult:
     """Appendix A: the classification AUC of the networks over their trainings."""
-    assert scores.classification is not None
-    means = means_with_published_interval(scores.classification, ["model"], "auroc", "seed")
+    assert scores.classification_aucs is not None
+    means = means_with_published_interval(scores.classification_aucs, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
     table = table_of(
         means,
@@ -252,12 +253,12 @@ def study_formula_limits_of_tables(scores: GazeStudyScores, numbers: str = "1234
     """Stack the rows of several tables, their limits as `published_conf_low` and `published_conf_high`."""
     tables = [table_means_with_study_interval(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
-    rows = rows[[*ROW, "sheet", "conf_low", "conf_high"]]
+    rows = rows[[*ROW_KEYS, "sheet", "conf_low", "conf_high"]]
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
 
 
 def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
-    """Show the rows of Tables 1 to 4 with intervals by case, beside the study's intervals.
+    """Show the rows of Tables 1 to 4 with cases as clusters, beside the study's intervals.
 
     A case's 25 rows (5 readings x 5 networks) are one cluster: the interval is for other images, given the
     study's readings and networks.
@@ -266,12 +267,12 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
     for number in LAYOUTS:
         table_scores = scores_of_table(scores, number)
         if len(table_scores):
-            clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
+            clustered.append(means_by_mixing(table_scores, ["subset", *MEAN_KEYS]).assign(table=number))
     means = with_no_mixing_as_missing(pd.concat(clustered))
-    rows = study_formula_limits_of_tables(scores).merge(means, on=ROW, how="left", validate="one_to_one")
+    rows = study_formula_limits_of_tables(scores).merge(means, on=ROW_KEYS, how="left", validate="one_to_one")
     rows = add_interval_comparison(rows)
-    mean_columns = [column for column in means.columns if column not in ROW]
-    first_columns = [*ROW, *mean_columns]
+    mean_columns = [column for column in means.columns if column not in ROW_KEYS]
+    first_columns = [*ROW_KEYS, *mean_columns]
     comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
     rows = rows[[*first_columns, *comparison_columns, "sheet"]]
     return ItemResult(rows, _clustered_intervals_table(rows), note=interval_widths_and_changes_note(rows))
@@ -279,7 +280,7 @@ def clustered_beside_study_intervals(scores: GazeStudyScores) -> ItemResult:
 
 def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
     """Make the table of `clustered_beside_study_intervals`."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
 
     def cases_text(row: Any) -> str:
         if row.subset == "all":
@@ -301,7 +302,9 @@ def _clustered_intervals_table(rows: pd.DataFrame) -> GT:
             "Ratio of widths": ("width_ratio", 2),
         },
         groups=lambda r: f"Table {r.table}",
-        notes=[f"As the study: {FORMULA}. Cases as clusters: t interval, a case's rows one cluster."],
+        notes=[
+            f"As the study: {INTERVAL_FORMULA}. Cases as clusters: t interval, a case's rows one cluster."
+        ],
     )
 
 
@@ -309,7 +312,7 @@ def _mixing_text(row: Any) -> str:
     """Write the mixing of a row, a dash where it has none."""
     if not isinstance(row.mixing, str):
         return MISSING
-    return Labels(RAW_LABELS).value("mixing", row.mixing)
+    return Labels(STUDY_LABELS).value("mixing", row.mixing)
 
 
 def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
@@ -333,21 +336,22 @@ def intervals_for_readers_and_networks(scores: GazeStudyScores) -> ItemResult:
     out, since readings of the labelled images are numbered image by image.
     """
     published = study_formula_limits_of_tables(scores, "134")
-    # `mrmc` compares METHOD_MIXING, since the mixings of a method are methods of their own there.
-    published["mixed_method"] = with_mixing_in_methods(published.fillna({"mixing": NONE}))["method"]
+    # `mrmc` takes METHOD_MIXING as the method, so that the mixings of a method are compared as well.
+    published["mixed_method"] = with_mixing_in_methods(published.fillna({"mixing": NO_MIXING}))["method"]
     sheet_means = [
-        _means_with_reader_and_network_limits(rows) for _, rows in scores.images.groupby("sheet", sort=False)
+        _means_with_reader_and_network_limits(rows)
+        for _, rows in scores.table_1_3_4_scores.groupby("sheet", sort=False)
     ]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
     rows = add_interval_comparison(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
-    return ItemResult(rows, _reader_and_network_table(rows, scores.images))
+    return ItemResult(rows, _reader_and_network_table(rows, scores.table_1_3_4_scores))
 
 
 def _reader_and_network_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
     """Make the table of `intervals_for_readers_and_networks`."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     n_readers = images["reader"].nunique()
     n_trainings = images["seed"].nunique()
 
@@ -381,7 +385,7 @@ def _reader_and_network_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
         },
         groups=lambda r: f"Table {r.table}",
         notes=[
-            f"As the study: {FORMULA}. Readers and cases: Obuchowski and Rockette's analysis of "
+            f"As the study: {INTERVAL_FORMULA}. Readers and cases: Obuchowski and Rockette's analysis of "
             f"{n_readers} readers, scores averaged over networks; differences too. "
             f"Networks and cases: of {n_trainings} trainings, scores averaged over readings."
         ],
@@ -400,8 +404,8 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     estimates = ss.mrmc(reader_scores, reference="interobserver")
     network_scores = scores.groupby([*by, "seed"])["score"].mean().reset_index()
     network_scores = network_scores.rename(columns={"seed": "reader"})
-    # The trainings of the networks with and without attention gates are not the same, so that methods are
-    # analysed one by one.
+    # Networks with and without attention gates are trained apart, so their trainings cannot be paired and
+    # each method is analysed by itself.
     method_means = []
     for method, method_scores in network_scores.groupby("method"):
         if method not in BASELINES:
@@ -417,14 +421,17 @@ def _means_with_reader_and_network_limits(rows: pd.DataFrame) -> pd.DataFrame:
     return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def interval_widths_and_changes_note(design: pd.DataFrame) -> str:
-    """Write how wide the intervals with cases as clusters are, and where they change a conclusion."""
-    ratio = design["width_ratio"]
+def interval_widths_and_changes_note(rows: pd.DataFrame) -> str:
+    """Write how wide the intervals with cases as clusters are, and where they change a conclusion.
+
+    `rows` are those of `clustered_beside_study_intervals`.
+    """
+    ratio = rows["width_ratio"]
     n_narrower = int((ratio < 1).sum())
-    changed = design[design["excludes_chance"] != design["published_excludes_chance"]]
+    changed = rows[rows["excludes_chance"] != rows["published_excludes_chance"]]
     names = [_row_name(row) for _, row in changed.iterrows()]
     return (
-        f"with cases as clusters {n_narrower} of {len(design)} intervals are narrower than "
+        f"with cases as clusters {n_narrower} of {len(rows)} intervals are narrower than "
         f"published (width ratio {ratio.min():.3f} to {ratio.max():.3f}, median {ratio.median():.3f}); "
         f"whether chance lies inside changes in {len(changed)}: {'; '.join(names) or 'none'}"
     )
@@ -432,9 +439,9 @@ def interval_widths_and_changes_note(design: pd.DataFrame) -> str:
 
 def _row_name(row: pd.Series) -> str:
     """Name a row by its table and by its printed labels."""
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     names = [f"Table {row['table']}"]
-    for column in ROW[1:]:
+    for column in ROW_KEYS[1:]:
         value = row[column]
         # Rows without a mixing have a missing value, those of all images the subset "all".
         if isinstance(value, str) and value != "all":

@@ -14,10 +14,10 @@ from salstats.errors import SalstatsError
 from salstats.stats.engine.score_reasons import METRIC_OPTION_COLUMNS
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
-    GIVEN,
-    KEYS,
-    NONE,
-    RAW_LABELS,
+    MEAN_KEYS,
+    MIXING_AS_GIVEN,
+    NO_MIXING,
+    STUDY_LABELS,
     Recordings,
     main_method_and_mixing,
     means_by_mixing,
@@ -30,21 +30,24 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     with_mixing_in_methods,
     with_no_mixing_as_missing,
 )
-from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
+from salstats.studies.lanfredi2021.layouts import INTERVAL_FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 from salstats.studies.result_tables import table_of
 
-#: Both intervals in print.
-PUBLISHED = "As the study"
-CLUSTERED = "Cases as clusters"
-#: Both intervals in legends.
-LEGEND_TEXTS = {PUBLISHED: f"{PUBLISHED} (± 1.96 SD / √images)", CLUSTERED: CLUSTERED}
+#: Names of both intervals in tables.
+STUDY_INTERVAL = "As the study"
+CLUSTERED_INTERVAL = "Cases as clusters"
+#: Names of both intervals in legends.
+INTERVAL_LEGEND = {
+    STUDY_INTERVAL: f"{STUDY_INTERVAL} (± 1.96 SD / √images)",
+    CLUSTERED_INTERVAL: CLUSTERED_INTERVAL,
+}
 #: Notes that explain both intervals.
-NOTES = (
-    f"{PUBLISHED}: {FORMULA}.",
-    f"{CLUSTERED}: t interval of the mean over all rows, the rows of a case being one cluster.",
+INTERVAL_NOTES = (
+    f"{STUDY_INTERVAL}: {INTERVAL_FORMULA}.",
+    f"{CLUSTERED_INTERVAL}: t interval of the mean over all rows, the rows of a case being one cluster.",
 )
-#: Columns that pair the scores with both centre biases.
-_PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
+#: Columns by which scores with one centre bias are paired with those of the other.
+_PAIR_KEYS = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
 def all_recordings_with_exclusion_reasons(recordings: Recordings) -> ItemResult:
@@ -65,11 +68,11 @@ def all_recordings_with_exclusion_reasons(recordings: Recordings) -> ItemResult:
         for reason, n in counts_by_reason.items():
             rows.append((heading, str(reason).capitalize(), n))
     table = table_of(
-        pd.DataFrame(rows, columns=["of", "why", "n"]),
+        pd.DataFrame(rows, columns=["heading", "reason", "n"]),
         "lanfredi2021",
-        {"": "why"},
+        {"": "reason"},
         {"n": "n"},
-        groups="of",
+        groups="heading",
         notes=["Fixations outside the image are kept: the tails of their Gaussians count."],
     )
     return ItemResult(frame, table)
@@ -79,7 +82,7 @@ def scores_of_every_map(recordings: Recordings) -> ItemResult:
     """List the scores of all maps, and describe those of the images that are scored."""
     rows = recordings.scores_of_scored_images
     described = ss.describe(rows.assign(method=printed_row_names(rows)), by=["metric", "method"], unit="case")
-    order = list(dict.fromkeys(printed_row_names(sorted_as_printed(rows, KEYS))))
+    order = list(dict.fromkeys(printed_row_names(sorted_as_printed(rows, MEAN_KEYS))))
     return ItemResult(
         with_no_mixing_as_missing(with_mixing_in_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
@@ -150,9 +153,9 @@ def means_maker(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | N
         # The figure has a row for each method and a colour for each kind of interval.
         figure = ss.plot_intervals(
             estimates.assign(task=names, method=estimates["limits"], term="mean")[columns],
-            labels={"task": list(dict.fromkeys(names)), "method": LEGEND_TEXTS},
+            labels={"task": list(dict.fromkeys(names)), "method": INTERVAL_LEGEND},
         )
-        layout = Layout(title="", keys=KEYS, options={"bold": False})
+        layout = Layout(title="", keys=MEAN_KEYS, options={"bold": False})
         return ItemResult(with_no_mixing_as_missing(rows), _interval_table(rows, layout), figure)
 
     return make
@@ -179,8 +182,8 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     if labelled["score"].isna().all():
         raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
     method, mixing = main_method_and_mixing(labelled[labelled["score"].notna()])
-    means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *KEYS])
-    labels = Labels(RAW_LABELS)
+    means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *MEAN_KEYS])
+    labels = Labels(STUDY_LABELS)
     subsets = dict.fromkeys(means["subset"])
     columns = ["metric", "task", "method", "term", "interval", *_estimate_columns(means)]
     figure = ss.plot_intervals(
@@ -196,7 +199,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
         note = f"left out for want of a majority: {counted(n_unlabelled, 'image')}"
     # The study shows Grad-CAM with attention gates and uniform mixing.
     title = f"Table 2: Normal and abnormal images: {labels.value('method', method)}"
-    if mixing not in (NONE, GIVEN):
+    if mixing not in (NO_MIXING, MIXING_AS_GIVEN):
         title += f", {mixing} mixing"
     return replace(_study_table("2", means, note), figure=figure, title=title)
 
@@ -213,7 +216,7 @@ def effect_of_center_bias_choice(recordings: Recordings) -> ItemResult | None:
 
 
 def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
-    """Return the exact shuffled metrics with a centre bias; draws of pixels would differ by themselves."""
+    """Return the exact shuffled metrics with a centre bias; sampled ones would also differ by their draws."""
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.scores_of_defined_metrics
@@ -223,7 +226,7 @@ def _shuffled_scores_with_bias(recordings: Recordings, center_bias: str) -> pd.D
 def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
     rows = shuffled_mean_changes(all_cases, other_cases)
-    labels = Labels(RAW_LABELS)
+    labels = Labels(STUDY_LABELS)
     named = rows.assign(task=printed_row_names(rows))
     table = table_of(
         named,
@@ -241,7 +244,7 @@ def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFr
             "as clusters."
         ],
     )
-    # Drawn as a difference, whose grey line is at 0; that of a mean would be at chance.
+    # `plot_intervals` draws a grey line at 0 for a difference, and at chance for a mean.
     columns = [
         "metric", "task", "term", "estimate", "conf_low", "conf_high", "conf_level", "interval", "unit",
     ]  # fmt: skip
@@ -252,22 +255,22 @@ def score_changes_by_center_bias(all_cases: pd.DataFrame, other_cases: pd.DataFr
         with_no_mixing_as_missing(rows),
         table,
         figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
-        note="the study's centre bias contains the case that is scored against it, which takes from what "
-        "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "
-        "of all other cases it does not",
+        note="the study's centre bias contains the case that is scored against it. This lowers the scores of "
+        "maps that agree with the case's gaze, and most those of interobserver, since the left-out reader's "
+        "own map is part of it. A centre bias of all other cases does not",
     )
 
 
 def shuffled_mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
     """Return the change of each mean with its interval, both means, and the largest change of a score."""
-    keys = [column for column in _PAIR if column in all_cases]
+    keys = [column for column in _PAIR_KEYS if column in all_cases]
     pairs = _scores_of_shuffled_metrics(all_cases).merge(
         _scores_of_shuffled_metrics(other_cases), on=keys, validate="1:1", suffixes=("_all", "_others")
     )
     pairs["score"] = pairs["score_others"] - pairs["score_all"]
-    changes = means_by_mixing(pairs, KEYS)
+    changes = means_by_mixing(pairs, MEAN_KEYS)
     defined = pairs[pairs["score"].notna()]
-    groups = defined.assign(size=defined["score"].abs()).groupby(KEYS)
+    groups = defined.assign(size=defined["score"].abs()).groupby(MEAN_KEYS)
     means = pd.DataFrame(
         {
             "mean_all": groups["score_all"].mean(),
@@ -276,13 +279,13 @@ def shuffled_mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) ->
         }
     ).reset_index()
     return sorted_as_printed(
-        changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"]
+        changes.merge(means, on=MEAN_KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"]
     )
 
 
 def _scores_of_shuffled_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of the shuffled metrics and the columns that pair them."""
-    keys = [column for column in _PAIR if column in scores]
+    keys = [column for column in _PAIR_KEYS if column in scores]
     return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
 
 
@@ -314,12 +317,12 @@ def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
         rows=[key for key in stub if key in keys],
         columns=[spanners, "limits"],
         bold=bold,
-        labels=Labels(RAW_LABELS),
+        labels=Labels(STUDY_LABELS),
         style="brackets",
         n=True,
         **options,
     )
-    for note in NOTES:
+    for note in INTERVAL_NOTES:
         table = table.tab_source_note(note)
     return table
 
@@ -327,9 +330,9 @@ def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
 def _stack_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     """Stack rows with the study's interval on those with cases as clusters; `limits` names the interval."""
     published = rows.assign(
-        limits=PUBLISHED, conf_low=rows["study_conf_low"], conf_high=rows["study_conf_high"]
+        limits=STUDY_INTERVAL, conf_low=rows["study_conf_low"], conf_high=rows["study_conf_high"]
     )
-    clustered = rows.assign(limits=CLUSTERED)
+    clustered = rows.assign(limits=CLUSTERED_INTERVAL)
     return pd.concat([published, clustered], ignore_index=True)
 
 

@@ -21,7 +21,7 @@ from salstats.studies.saliency_bench.benchmark_tables import (
     table_4_means_of_single_method,
 )
 from salstats.studies.saliency_bench.cell_means import (
-    CELL,
+    CELL_COLUMNS,
     MIN_DATA_SETS,
     MIN_DRAWN_DATA_SETS,
     Benchmark,
@@ -31,7 +31,11 @@ from salstats.studies.saliency_bench.cell_means import (
     scores_of_saliency_methods,
     split_by_number_of_methods,
 )
-from salstats.studies.saliency_bench.data_sets import data_sets, figure_1_images_with_truths, maps_maker
+from salstats.studies.saliency_bench.data_sets import (
+    figure_1_images_with_truths,
+    maps_maker,
+    table_1_data_sets,
+)
 from salstats.studies.saliency_bench.table_consistency import (
     digit_changes_that_reconcile,
     printed_correlations,
@@ -80,7 +84,7 @@ _DATA_SETS = "means of data sets"
 _PRINTED = "as printed"
 _RANKS_TITLE = "Rank of each method when data sets are drawn again"
 #: Items that rank methods in replicates, which the study does not do.
-RANKINGS = ("ranks_data_sets", "ranks")
+RANKING_ITEMS = ("ranks_data_sets", "ranks")
 # Needs of the items.
 DATASET_COLUMN = "a column 'dataset'"
 MODEL_COLUMN = "a column 'model'"
@@ -89,7 +93,7 @@ ONE_METHOD = "a model with one method only"
 TWO_METRICS = "scores of two metrics"
 ENOUGH_DATA_SETS = f"{MIN_DATA_SETS} data sets of one model and method"
 ENOUGH_DRAWN_DATA_SETS = f"{MIN_DRAWN_DATA_SETS} data sets of a model with several methods"
-#: Metrics that meet the need for each metric of the study.
+#: The metrics of which any one meets a need, for each metric of the study.
 METRIC_NEEDS = {
     "scores of iou": {"iou"},
     "scores of hit_any, or hit": {"hit", "hit_any"},
@@ -100,8 +104,8 @@ FILES = Message("truth and maps of the scored cases (", Setting("study"), ", ", 
 _DATA = Message("scores (", Setting("scores"), ")")
 # Without a column for data sets or models the scores are of one data set or one model.
 _PARTS = (DATASET_COLUMN, MODEL_COLUMN, *METRIC_NEEDS)
-PICTURES = (
-    StudyItem("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
+DATA_SET_ITEMS = (
+    StudyItem("table_1", "Table 1: the data sets", table_1_data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
               slice=_SCORES),
     StudyItem("figure_1", "Fig. 1: an image of each data set with its truth",
               figure_1_images_with_truths, needs=(FILES,),
@@ -113,7 +117,7 @@ PICTURES = (
 )  # fmt: skip
 #: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
-    *PICTURES,
+    *DATA_SET_ITEMS,
     StudyItem("table_2", "Table 2: mean scores by data set, model and method",
               table_2_means_of_several_methods, needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
     StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3_correlations_of_metrics,
@@ -128,7 +132,7 @@ SCORE_ITEMS = (
 )  # fmt: skip
 #: The items that are made of the printed tables.
 PRINTED_ITEMS = (
-    *PICTURES,
+    *DATA_SET_ITEMS,
     StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method",
               table_2_means_of_several_methods, slice=_PRINTED),
     StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets",
@@ -166,7 +170,7 @@ def _add_options(parser: Parser) -> None:
 
 
 def _open(options: argparse.Namespace) -> OpenedStudy:
-    """Take the printed means, the embedded digits, or a file of scores."""
+    """Prepare the printed means, the embedded digits, or a file of scores."""
     if options.printed:
         for name in ("metrics", "unit", "study", "images"):
             if getattr(options, name):
@@ -188,7 +192,7 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Take scores, and the truth and maps behind them where the options name these."""
+    """Prepare scores, and the truth and maps behind them where the options name these."""
     if options.scores is not None and (options.digits or options.printed):
         raise SalstatsError(
             Setting("scores"),
@@ -221,7 +225,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     def load() -> Benchmark:
         return replace(score_benchmark(compared_scores, mean_options), study=study, images=images)
 
-    items = _add_printed(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
+    items = _add_printed_numbers(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
     return OpenedStudy(items, frozenset(available), load)
 
 
@@ -237,7 +241,7 @@ def needs_met(
     compared_scores : DataFrame
         The rows that `scores_of_saliency_methods` returns.
     metrics_chosen : bool
-        True where the metrics were chosen by name; then those of the study are not missed.
+        True where the metrics were chosen by name; then no other metric of the study is needed.
     """
     met: set[Need] = set()
     for column, need in (("dataset", DATASET_COLUMN), ("model", MODEL_COLUMN)):
@@ -250,7 +254,7 @@ def needs_met(
     if len(metrics) > 1:
         met.add(TWO_METRICS)
 
-    cells = compared_scores[list(CELL)].drop_duplicates()
+    cells = compared_scores[list(CELL_COLUMNS)].drop_duplicates()
     several, single = split_by_number_of_methods(cells)
     if len(several):
         met.add(SEVERAL_METHODS)
@@ -266,25 +270,30 @@ def needs_met(
 def _mean_options(options: argparse.Namespace) -> MeanOptions:
     """Return the statistical options."""
     check_enough_replicates(options.replicates)
-    return MeanOptions(options.replicates, options.unit, options.interval, options.as_published)
+    return MeanOptions(
+        n_replicates=options.replicates,
+        unit=options.unit,
+        interval=options.interval,
+        as_published=options.as_published,
+    )
 
 
 def _chosen_items(items: Iterable[StudyItem], options: MeanOptions) -> list[StudyItem]:
     """Return the items of a run; as published there are no rankings."""
     if not options.as_published:
         return list(items)
-    return [item for item in items if item.key not in RANKINGS]
+    return [item for item in items if item.key not in RANKING_ITEMS]
 
 
-def _add_printed(items: Iterable[StudyItem], compared_scores: pd.DataFrame) -> list[StudyItem]:
-    """Add to items the printed numbers of those scores that are named as in the study."""
-    cells = split_by_number_of_methods(compared_scores[list(CELL)].drop_duplicates())
+def _add_printed_numbers(items: Iterable[StudyItem], compared_scores: pd.DataFrame) -> list[StudyItem]:
+    """Add the printed numbers to the items, for data sets, models and methods named as in the study."""
+    cells = split_by_number_of_methods(compared_scores[list(CELL_COLUMNS)].drop_duplicates())
     printed_rows = {
         "table_2": printed_means_of_cells(cells.several),
         "table_3": printed_correlations(compared_scores),
         "table_4": printed_means_of_cells(cells.single),
     }
-    keys = {"table_2": CELL, "table_3": ("model", "method", "x", "y"), "table_4": CELL}
+    keys = {"table_2": CELL_COLUMNS, "table_3": ("model", "method", "x", "y"), "table_4": CELL_COLUMNS}
     items_with_printed = []
     for item in items:
         rows = printed_rows.get(item.key)

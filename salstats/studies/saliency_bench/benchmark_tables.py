@@ -26,11 +26,11 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.studies.declarations import ItemResult
 from salstats.studies.saliency_bench.cell_means import (
-    CELL,
+    CELL_COLUMNS,
     MIN_DRAWN_DATA_SETS,
     Benchmark,
     abbreviation_note,
-    labels_of,
+    labels_with_metric_headings,
     pearson_over_data_sets,
     ranks_over_cases,
     ranks_over_data_sets,
@@ -55,7 +55,7 @@ _RANK_NOTE = (
 
 
 @dataclass(frozen=True)
-class _Crossing:
+class _CrossedLayout:
     """Layout of a table in which the values of one column stand side by side."""
 
     #: Columns that group the rows of the table.
@@ -73,7 +73,9 @@ class _Crossing:
     last_cell: Callable[[pd.DataFrame], str] | None = None
 
 
-def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_notes: Iterable[str]) -> GT:
+def _crossed_table(
+    rows: pd.DataFrame, names: Labels, layout: _CrossedLayout, table_notes: Iterable[str]
+) -> GT:
     """Make a table in which the values of one column stand side by side."""
     values = names.order(layout.across, rows[layout.across])
     keys = [*layout.groups, *layout.stub]
@@ -95,7 +97,7 @@ def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_n
             frame_row = frame_row_by_value[value]
             texts += [cell_text(frame_row) for cell_text in layout.cells.values()]
             if layout.bold and frame_row["bold"]:
-                # row and column of the table, which has one column for each value
+                # Tables with marks have one column for each value, so that j is the column.
                 bold.add((i, j))
         if layout.last_cell is not None:
             texts.append(layout.last_cell(table_row))
@@ -118,8 +120,8 @@ def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_n
     return great_table(table, TABLE_ID)
 
 
-def _crossed_headings(names: Sequence[str], layout: _Crossing) -> list[TableColumn]:
-    """Return the columns of a crossed table; several cells of one value share a heading above theirs."""
+def _crossed_headings(names: Sequence[str], layout: _CrossedLayout) -> list[TableColumn]:
+    """Return the columns of a crossed table; where a value has several cells, its name stands above these."""
     align: Any = "point"
     if layout.last_cell is not None:
         align = "left"
@@ -152,7 +154,7 @@ def _means_table(
     table_notes.append(notes.scoring_note(read_estimates(rows, needed=()), names))
     table_notes.append(notes.metric_notes(rows))
     cells = {"": lambda row: fixed_text(row["estimate"], digits)}
-    layout = _Crossing(groups, stub, across, cells, bold=is_marked)
+    layout = _CrossedLayout(groups, stub, across, cells, bold=is_marked)
     return _crossed_table(rows, names, layout, table_notes)
 
 
@@ -164,7 +166,7 @@ def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
         benchmark.means_of_several_methods, ["model", "dataset", "metric", "method"], benchmark.names
     )
     rows = rows.reset_index(drop=True)
-    best = best_estimates(read_estimates(rows), CELL, ["method"], [])
+    best = best_estimates(read_estimates(rows), CELL_COLUMNS, compared_columns=["method"], exclude=[])
     marked = rows.assign(bold=rows.index.isin(list(best.rows)))
     note = "intervals stand in the frame and figure"
     if benchmark.is_printed:
@@ -176,7 +178,7 @@ def table_2_means_of_several_methods(benchmark: Benchmark) -> ItemResult | None:
 
 
 def table_4_means_of_single_method(benchmark: Benchmark) -> ItemResult | None:
-    """Table 4: models with one explanation of their own, a row per data set."""
+    """Table 4: models with a single method of explanation, a row per data set."""
     if benchmark.means_of_single_method.empty:
         return None
     rows = sorted_by_labels(benchmark.means_of_single_method, ["model", "dataset", "metric"], benchmark.names)
@@ -240,7 +242,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
         rows = rows[["model", "method", "term", "estimate", "n", "x", "y"]]
     rows = rows.assign(pair=rows["x"] + " " + rows["y"])
     pairs = {f"{x} {y}": _pair_label(x, y, benchmark.names) for x, y in combinations(metrics, 2)}
-    names = labels_of(benchmark.means, {**benchmark.labels, "pair": pairs})
+    names = labels_with_metric_headings(benchmark.means, {**benchmark.labels, "pair": pairs})
     rows = sorted_by_labels(rows, ["pair", "method", "model"], names).reset_index(drop=True)
 
     cells: dict[str, Callable[[FrameRow], str]] = {"r": lambda row: fixed_text(row["estimate"], 4)}
@@ -278,7 +280,7 @@ def table_3_correlations_of_metrics(benchmark: Benchmark) -> ItemResult | None:
     )
     return ItemResult(
         rows,
-        _crossed_table(rows, names, _Crossing(["pair"], ["method"], "model", cells), table_notes),
+        _crossed_table(rows, names, _CrossedLayout(["pair"], ["method"], "model", cells), table_notes),
         figure,
         note=f"n is {count_range_text(rows['n'])} data sets: {conclusion}",
     )
@@ -324,11 +326,11 @@ def ranks_of_data_sets(benchmark: Benchmark) -> ItemResult | None:
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
     ranks = ranks_over_data_sets(several, benchmark.options)
-    return _ranks_result(ranks, labels_of(several, benchmark.labels), "Data sets")
+    return _ranks_result(ranks, labels_with_metric_headings(several, benchmark.labels), "Data sets")
 
 
 def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemResult:
-    """Show ranks as a table and a figure; `resampled` names what is drawn again."""
+    """Show ranks as a table and a figure; `resampled` is the text that names what is drawn again."""
     by = [column for column in ("metric", "dataset", "model") if column in ranks.columns]
     rows = sorted_by_labels(ranks, [*by, "method"], names).reset_index(drop=True)
     n_replicates = f"{int(rows['n_replicates'].iloc[0]):,}"
@@ -341,7 +343,7 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
         _n_units_note(rows),
         abbreviation_note(names.order("metric", rows["metric"]), names),
     )
-    layout = _Crossing(
+    layout = _CrossedLayout(
         groups=["metric"],
         stub=by[1:],
         across="method",

@@ -36,15 +36,15 @@ _ABBREVIATIONS = {
     "deletion": "dAUC, area under the deletion curve, where less is better",
 }
 #: Columns that identify a mean.
-CELL = ("dataset", "model", "method", "metric")
+CELL_COLUMNS = ("dataset", "model", "method", "metric")
 #: Smallest number of data sets for a correlation over them.
 MIN_DATA_SETS = 3
-#: Smallest number of data sets that are drawn again: of three there are only ten draws.
+#: Smallest number of data sets to resample: three data sets give only ten different samples.
 MIN_DRAWN_DATA_SETS = 5
-#: Our names of the printed metrics.
-PRINTED = {"miou": "iou", "pg": "hit_any", "iauc": "insertion"}
-#: Values of the columns that scores of one data set or one model may lack.
-UNNAMED = {"dataset": "Data set", "model": "Model"}
+#: The package's name of each printed metric.
+METRIC_BY_PRINTED_NAME = {"miou": "iou", "pg": "hit_any", "iauc": "insertion"}
+#: Name of the only data set or model, for scores without that column.
+DEFAULT_NAMES = {"dataset": "Data set", "model": "Model"}
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class Benchmark:
 
     @property
     def is_printed(self) -> bool:
-        """Tell whether the means are printed ones."""
+        """True where the means are those of print."""
         return self.scores is None
 
     @cached_property
     def names(self) -> Labels:
         """The names and order of all values that are shown."""
-        return labels_of(self.means, self.labels)
+        return labels_with_metric_headings(self.means, self.labels)
 
     @property
     def means_of_several_methods(self) -> pd.DataFrame:
@@ -111,7 +111,7 @@ def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benc
 
 
 def printed_benchmark(options: MeanOptions) -> Benchmark:
-    """Take the printed means, in the printed order."""
+    """Return the printed means, with labels in the printed order."""
     means = printed_means()
     labels = {column: list(dict.fromkeys(means[column])) for column in ("dataset", "model", "method")}
     return Benchmark(means, options, labels=labels)
@@ -152,7 +152,7 @@ def scores_of_saliency_methods(scores: pd.DataFrame, metrics: Sequence[str] | No
     compared_scores = scores[is_compared].reset_index(drop=True)
     if compared_scores.empty:
         raise ColumnError(f"the scores have no method but {HUMAN!r}, which no model made", column="method")
-    for column, name in UNNAMED.items():
+    for column, name in DEFAULT_NAMES.items():
         if column not in compared_scores.columns:
             compared_scores[column] = name
             continue
@@ -198,19 +198,23 @@ def cell_means(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     As published: `estimate`, `n` and `n_missing` alone.
     """
     if options.as_published:
-        described = ss.describe(scores, by=CELL, unit=options.unit)
+        described = ss.describe(scores, by=CELL_COLUMNS, unit=options.unit)
         means = described.rename(columns={"mean": "estimate"}).assign(term="mean")
-        return means[[*CELL, "term", "estimate", "n", "n_missing"]]
+        return means[[*CELL_COLUMNS, "term", "estimate", "n", "n_missing"]]
     return ss.summarize(
-        scores, by=CELL, unit=options.unit, interval=options.interval, n_replicates=options.n_replicates
+        scores,
+        by=CELL_COLUMNS,
+        unit=options.unit,
+        interval=options.interval,
+        n_replicates=options.n_replicates,
     )
 
 
 def printed_means() -> pd.DataFrame:
     """Return the printed Tables 2 and 4 as means, with the metrics' names of this package."""
     tables = pd.concat([load_published(f"saliency_bench_table{n}") for n in (2, 4)], ignore_index=True)
-    named = tables.assign(metric=tables["metric"].map(PRINTED), term="mean")
-    return named.rename(columns={"value": "estimate"})[[*CELL, "term", "estimate"]]
+    named = tables.assign(metric=tables["metric"].map(METRIC_BY_PRINTED_NAME), term="mean")
+    return named.rename(columns={"value": "estimate"})[[*CELL_COLUMNS, "term", "estimate"]]
 
 
 def pearson_over_data_sets(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -249,10 +253,10 @@ def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame
 def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """Return the rank of each method per metric and model, when whole data sets are drawn again.
 
-    A data set counts as one observation, whatever its size: its mean.
+    Each data set counts as one observation, its mean, whatever its size.
     """
     several = split_by_number_of_methods(means).several.rename(columns={"estimate": "score"})
-    table = several[[*CELL, "score"]].assign(case=several["dataset"].astype(TEXT))
+    table = several[[*CELL_COLUMNS, "score"]].assign(case=several["dataset"].astype(TEXT))
     return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 
@@ -265,8 +269,8 @@ def split_by_number_of_methods(means: pd.DataFrame) -> ModelSplit:
     )
 
 
-def labels_of(frame: pd.DataFrame, labels: Mapping[str, Any] | None = None) -> Labels:
-    """Return the names of the metrics of a frame in the study's order, and further labels."""
+def labels_with_metric_headings(frame: pd.DataFrame, labels: Mapping[str, Any] | None = None) -> Labels:
+    """Return labels with the headings of a frame's metrics, in the study's order, and with `labels`."""
     metrics: list[str] = []
     if "metric" in frame.columns:
         metrics = list(dict.fromkeys(frame["metric"]))

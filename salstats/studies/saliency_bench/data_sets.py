@@ -33,7 +33,7 @@ COUNTED = {"patient": "Patients", "case": "Images", "task": "Classes", "model": 
 QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 
 
-def data_sets(benchmark: Benchmark) -> ItemResult | None:
+def table_1_data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Table 1: the contents of each data set."""
     scores = benchmark.scores
     if scores is None:
@@ -55,10 +55,10 @@ def data_sets(benchmark: Benchmark) -> ItemResult | None:
 
 
 def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
-    """Count patients, images and so on of a data set, and return the quartiles of the size of findings."""
+    """Return the number of patients, images and so on, and quartiles of the size of findings."""
     is_present = ~has_absent_finding(scores)
     if "label" in scores:
-        # Rows without a label, of a data set beside others, are of findings unless their reason denies it.
+        # A data set may have no labels while others do; then only a reason says that a finding is absent.
         is_present &= scores["label"].isna().to_numpy() | (scores["label"] == 1).to_numpy()
     present = scores[is_present]
     keys = [column for column in ("case", "task") if column in scores]
@@ -80,7 +80,7 @@ def _quartile_text(row: Any) -> str:
 
 def figure_1_images_with_truths(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
-    picks = _median_images(benchmark)
+    picks = _images_of_median_score(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
     return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
@@ -92,7 +92,7 @@ def plot_truths(
     """Draw an image of each data set with the outline of the truth, side by side."""
     titles = {dataset: labels.value("dataset", dataset) for dataset in picks["dataset"]}
     n_panels = len(titles)
-    # Panels are never wider than a fourth of a page or half a column; fewer of them make a narrow figure.
+    # A panel is at most a fourth of a page or half a column wide, so that few panels make a narrow figure.
     least_columns = 2
     if width > COLUMN_MM:
         least_columns = 4
@@ -101,15 +101,16 @@ def plot_truths(
     sheet_width = width
     if n_panels < n_columns:
         sheet_width = n_panels * panel_width + (n_panels - 1) * GAP_MM + 2 * EDGE_MM
-    layout = gallery_layout({"": ()}, [None], titles, sheet_width)
+    # One row of pictures, without a name.
+    layout = gallery_layout({"": ()}, image_shapes=[None], column_titles=titles, width=sheet_width)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    picture_options = PictureOptions(rule, check_images(images), False, layout.box)
+    picture_options = PictureOptions(rule, check_images(images), shows_human=False, box_mm=layout.box)
     cases = {case.case: case for case in study}
     panels = []
     placed = []
     for pick in picks.to_dict("records"):
         task = pick["task"]
-        panel = overlay_picture(cases[pick["case"]], task, None, (), picture_options)
+        panel = overlay_picture(cases[pick["case"]], task, method=None, series=(), options=picture_options)
         panels.append(panel)
         placed.append(PlacedPicture(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
     sheet = layout.sheet([layout.bands_of_row("")])
@@ -124,7 +125,7 @@ def maps_maker(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
 
     def make(benchmark: Benchmark) -> ItemResult | None:
         study = _study(benchmark)
-        picks = _median_images(benchmark)
+        picks = _images_of_median_score(benchmark)
         names = benchmark.names
         map_series = [series for series in study.series if series.method != HUMAN]
         models = list(dict.fromkeys(series.model for series in map_series))
@@ -171,8 +172,11 @@ def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study
     return replace(study, cases=tuple(cases), series=tuple(new_series.values()))
 
 
-def _median_images(benchmark: Benchmark) -> pd.DataFrame:
-    """Pick an image of each data set by the first metric: `dataset, case, task, metric, score, ...`."""
+def _images_of_median_score(benchmark: Benchmark) -> pd.DataFrame:
+    """Pick the image of each data set whose mean score by the first metric is nearest to the median.
+
+    Columns: `dataset, case, task, metric, score` and what `pick_cases` adds.
+    """
     study = _study(benchmark)
     scores = _scores_with_tasks(benchmark)
     cases_and_tasks = {(case.case, task) for case in study for task in case.truths}

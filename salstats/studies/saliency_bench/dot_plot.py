@@ -101,6 +101,7 @@ def plot_dots(
         + facets
         + p9.scale_x_continuous(limits=limits, breaks=list(breaks), labels=tick_texts, expand=(0.03, 0))
         + p9.scale_y_continuous(
+            # Methods are at 0, -1, -2, ...; the axis ends 0.4 beyond the first and the last.
             limits=(0.6 - len(methods), 0.4),
             breaks=[-i for i in range(len(methods))],
             labels=[names.value("method", m) for m in methods],

@@ -1,7 +1,7 @@
 """Consistency of the printed Tables 2 and 3, and the printed numbers of scores named as in the study.
 
 `analyses/saliency_bench_digits.py` searches every digit of every value for changes that would make the
-correlations follow. Its result lies in `data/saliency_bench_digits.csv` and is checked here. Nothing says
+correlations follow. Its result is `data/saliency_bench_digits.csv`, which is checked here. It does not say
 which of the tables is wrong, or why.
 """
 
@@ -22,22 +22,22 @@ from salstats.studies.printed_names import printed_name_by_unambiguous_name
 from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
-    CELL,
-    PRINTED,
+    CELL_COLUMNS,
+    METRIC_BY_PRINTED_NAME,
     Benchmark,
-    labels_of,
+    labels_with_metric_headings,
     printed_means,
     sorted_by_labels,
 )
 
-#: The only conclusion that the comparison allows.
-INCONSISTENT = "The two printed tables are inconsistent there."
+#: The only conclusion that the comparison allows, as a sentence of the notes.
+INCONSISTENT_NOTE = "The two printed tables are inconsistent there."
 _DECIMAL_PLACES = {1: "first", 2: "second", 3: "third", 4: "fourth"}
-_BY = ["model", "method"]
+_MODEL_AND_METHOD = ["model", "method"]
 #: Decimals of the printed correlations.
 _DIGITS = 4
 #: The result of the search, see data/README.md.
-CHANGES = "saliency_bench_digits.csv"
+CHANGES_FILE = "saliency_bench_digits.csv"
 
 
 class PrintedTables(NamedTuple):
@@ -52,37 +52,42 @@ def printed_tables_2_and_3() -> PrintedTables:
     values = load_published("saliency_bench_table2")
     correlations = load_published("saliency_bench_table3")
     return PrintedTables(
-        values=values.assign(metric=values["metric"].map(PRINTED)),
+        values=values.assign(metric=values["metric"].map(METRIC_BY_PRINTED_NAME)),
         correlations=correlations.assign(
-            metric_1=correlations["metric_1"].map(PRINTED), metric_2=correlations["metric_2"].map(PRINTED)
+            metric_1=correlations["metric_1"].map(METRIC_BY_PRINTED_NAME),
+            metric_2=correlations["metric_2"].map(METRIC_BY_PRINTED_NAME),
         ),
     )
 
 
 def printed_means_of_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed means of those cells (data set, model, method, metric) that the study has.
+    """Return the printed means of the cells (data set, model, method, metric) that the study has as well.
 
-    Columns: those of `CELL`, with the names of the scores, and `estimate`. Cells are matched by name, since
-    the number of images behind a printed mean was not printed. PG is `hit_any`: the study counts any maximum.
+    Columns: those of `CELL_COLUMNS`, with the names of the scores, and `estimate`. Cells are matched by name,
+    since the number of images behind a printed mean was not printed. PG is `hit_any`: the study counts any
+    maximum.
     """
     printed = printed_means()
-    named = _add_printed_names(cells[list(CELL)].drop_duplicates(), printed)
-    printed = printed[[*CELL, "estimate"]].rename(columns={column: f"printed_{column}" for column in CELL})
-    matched = named.merge(printed, on=[f"printed_{column}" for column in CELL])
-    return matched[[*CELL, "estimate"]]
+    named = _add_printed_names(cells[list(CELL_COLUMNS)].drop_duplicates(), printed)
+    printed = printed[[*CELL_COLUMNS, "estimate"]].rename(
+        columns={column: f"printed_{column}" for column in CELL_COLUMNS}
+    )
+    matched = named.merge(printed, on=[f"printed_{column}" for column in CELL_COLUMNS])
+    return matched[[*CELL_COLUMNS, "estimate"]]
 
 
 def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed correlations of models and methods with all data sets of the study and no others.
+    """Return the printed correlations of models and methods with all data sets of the study and no other.
 
     Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.
     """
     values, correlations = printed_tables_2_and_3()
-    named = _add_printed_names(cells[list(CELL)].drop_duplicates(), values)
-    study_sets = set(values["dataset"])
+    named = _add_printed_names(cells[list(CELL_COLUMNS)].drop_duplicates(), values)
+    study_data_sets = set(values["dataset"])
     rows = []
     for (model, method), group in named.groupby(["model", "method"], sort=False):
-        if set(group["printed_dataset"]) != study_sets or group["dataset"].nunique() != len(study_sets):
+        has_study_data_sets = set(group["printed_dataset"]) == study_data_sets
+        if not has_study_data_sets or group["dataset"].nunique() != len(study_data_sets):
             continue
         first = group.iloc[0]
         is_of_group = correlations["model"] == first["printed_model"]
@@ -100,7 +105,7 @@ def _add_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFra
     for column in ("dataset", "model", "method"):
         names = printed_name_by_unambiguous_name(cells[column].unique(), printed[column].unique(), column)
         named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
-    # the printed tables are loaded with our names of the metrics
+    # The printed tables are loaded with the package's names of the metrics.
     named["printed_metric"] = cells["metric"]
     return named
 
@@ -112,14 +117,14 @@ def compare_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd
     the rounded correlations; `agrees`, if it is 0; `within_one`, if it is at most one unit of the last
     decimal.
     """
-    keys = [*_BY, "dataset", "metric"]
+    keys = [*_MODEL_AND_METHOD, "dataset", "metric"]
     if values.duplicated(keys).any():
         first_repeated = values[values.duplicated(keys)].iloc[0]
         raise ColumnError(
             f"values: {first_repeated[keys].to_dict()} stands twice",
             rows=np.flatnonzero(values.duplicated(keys)).tolist(),
         )
-    wide = values.pivot(index=[*_BY, "dataset"], columns="metric", values="value")
+    wide = values.pivot(index=[*_MODEL_AND_METHOD, "dataset"], columns="metric", values="value")
     rows = []
     for row in correlations.to_dict("records"):
         model = row["model"]
@@ -146,13 +151,13 @@ def compare_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd
         )
     columns = ["n", "printed", "recomputed", "difference", "agrees", "within_one"]
     checked = pd.DataFrame(rows, columns=columns, index=correlations.index)
-    keys_of_rows = correlations[[*_BY, "metric_1", "metric_2"]]
+    keys_of_rows = correlations[[*_MODEL_AND_METHOD, "metric_1", "metric_2"]]
     return pd.concat([keys_of_rows, checked], axis=1).reset_index(drop=True)
 
 
 def values_after_changes(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
     """Replace the printed values that `changes` names (model, method, dataset, metric, new_value)."""
-    keys = [*_BY, "dataset", "metric"]
+    keys = [*_MODEL_AND_METHOD, "dataset", "metric"]
     merged = values.merge(changes[[*keys, "new_value"]], on=keys, how="left", validate="1:1")
     return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
@@ -164,7 +169,7 @@ def recomputed_correlations(benchmark: Benchmark) -> ItemResult:
     rows = compare_correlations(values, correlations)
     rows["pair"] = [_pair_text(row, names) for row in rows.to_dict("records")]
     pairs = list(dict.fromkeys(rows["pair"]))
-    order = labels_of(values, {**benchmark.labels, "pair": pairs})
+    order = labels_with_metric_headings(values, {**benchmark.labels, "pair": pairs})
     rows = sorted_by_labels(rows, ["pair", "model", "method"], order).reset_index(drop=True)
     n_agreeing = int(rows["agrees"].sum())
     agreements = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
@@ -177,7 +182,7 @@ def recomputed_correlations(benchmark: Benchmark) -> ItemResult:
         f"rounded to four decimals. Agree: {n_agreeing} of {len(rows)} ({pair_counts})."
     ]
     if n_agreeing < len(rows):
-        notes.append(INCONSISTENT)
+        notes.append(INCONSISTENT_NOTE)
     table = table_of(
         rows,
         TABLE_ID,
@@ -215,17 +220,17 @@ def _agreement_text(row: Any) -> str:
 
 
 def digit_changes_that_reconcile(benchmark: Benchmark) -> ItemResult:
-    """Show the changes of a single digit that reconcile the tables, as the search found them."""
+    """Show the changes of a single digit that reconcile the tables: the result of the search."""
     values, correlations = printed_tables_2_and_3()
-    changes = pd.read_csv(data_folder() / CHANGES)
+    changes = pd.read_csv(data_folder() / CHANGES_FILE)
     names = benchmark.names
     printed_check = compare_correlations(values, correlations)
     corrected_check = compare_correlations(values_after_changes(values, changes), correlations)
-    agreements = corrected_check.groupby(_BY, as_index=False).agg(
+    agreements = corrected_check.groupby(_MODEL_AND_METHOD, as_index=False).agg(
         n_printed=("agrees", "size"), n_exact=("agrees", "sum")
     )
-    rows = changes.merge(agreements, on=_BY, validate="1:1")
-    rows = sorted_by_labels(rows, _BY, names).reset_index(drop=True)
+    rows = changes.merge(agreements, on=_MODEL_AND_METHOD, validate="1:1")
+    rows = sorted_by_labels(rows, _MODEL_AND_METHOD, names).reset_index(drop=True)
     table = table_of(
         rows,
         TABLE_ID,
@@ -259,7 +264,7 @@ def _digit_change_search_sentences(
     printed_check: pd.DataFrame, corrected_check: pd.DataFrame, changes: pd.DataFrame, names: Labels
 ) -> list[str]:
     """Write the result of the search in sentences."""
-    groups = printed_check.groupby(_BY)
+    groups = printed_check.groupby(_MODEL_AND_METHOD)
     n_inconsistent = int((~groups["within_one"].all()).sum())
     sentences = [
         f"{n_inconsistent} of {groups.ngroups} models and methods have correlations that do not follow. "
@@ -281,7 +286,7 @@ def _digit_change_search_sentences(
         if n_inexact:
             sentence += f", {n_inexact} one unit of the last decimal off"
         sentences.append(f"{sentence}.")
-    sentences.append(INCONSISTENT)
+    sentences.append(INCONSISTENT_NOTE)
     return sentences
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from salstats.studies.lanfredi2021.layouts import (
-    CHANCE,
+    CHANCE_SCORE,
     LABELS,
     add_interval_comparison,
     means_with_published_interval,
@@ -27,7 +27,7 @@ from salstats.studies.lanfredi2021.layouts import (
 )
 def test_each_table_has_its_methods_and_metrics(number, methods, metrics):
     rows = pd.DataFrame({"method": list(LABELS["method"])}).merge(
-        pd.DataFrame({"metric": list(CHANCE)}), how="cross"
+        pd.DataFrame({"metric": list(CHANCE_SCORE)}), how="cross"
     )
     kept = rows_of_table(number, rows)
     assert set(zip(kept["method"], kept["metric"], strict=True)) == {(m, k) for m in methods for k in metrics}

@@ -19,7 +19,7 @@ from salstats.studies.lanfredi2021.layouts import add_interval_comparison
 from salstats.studies.lanfredi2021.printed_tables import (
     interval_widths_and_changes_note,
     printed_numbers_of_table,
-    printed_rows,
+    printed_table_rows,
     read_workbooks,
     scores_of_table,
     study_scores,
@@ -27,7 +27,7 @@ from salstats.studies.lanfredi2021.printed_tables import (
 )
 
 VALUES = ("estimate", "conf_low", "conf_high")
-KEYS = ["metric", "mixing", "method"]
+MEAN_KEYS = ["metric", "mixing", "method"]
 # the oracle's manifest asks for 1e-9; sums of 2275 numbers in another order differ by far less
 R_TOLERANCE = 1e-12
 ROUNDING = 1e-12
@@ -104,7 +104,7 @@ def joint_rows(rows: pd.DataFrame, oracle: pd.DataFrame) -> pd.DataFrame:
     """The rows of Tables 1, 3 and 4 beside R's."""
     rows = rows[rows["table"].astype("str").isin(["1", "3", "4"])]
     rows = rows.assign(mixing=rows["mixing"].fillna("thresholded"))
-    return rows.merge(oracle, on=KEYS, how="left", validate="many_to_one", suffixes=("", "_r"))
+    return rows.merge(oracle, on=MEAN_KEYS, how="left", validate="many_to_one", suffixes=("", "_r"))
 
 
 def test_all_108_printed_numbers_are_reproduced(made, tables, shared):
@@ -427,30 +427,30 @@ def sheet_scores(sheet="uniform", methods=("interobserver", "gradcam_wag"), **co
 
 
 def test_a_sheet_names_the_mixing_of_its_scores_but_not_of_the_baselines():
-    images = study_scores(sheet_scores()).images
+    images = study_scores(sheet_scores()).table_1_3_4_scores
     assert dict(zip(images["method"], images["mixing"], strict=True)) == {
         "interobserver": "", "gradcam_wag": "uniform"
     }  # fmt: skip
     assert set(images["sheet"]) == {"uniform"}
     assert set(images["subset"]) == {"all"}
     # another data set names no mixing
-    other = study_scores(sheet_scores("mine")).images
+    other = study_scores(sheet_scores("mine")).table_1_3_4_scores
     assert set(other["mixing"]) == {"", "as given"}
     assert set(other["sheet"]) == {"mine"}
     without = sheet_scores().drop(columns="dataset")
-    assert set(study_scores(without).images["sheet"]) == {"as given"}
-    assert set(study_scores(without.assign(mixing="weighted")).images["sheet"]) == {"weighted"}
+    assert set(study_scores(without).table_1_3_4_scores["sheet"]) == {"as given"}
+    assert set(study_scores(without.assign(mixing="weighted")).table_1_3_4_scores["sheet"]) == {"weighted"}
 
 
 def test_images_with_a_label_are_those_of_table_2_and_the_others_those_of_the_other_tables():
     scores = sheet_scores(abnormal=[1, None, 0, None])
     study = study_scores(scores)
-    assert study.images["case"].tolist() == ["j", "j"]
-    assert study.labelled["subset"].tolist() == ["abnormal", "normal"]
+    assert study.table_1_3_4_scores["case"].tolist() == ["j", "j"]
+    assert study.table_2_scores["subset"].tolist() == ["abnormal", "normal"]
     # where all images have a label, all are in both
     all_labelled = study_scores(sheet_scores(abnormal=1))
-    assert len(all_labelled.images) == len(all_labelled.labelled) == 4
-    assert study_scores(sheet_scores()).labelled.empty
+    assert len(all_labelled.table_1_3_4_scores) == len(all_labelled.table_2_scores) == 4
+    assert study_scores(sheet_scores()).table_2_scores.empty
 
 
 def test_a_mixing_is_of_one_sheet():
@@ -482,11 +482,11 @@ def test_means_of_a_table_have_the_studys_interval():
 
 
 def test_print_is_of_the_sheet_that_each_row_was_made_from():
-    rows = printed_rows()
+    rows = printed_table_rows()
     assert set(rows.loc[rows["table"] == "2", "sheet"]) == {"normal_abnormal"}
     others = rows[rows["table"] != "2"]
     assert (others["sheet"] == others["mixing"].fillna("thresholded")).all()
-    assert len(printed_rows("4")) == 4
+    assert len(printed_table_rows("4")) == 4
 
 
 def test_print_is_compared_with_whole_tables_of_its_sheets_and_images():

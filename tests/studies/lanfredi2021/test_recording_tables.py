@@ -30,7 +30,7 @@ NAMES = {"sono": "gradcam_woag", "ag": "gradcam_wag", "am1": "am1", "am2": "am2"
 #: What the reference divides the integer maps by.
 SCALES = {"am1": 65535, "am2": 255}
 METHODS = {**NAMES, "interobserver": "interobserver", "convex": "convex"}
-KEYS = ["phase", "trial", "reader", "method", "metric"]
+MEAN_KEYS = ["phase", "trial", "reader", "method", "metric"]
 # the oracle's fixation maps are float32 (epsilon 1.2e-7), ours float64
 SCORE_TOLERANCE = 1e-7
 # ranks of a reader's own map: some of its pixels tie in float32 and do not in float64
@@ -93,7 +93,7 @@ def expected(gaze) -> pd.DataFrame:
         pd.read_csv(gaze / "expected" / name).rename(columns={value: "score", "index_image": "reader"})
         for name, value in (("ncc_sncc.csv", "value_f64"), ("auc_sauc.csv", "exact_limit"))
     ]
-    rows = pd.concat([part[[*KEYS, "score"]] for part in parts], ignore_index=True)
+    rows = pd.concat([part[[*MEAN_KEYS, "score"]] for part in parts], ignore_index=True)
     return rows.assign(method=rows["method"].map(METHODS))
 
 
@@ -128,7 +128,7 @@ def check_interval(row: pd.Series, rows: pd.DataFrame, method: str, metric: str)
 def test_scores_equal_the_oracle(frames, expected, gaze):
     scores = with_trials(frames["scores"])
     rows = scores[scores["reason"].isna()].astype({"reader": "int64"})
-    both = rows.merge(expected, on=KEYS, validate="1:1", suffixes=("", "_oracle"))
+    both = rows.merge(expected, on=MEAN_KEYS, validate="1:1", suffixes=("", "_oracle"))
     assert len(both) == len(rows) == len(expected) == 720
     off = (both["score"] - both["score_oracle"]).abs()
     looks = np.load(gaze / "expected" / "fixation_maps_f32.npz")

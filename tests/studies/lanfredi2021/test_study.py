@@ -9,14 +9,14 @@ from tests_support import raises
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
 from salstats.studies.lanfredi2021 import (
-    BASELINES_PLAIN,
+    BASELINES_CENTRE_REWARDING,
     BASELINES_SHUFFLED,
-    IMAGES,
-    MAJORITY,
-    MIXINGS,
-    NETWORKS,
+    MAJORITY_LABELS,
+    MIXING_NEEDS,
+    NETWORK_AUCS,
+    RADIOGRAPHS,
     RAW_ITEMS,
-    READINGS,
+    READERS_AND_SEEDS,
     SCORE_ITEMS,
     SHUFFLED_SCORES,
     TABLE_SCORES,
@@ -64,7 +64,7 @@ def test_phases_may_be_repeated_or_stand_between_commas():
     [
         (scores_of(), {SHUFFLED_SCORES, BASELINES_SHUFFLED, TABLE_SCORES}),
         (scores_of(metrics=("sauc",)), {SHUFFLED_SCORES, BASELINES_SHUFFLED, TABLE_SCORES}),
-        (scores_of(metrics=("ncc",)), {BASELINES_PLAIN, TABLE_SCORES}),
+        (scores_of(metrics=("ncc",)), {BASELINES_CENTRE_REWARDING, TABLE_SCORES}),
         # Table 1 has no hull of the lungs, Tables 3 and 4 have no map of a network
         (scores_of(["convex"]), {BASELINES_SHUFFLED, TABLE_SCORES}),
         (scores_of(["gradcam_wag"]), {SHUFFLED_SCORES, TABLE_SCORES}),
@@ -77,13 +77,13 @@ def test_tables_need_their_methods_and_metrics(scores, met):
 
 def test_an_item_of_a_mixing_needs_scores_of_it():
     scores = scores_of(["gradcam_wag"], mixing="uniform")
-    assert available(scores) & set(MIXINGS) == {"Grad-CAM of uniform mixing"}
+    assert available(scores) & set(MIXING_NEEDS) == {"Grad-CAM of uniform mixing"}
 
 
 def test_table_2_needs_labels_and_appendix_a_the_auc_of_the_networks():
-    assert MAJORITY in available(scores_of(abnormal=1))
-    assert MAJORITY not in available(scores_of(abnormal=None))
-    assert NETWORKS not in available(scores_of())
+    assert MAJORITY_LABELS in available(scores_of(abnormal=1))
+    assert MAJORITY_LABELS not in available(scores_of(abnormal=None))
+    assert NETWORK_AUCS not in available(scores_of())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_table_2_needs_labels_and_appendix_a_the_auc_of_the_networks():
     ],
 )
 def test_intervals_for_readers_need_readings_of_a_map_and_of_interobserver(methods, columns, met):
-    assert (READINGS in available(scores_of(methods, **columns))) == met
+    assert (READERS_AND_SEEDS in available(scores_of(methods, **columns))) == met
 
 
 def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch, tmp_path):
@@ -106,7 +106,7 @@ def test_the_scores_are_the_embedded_ones_or_those_of_the_workbooks(monkeypatch,
     monkeypatch.setattr("salstats.studies.lanfredi2021.embedded_scores", lambda: scores)
     opened = STUDY.open(options_of())
     assert opened.load() is scores
-    assert NETWORKS in opened.available
+    assert NETWORK_AUCS in opened.available
     workbooks = {tmp_path: scores}
     monkeypatch.setattr("salstats.studies.lanfredi2021.embedded_scores", None)
     monkeypatch.setattr("salstats.studies.lanfredi2021.read_workbooks", workbooks.get)
@@ -128,7 +128,7 @@ def test_recordings_are_scored_as_the_options_say(tmp_path):
     recordings = opened.load()
     assert recordings.options == ScoringOptions(3, "others", 9, 4, 2)
     assert [str(series) for series in recordings.study.series] == ["am1", "mine"]
-    assert IMAGES in STUDY.open(options_of(*given, "--images", tmp_path / "images")).available
+    assert RADIOGRAPHS in STUDY.open(options_of(*given, "--images", tmp_path / "images")).available
 
 
 @pytest.mark.parametrize("n_replicates", [0, 1])

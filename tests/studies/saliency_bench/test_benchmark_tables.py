@@ -20,7 +20,7 @@ from salstats.studies.saliency_bench.cell_means import (
     score_benchmark,
     scores_of_saliency_methods,
 )
-from salstats.studies.saliency_bench.table_consistency import INCONSISTENT
+from salstats.studies.saliency_bench.table_consistency import INCONSISTENT_NOTE
 
 OPTIONS = MeanOptions(n_replicates=60)
 
@@ -152,7 +152,7 @@ class TestPrinted:
     def test_the_check_counts_what_agrees(self, printed):
         words = text_of(printed["table_3_check"])
         assert "Agree: 12 of 36 (mIoU–PG: 0 of 12; mIoU–iAUC: 12 of 12; PG–iAUC: 0 of 12)" in words
-        assert INCONSISTENT in words
+        assert INCONSISTENT_NOTE in words
 
     def test_the_change_is_what_the_search_found(self, printed):
         item = printed["table_3_change"]
@@ -160,4 +160,4 @@ class TestPrinted:
         (one,) = item.frame[["dataset", "metric", "place"]].drop_duplicates().to_dict("records")
         assert f"All change the same place: PG of {one['dataset']}, the first decimal (12 values)" in words
         assert "35 of 36 correlations then are the printed ones" in words
-        assert words.count(INCONSISTENT) == 1
+        assert words.count(INCONSISTENT_NOTE) == 1

@@ -10,11 +10,11 @@ from tests_support import raises, warns
 from salstats.datasets import load_published
 from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.cell_means import (
-    CELL,
+    CELL_COLUMNS,
     MeanOptions,
     abbreviation_note,
     cell_means,
-    labels_of,
+    labels_with_metric_headings,
     pearson_over_data_sets,
     printed_benchmark,
     printed_means,
@@ -101,7 +101,7 @@ class TestMeans:
 
     def test_as_published_they_have_no_interval(self, scores, means):
         plain = cell_means(scores, MeanOptions(as_published=True))
-        assert list(plain) == [*CELL, "term", "estimate", "n", "n_missing"]
+        assert list(plain) == [*CELL_COLUMNS, "term", "estimate", "n", "n_missing"]
         assert set(plain["term"]) == {"mean"}
         assert set(plain["n"]) == {25}
         np.testing.assert_allclose(plain["estimate"], means["estimate"], rtol=EXACT)
@@ -158,17 +158,20 @@ class TestCorrelations:
 class TestNames:
     def test_metrics_have_the_names_and_the_order_of_the_study(self):
         frame = pd.DataFrame({"metric": ["nss", "insertion", "hit_any", "iou"]})
-        names = labels_of(frame, {"model": {"vgg": "VGG"}})
+        names = labels_with_metric_headings(frame, {"model": {"vgg": "VGG"}})
         assert names.order("metric", frame["metric"]) == ["iou", "hit_any", "insertion", "nss"]
         # the only rule of the pointing game needs no other name
         assert names.value("metric", "hit_any") == "PG"
         assert names.value("model", "vgg") == "VGG"
-        both = labels_of(pd.DataFrame({"metric": ["hit_any", "hit"]}))
+        both = labels_with_metric_headings(pd.DataFrame({"metric": ["hit_any", "hit"]}))
         assert both.value("metric", "hit_any") == "PG (any maximum)"
-        assert labels_of(pd.DataFrame({"method": ["a"]})).value("method", "gradcam") == "Grad-CAM"
+        assert (
+            labels_with_metric_headings(pd.DataFrame({"method": ["a"]})).value("method", "gradcam")
+            == "Grad-CAM"
+        )
 
     def test_abbreviations_are_explained_once(self):
-        names = labels_of(pd.DataFrame({"metric": ["iou", "hit", "nss"]}))
+        names = labels_with_metric_headings(pd.DataFrame({"metric": ["iou", "hit", "nss"]}))
         note = abbreviation_note(["iou", "hit", "iou", "nss"], names)
         assert note.count("mIoU,") == 1
         assert "PG, pointing game" in note
@@ -177,7 +180,7 @@ class TestNames:
 
     def test_rows_have_the_order_of_the_labels_of_each_column_in_turn(self):
         frame = pd.DataFrame({"metric": ["hit", "iou", "hit", "iou"], "dataset": ["b", "b", "a", "a"]})
-        names = labels_of(frame, {"dataset": ["b", "a"]})
+        names = labels_with_metric_headings(frame, {"dataset": ["b", "a"]})
         ordered = sorted_by_labels(frame, ["metric", "dataset"], names)
         assert ordered.index.tolist() == [1, 3, 0, 2]
         assert sorted_by_labels(frame, ["dataset", "metric"], names).index.tolist() == [1, 0, 3, 2]

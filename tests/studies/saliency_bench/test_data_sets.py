@@ -20,10 +20,10 @@ from salstats.studies.saliency_bench.cell_means import (
     scores_of_saliency_methods,
 )
 from salstats.studies.saliency_bench.data_sets import (
-    data_sets,
     figure_1_images_with_truths,
     maps_maker,
     plot_truths,
+    table_1_data_sets,
 )
 
 # the case nearest to the median may tie with another but for rounding
@@ -43,7 +43,7 @@ def test_table_1_counts_what_each_data_set_holds_and_describes_its_findings():
     scores["label"] = scores["case"].ne(cases[0]).astype(float)
     areas = {case: rng.uniform(0.01, 0.4) for case in cases}
     scores["area_ratio"] = scores["case"].map(areas)
-    frame = data_sets(bench_of(scores)).frame.set_index("dataset")
+    frame = table_1_data_sets(bench_of(scores)).frame.set_index("dataset")
     assert frame.index.to_list() == ["set 0", "set 1"]
     # people are no method of a model; two models have three methods and one has attention alone
     counts = {"n_patients": 4, "n_cases": 7, "n_tasks": 1, "n_models": 3, "n_methods": 4, "n_present": 6}
@@ -52,10 +52,10 @@ def test_table_1_counts_what_each_data_set_holds_and_describes_its_findings():
     quartiles = np.quantile([areas[case] for case in cases[1:]], [0.25, 0.5, 0.75])
     for dataset in frame.index:
         np.testing.assert_allclose(frame.loc[dataset, ["q1", "median", "q3"]].astype(float), quartiles)
-    html = data_sets(bench_of(scores)).table.as_raw_html()
+    html = table_1_data_sets(bench_of(scores)).table.as_raw_html()
     q1, median, q3 = quartiles
     assert html.count(f">{median:.3f} [{q1:.3f}, {q3:.3f}]<") == 2
-    unknown = data_sets(bench_of(scores.assign(area_ratio=np.nan)))
+    unknown = table_1_data_sets(bench_of(scores.assign(area_ratio=np.nan)))
     assert unknown.frame["median"].isna().all()
     assert unknown.table.as_raw_html().count(">\u2014<") == 2
 
@@ -71,11 +71,11 @@ def test_findings_are_told_by_labels_or_else_by_reasons():
     is_labelled = scores["dataset"] == "set 0"
     of_one_set = by_reason.assign(label=(~is_absent).astype(float).where(is_labelled))
     for given in (by_reason, of_one_set):
-        assert data_sets(bench_of(given)).frame["n_present"].to_list() == [3, 3]
+        assert table_1_data_sets(bench_of(given)).frame["n_present"].to_list() == [3, 3]
 
 
 def test_printed_means_have_no_table_of_data_sets():
-    assert data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
+    assert table_1_data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
 
 
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")

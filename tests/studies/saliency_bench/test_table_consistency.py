@@ -10,9 +10,14 @@ from tests_support import raises
 
 from salstats.datasets import data_folder
 from salstats.errors import ColumnError
-from salstats.studies.saliency_bench.cell_means import CELL, MeanOptions, printed_benchmark, printed_means
+from salstats.studies.saliency_bench.cell_means import (
+    CELL_COLUMNS,
+    MeanOptions,
+    printed_benchmark,
+    printed_means,
+)
 from salstats.studies.saliency_bench.table_consistency import (
-    CHANGES,
+    CHANGES_FILE,
     compare_correlations,
     digit_changes_that_reconcile,
     printed_correlations,
@@ -61,12 +66,12 @@ def test_of_the_printed_correlations_those_with_the_pointing_game_do_not_follow(
 
 def test_the_search_finds_what_lies_in_the_data(tmp_path):
     assert main(["-o", str(tmp_path / "found.csv")]) == 0
-    assert (tmp_path / "found.csv").read_text() == (data_folder() / CHANGES).read_text()
+    assert (tmp_path / "found.csv").read_text() == (data_folder() / CHANGES_FILE).read_text()
 
 
 def test_the_changes_found_make_all_but_the_last_digit_of_one_agree():
     values, printed = printed_tables_2_and_3()
-    changes = pd.read_csv(data_folder() / CHANGES)
+    changes = pd.read_csv(data_folder() / CHANGES_FILE)
     assert changes.groupby(["model", "method"]).size().tolist() == [1] * 12
     # one digit of each
     assert (10 * (changes["value"] - changes["new_value"])).round(9).mod(1).eq(0).all()
@@ -102,7 +107,7 @@ def test_a_value_that_stands_twice_or_is_not_there_is_named():
 
 def test_printed_means_are_those_of_the_cells_that_have_a_name_of_the_study():
     printed = printed_means()
-    cells = printed[list(CELL)].tail(4)
+    cells = printed[list(CELL_COLUMNS)].tail(4)
     # names are known by their letters
     own = cells.assign(method=cells["method"].str.upper())
     others = own.assign(dataset="elsewhere")
@@ -128,7 +133,7 @@ def test_printed_correlations_are_those_of_methods_with_all_data_sets_of_the_stu
 
 def test_the_items_count_what_agrees_before_and_after_the_changes():
     values, printed = printed_tables_2_and_3()
-    changes = pd.read_csv(data_folder() / CHANGES)
+    changes = pd.read_csv(data_folder() / CHANGES_FILE)
     benchmark = printed_benchmark(MeanOptions(n_replicates=40))
     before = recomputed_correlations(benchmark)
     agrees = compare_correlations(values, printed)["agrees"]
