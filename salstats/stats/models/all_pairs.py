@@ -23,15 +23,14 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
     """
 
     def adjust_family(family: pd.DataFrame) -> AdjustedFamily:
-        """Return adjusted P values and single levels of the rows of a family."""
+        """Return a family's adjusted P values, and the level of each limit by itself."""
         pairs = family[[term, "reference_level"]]
         n_levels = len(pd.unique(pairs.to_numpy().ravel()))
         df = family["df"].to_numpy()
         statistic = family["statistic"].abs().to_numpy()
         p_adjusted = _tukey_p_values(statistic, family["p_value"].to_numpy(), n_levels, df)
-        return AdjustedFamily(
-            p_adjusted, _levels_of_single_limits(family["conf_level"].to_numpy(), n_levels, df)
-        )
+        family_level = float(family["conf_level"].iloc[0])
+        return AdjustedFamily(p_adjusted, _levels_of_single_limits(family_level, n_levels, df))
 
     return adjusted_families(contrasts, family_columns, TUKEY, adjust_family)
 
@@ -39,24 +38,27 @@ def tukey_frame(contrasts: pd.DataFrame, family_columns: Sequence[str], term: st
 def _tukey_p_values(statistic: np.ndarray, p_value: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return adjusted P values, between the P values of single tests and Bonferroni's bound."""
     upper_bound = np.minimum(p_value * n_levels * (n_levels - 1) / 2, 1)
+    # The studentized range of the levels' means is sqrt(2) times the largest |t| of their differences.
     integral = stats.studentized_range.sf(np.sqrt(2) * statistic, n_levels, df)
-    # the bound may lie above a P value that is just above the threshold, and would then not be monotone
-    in_tail = np.minimum(upper_bound, _SMALLEST_INTEGRAL)
-    p_adjusted = np.where(integral < _SMALLEST_INTEGRAL, in_tail, integral)
+    # The bound is larger than the integral. It is cut at the smallest integral, so that a larger statistic
+    # never has a larger P value.
+    tail_p = np.minimum(upper_bound, _SMALLEST_INTEGRAL)
+    p_adjusted = np.where(integral < _SMALLEST_INTEGRAL, tail_p, integral)
     return np.clip(p_adjusted, p_value, upper_bound)
 
 
-def _levels_of_single_limits(family_level: np.ndarray, n_levels: int, df: np.ndarray) -> np.ndarray:
-    """Return the level that each limit has by itself where those of all pairs hold together at a level."""
-    statistic = _studentized_range_quantiles(family_level[0], n_levels, df) / np.sqrt(2)
-    return np.asarray(1 - 2 * special.stdtr(df, -statistic))
+def _levels_of_single_limits(family_level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
+    """Return the level of each limit by itself if those of all pairs hold together at `family_level`."""
+    critical_t = _studentized_range_quantiles(family_level, n_levels, df) / np.sqrt(2)
+    return np.asarray(1 - 2 * special.stdtr(df, -critical_t))
 
 
 def _studentized_range_quantiles(level: float, n_levels: int, df: np.ndarray) -> np.ndarray:
     """Return quantiles of the studentized range at degrees of freedom, infinite ones included.
 
-    A quantile takes a third of a second. If there are many degrees of freedom, the logarithm of the quantile
-    is interpolated by a polynomial of 1 / df through Chebyshev nodes (relative error below 1e-6 from 3 on).
+    A quantile takes a third of a second. For more than `_N_NODES` distinct degrees of freedom the logarithm
+    of the quantile is interpolated by a polynomial in 1 / df through Chebyshev nodes (relative error below
+    1e-6 from 3 degrees of freedom on).
     """
     distinct_df, positions = np.unique(df, return_inverse=True)
     if len(distinct_df) <= _N_NODES:

@@ -30,6 +30,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, NDArray[
     cautions = {}
     if model.errors == "cr2":
         cautions[FEW_LEVERS] = df < min(_MIN_DF_SHARE * n_units, _SUFFICIENT_DF)
+    # Binary outcomes have no outlying values.
     if not np.isin(solution.response, (0, 1)).all():
         influence = cluster_sums(solution.scores, clusters) @ solution.bread
         residuals = _unit_residuals_along_influence(solution, clusters)

@@ -34,12 +34,12 @@ def adjusted_families(
         Columns `estimate, std_error, statistic, df, p_value, conf_low, conf_high, conf_level`. `df` is NaN
         for the normal distribution.
     family_columns : sequence of str
-        Columns whose groups are families of their own.
+        Columns whose groups are the families.
     procedure : str
-        Name of the procedure.
+        Name of the procedure, for the column `procedure`.
     adjust_family : callable
-        Function of the rows of a family, whose index are their positions, with `df` infinite for the normal
-        distribution. Rows without a P value are left out.
+        Function of a frame of a family's rows with P values. Its index holds their positions in `contrasts`,
+        and `df` is infinite for the normal distribution.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def multivariate_t_frame(
     """
 
     def adjust_family(family: pd.DataFrame) -> AdjustedFamily:
-        """Return adjusted P values and single levels of the rows of a family."""
+        """Return a family's adjusted P values, and the level of each limit by itself."""
         largest = LargestStatistic(correlation_of_rows(family.index.to_numpy()))
         df = family["df"].to_numpy()
         p_adjusted = largest.tail(family["statistic"].abs().to_numpy(), df)
