@@ -53,8 +53,8 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     logit_mean = matrix @ solution.coefficients
     log_precisions = np.repeat(solution.nuisance_parameters, len(response))
     information = beta_likelihood(response, interior, logit_mean, log_precisions).information
-    weights = information[:, 0, 0]
-    weighted_qr = qr_and_leverage(matrix * np.sqrt(weights)[:, None])
+    information_on_logit_mean = information[:, 0, 0]
+    weighted_qr = qr_and_leverage(matrix * np.sqrt(information_on_logit_mean)[:, None])
     return replace(solution, leverage=weighted_qr.leverage)
 
 

@@ -104,6 +104,7 @@ def starting_coefficients_and_log_precision(
     fitted = special.expit(matrix[interior] @ coefficients)
     # A beta distribution has the variance mu (1 - mu) / (1 + phi).
     relative_variance = ((response[interior] - fitted) ** 2).mean() / bernoulli_variance(fitted).mean()
+    # The estimate by moments may be negative, and is infinite for a perfect fit.
     precision = np.clip(1 / relative_variance - 1, 0.1, 1e4)
     return coefficients, float(np.log(precision))
 

@@ -21,7 +21,8 @@ _BATCH_NUMBERS = 1 << 18
 _MAX_ROOT_ROWS = 500
 #: Eigenvalues up to this share of the largest one are rounding errors.
 _NULL_EIGENVALUE = 1e-13
-#: Share of a coefficient's classical variance in saturated directions, above which it has no sandwich.
+#: A coefficient has no sandwich variance if more than this share of its classical variance lies in saturated
+#: directions.
 _UNSEEN_SHARE = 1e-12
 #: Variances up to this share of the classical one are rounding errors.
 _ZERO_VARIANCE = 1e-20

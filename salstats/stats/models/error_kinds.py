@@ -111,14 +111,14 @@ _KINDS = (
 )
 #: Every kind by its name.
 ERRORS = {kind.name: kind for kind in _KINDS}
-#: Kinds of models without random effects.
+#: Kinds for models without random effects.
 FIXED_EFFECTS_ERRORS = tuple(kind.name for kind in _KINDS if not kind.mixed)
-#: Kinds of mixed models.
+#: Kinds for mixed models.
 MIXED_MODEL_ERRORS = tuple(kind.name for kind in _KINDS if kind.mixed)
-#: Kinds of beta models, the recommended one first. With ten units, or two huge ones, limits by CR2 covered
+#: Kinds for beta models, the recommended one first. With ten units, or two huge ones, limits by CR2 covered
 #: the true value in only 84 to 92 % of simulated studies.
 BETA_ERRORS = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")
 #: Values of `errors=`.
 CHOICES = (RECOMMENDED, *ERRORS)
-#: Kinds for rows of a cluster that depend on each other.
+#: Kinds that let the rows of a cluster depend on each other.
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)

@@ -13,8 +13,8 @@ _CONVERGED = 1e-11
 _MAX_ITERATIONS = 500
 #: Loss of the likelihood, as a share of it, that may be rounding error near the maximum.
 _LIKELIHOOD_ROUNDING = 1e-10
-#: Eigenvalues of a row's information up to this share of the largest one are zero.
-_NULL = 1e-14
+#: Eigenvalues of a row's information up to this share of the largest one are rounding errors.
+_NULL_EIGENVALUE = 1e-14
 
 
 class SummedLikelihood(NamedTuple):
@@ -120,7 +120,7 @@ def _roots_and_inverse_transposed_roots(information: np.ndarray) -> tuple[np.nda
     scale = np.where(scale > 0, scale, 1.0)
     scaled = information / (scale[:, :, None] * scale[:, None, :])
     eigenvalues, eigenvectors = np.linalg.eigh(scaled)
-    nonzero = eigenvalues > _NULL * eigenvalues[:, -1:]
+    nonzero = eigenvalues > _NULL_EIGENVALUE * eigenvalues[:, -1:]
     roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
     inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
     transposed_vectors = eigenvectors.transpose(0, 2, 1)

@@ -8,7 +8,8 @@ from salstats.stats.models.family import Family, Link, Solution
 #: A fit is perfect, up to rounding errors, if the residual variance is at most this share of the mean square
 #: of the fitted values, as in R's `summary.lm`.
 _PERFECT = 1e-30
-#: Rounding errors grow with the number of rows: above this number `_PERFECT` grows with its square.
+#: Rounding errors grow with the number of rows n: above this number `_PERFECT` is multiplied by the square of
+#: n / _FEW_ROWS.
 _FEW_ROWS = 30
 
 
@@ -29,9 +30,9 @@ def least_squares(
     result = model.fit()
     fitted = result.fittedvalues
     dispersion = result.scale
-    perfect = _PERFECT * max(n / _FEW_ROWS, 1) ** 2
+    perfect_share = _PERFECT * max(n / _FEW_ROWS, 1) ** 2
     mean_square = fitted.mean() ** 2 + fitted.var()
-    if dispersion <= perfect * mean_square:
+    if dispersion <= perfect_share * mean_square:
         dispersion = np.nan
     # With sampling weights there is no likelihood.
     log_likelihood = np.nan

@@ -37,9 +37,9 @@ def logit(
     n_rows, rank = matrix.shape
     row_weights = np.ones(n_rows) if sampling is None else sampling
     # Columns of equal size, so that one tolerance applies to all coefficients
-    size = np.abs(matrix).max(axis=0)
-    result = _statsmodels_fit(matrix / size, response, row_weights)
-    coefficients = np.asarray(result.params) / size
+    column_sizes = np.abs(matrix).max(axis=0)
+    result = _statsmodels_fit(matrix / column_sizes, response, row_weights)
+    coefficients = np.asarray(result.params) / column_sizes
     # scipy's expit, since statsmodels' mean overflows if terms separate the outcome
     fitted = special.expit(matrix @ coefficients)
     converged = bool(result.converged and np.isfinite(fitted).all())
@@ -95,7 +95,7 @@ def _statsmodels_fit(matrix: np.ndarray, response: np.ndarray, weights: np.ndarr
     from statsmodels.genmod.generalized_linear_model import GLM
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # The warnings are of separation and no convergence, which `logit` finds out from the result.
+        # statsmodels warns of separation and of no convergence; `logit` checks the result for both.
         warnings.simplefilter("ignore")
         return GLM(response, matrix, family=Binomial(), var_weights=weights).fit(
             maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
@@ -117,24 +117,25 @@ def terms_separate_outcomes(matrix: np.ndarray, response: np.ndarray) -> bool:
         return False
     scaled = matrix / np.abs(matrix).max(axis=0)
     sign = np.where(response == 1, 1.0, -1.0)
-    outward = (scaled * sign[:, None])[~is_fraction]
-    return bool(recession_direction(outward, scaled[is_fraction]).any())
+    signed_rows = (scaled * sign[:, None])[~is_fraction]
+    return bool(recession_direction(signed_rows, scaled[is_fraction]).any())
 
 
-def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) -> np.ndarray:
+def recession_direction(nonnegative_rows: np.ndarray, zero_rows: np.ndarray | None = None) -> np.ndarray:
     """Return a direction of recession b (r,), along which the log-likelihood never falls; 0 if there is none.
 
-    Rows x of `outward` (m, r) have x'b >= 0, not all 0, and rows x of `level` x'b = 0; b lies in -1 ... 1.
+    x'b >= 0, and not always 0, for the rows x of `nonnegative_rows` (m, r), and x'b = 0 for those of
+    `zero_rows`. The entries of b lie between -1 and 1.
     """
     equalities = None
     zeros = None
-    if level is not None and len(level) > 0:
-        equalities = level
-        zeros = np.zeros(len(level))
+    if zero_rows is not None and len(zero_rows) > 0:
+        equalities = zero_rows
+        zeros = np.zeros(len(zero_rows))
     program = optimize.linprog(
-        -outward.sum(axis=0),
-        A_ub=-outward,
-        b_ub=np.zeros(len(outward)),
+        -nonnegative_rows.sum(axis=0),
+        A_ub=-nonnegative_rows,
+        b_ub=np.zeros(len(nonnegative_rows)),
         A_eq=equalities,
         b_eq=zeros,
         bounds=(-1, 1),
@@ -142,7 +143,7 @@ def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) ->
     # The program maximises the sum of x'b, which is 0 if b = 0 is the only solution.
     if program.status == 0 and program.fun is not None and -program.fun > 1e-6:
         return np.asarray(program.x)
-    return np.zeros(outward.shape[1])
+    return np.zeros(nonnegative_rows.shape[1])
 
 
 def _check_binary(response: np.ndarray, family: str) -> None:
