@@ -38,7 +38,7 @@ class Variable:
         return [self.levels[int(code)] for code in values]
 
     def printed_user_names(self, values: pd.Series) -> list[str]:
-        """Names of values that a user gives, spelled as by `printed_names`; they may be no levels."""
+        """Names of values that a user gives, spelled as by `printed_names`; some may not be levels."""
         if self.levels is not None:
             return [level_name(value) for value in values]
         numbers = [value if isinstance(value, str) else float(value) for value in values]
@@ -78,6 +78,7 @@ class DesignMatrix:
     def matrix_at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the model matrix at other values, with the levels, means and deviations of these rows."""
         if not values:
+            # Without columns on the right side all rows are equal, and one is returned.
             return np.ones((1, len(self.products)))
         # Transforms such as center() take their statistics from the first n_rows values.
         n_rows = len(self.response)
@@ -90,7 +91,7 @@ def coded_variable(frame: pd.DataFrame, column: str) -> Variable:
 
     The levels of a Categorical keep their order, other text is sorted by code point (R's C locale). Numbers
     in a column of dtype object are numbers. Identifiers that are numbers, such as readers called 1, 2 and 3,
-    are levels, too, in the order of the numbers.
+    are also levels, in the order of the numbers.
     """
     series = frame[column]
     if series.dtype == object:
@@ -142,7 +143,7 @@ def is_categorical(factor: Factor, variables: Variables) -> bool:
 
 
 def warn_of_numeric_identifiers(formula: Formula, variables: Variables) -> None:
-    """Warn if a formula has a slope along a column of labels, such as seeds, which are no quantities.
+    """Warn if a formula has a slope along a column of labels, such as seeds, which are not quantities.
 
     Labels are recognised by the column's name and three or more whole numbers.
     """
@@ -169,11 +170,11 @@ def build_design(formula: Formula, variables: Variables, rows: NDArray[np.intege
     """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
     Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
-    coded by R's rule (`terms.formula`): by treatment contrasts, the first level being the reference, in a
-    term of which the other factors are part of an earlier term, and by indicators of all levels in other
-    terms. Without an intercept the first categorical variable has indicators of all levels. formulaic's own
-    rule gives a matrix of full rank where R's has columns that depend on others (as in `y ~ a:b` of two
-    factors), and so other terms.
+    coded by R's rule (`terms.formula`): if the other factors of a term occur together in an earlier term, the
+    variable has treatment contrasts with the first level as reference, else indicators of all its levels.
+    Without an intercept the first categorical variable has indicators of all levels. formulaic's own rule
+    always gives a matrix of full rank; R's may have columns that depend on others (as in `y ~ a:b` of two
+    factors), so that its columns differ.
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
@@ -315,16 +316,16 @@ def _terms_and_factors_coded_by_all_levels(
 ) -> set[tuple[int, Factor]]:
     """Return the (term position, factor) pairs that R codes by indicators of all levels, not by contrasts.
 
-    A factor is coded by contrasts if the term without it is contained in an earlier term. Pairs of numeric
-    factors, for which this makes no difference, may be in the result.
+    A factor is coded by contrasts if the term without it is contained in an earlier term. The result may also
+    hold pairs of numeric factors, for which this makes no difference.
     """
     terms = [frozenset(term) for term in formula.terms]
     fully_coded = set()
     for position, term in enumerate(terms):
         for factor in term:
             margin = term - {factor}
-            is_nested = any(margin <= earlier for earlier in terms[:position])
-            if margin and not is_nested:
+            is_in_earlier_term = any(margin <= earlier for earlier in terms[:position])
+            if margin and not is_in_earlier_term:
                 fully_coded.add((position, factor))
     if not formula.intercept:
         first = _first_categorical_factor_of_terms(formula, levels)
@@ -361,7 +362,10 @@ def _check_values_are_finite(factor: Factor, values: Mapping[str, np.ndarray]) -
 def _product_columns(
     products: Sequence[Product], values: Mapping[str, np.ndarray], n_centering_rows: int
 ) -> np.ndarray:
-    """Return products of factors at `values` as columns; the first `n_centering_rows` are the model's."""
+    """Return products of factors at `values` (n,) as columns of a matrix (n, n_products).
+
+    `center` and `scale` take mean and standard deviation from the first `n_centering_rows` rows.
+    """
     n_rows = len(next(iter(values.values())))
     matrix = np.ones((n_rows, len(products)))
     evaluated: dict[Factor, np.ndarray] = {}

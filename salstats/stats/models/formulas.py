@@ -18,6 +18,7 @@ QUOTE = "Q"
 CATEGORY = "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
+#: Nodes of Python's syntax trees that an expression may have, besides columns, numbers and calls.
 _ALLOWED_NODES = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
 _ALLOWED_CALLS = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
 #: Advice on brackets that are not balanced.
@@ -165,7 +166,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
         match = _RANDOM_EFFECT.fullmatch(masked_term)
         if match is None or not match["effects"].strip() or not match["groups"].strip():
             raise FormulaError(
-                f"{term!r} in {formula!r} is no random effect",
+                f"{term!r} in {formula!r} is not a random effect",
                 hint=(
                     "one is added with + and stands in brackets, as (1|reader), (1|patient/case) or "
                     "(1 + method|reader)"
@@ -238,7 +239,7 @@ def _parsing_hint_and_symbol(formula: str) -> tuple[str, str | None]:
 
 
 def _are_brackets_balanced(text: str) -> bool:
-    """Return whether each bracket that opens closes, and none closes before it opens."""
+    """Return True if each bracket that opens is closed, and none closes before it opens."""
     depth = 0
     for character in text:
         if character == "(":
@@ -267,6 +268,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
             column=groups,
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
+    # Groups are combined by ":" and "/" only.
     if not set("+-*^") & set(_QUOTED.sub("", groups)):
         groups_node = _two_sided_formulaic_tree(f"y ~ {groups}", formula_excerpt).args[1]
         groupings = _sorted_terms(_terms_of_node(groups_node, formula_excerpt))
@@ -284,7 +286,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", formula_excerpt: st
 
 
 def _check_no_effect_is_repeated(random: Sequence[RandomEffect], formula_excerpt: str) -> None:
-    """Raise if a term, or the intercept, has two random effects of the same groups."""
+    """Raise if a term, or the intercept, has two random effects with the same groups."""
     earlier: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
         terms = [frozenset(term) for term in effect.terms]
@@ -347,6 +349,7 @@ def _terms_of_node(node: Any, formula_excerpt: str) -> Terms:
         nesting = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
         nested = _interactions({frozenset(nesting): nesting}, right)
         return _union_of_terms(left, nested, formula_excerpt=formula_excerpt)
+    # The operators ":" and "%in%"
     return _union_of_terms(_interactions(left, right), formula_excerpt=formula_excerpt)
 
 
@@ -477,7 +480,7 @@ def _factor_of_expression(expression: str, checker: "_ExpressionChecker") -> Fac
     tree = checker.visit(tree)
     name = ast.unparse(tree)
     columns = tuple(dict.fromkeys(node.id for node in checker.column_nodes))
-    # The nodes are changed in the tree, so that the code below has aliases and floats.
+    # The nodes are changed in the tree itself, so that its code has aliases and floats.
     for column in checker.column_nodes:
         column.id = python_identifier(column.id)
     for constant in checker.number_nodes:
