@@ -356,7 +356,7 @@ class Fit(Fitted):
         Raises
         ------
         ValueRangeError
-            As `means`; `reference` is no level of any group; an invalid margin; `tukey` with a reference;
+            As `means`; `reference` is not a level of any group; an invalid margin; `tukey` with a reference;
             `tukey` or `mvt` with a margin.
 
         Notes
@@ -417,7 +417,7 @@ class Fit(Fitted):
         Raises
         ------
         ValueRangeError
-            `covariate` is no number of the formula; as `means`.
+            `covariate` is not a column of numbers on the right side; otherwise as `means`.
 
         Notes
         -----
@@ -518,7 +518,7 @@ class Fit(Fitted):
 
 
 def _columns_as_tuple(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns as a tuple, also for a single name."""
+    """Return the names of columns as a tuple; `by` may be a single name."""
     if isinstance(by, str):
         return (by,)
     return tuple(by)

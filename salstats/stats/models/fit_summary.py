@@ -15,7 +15,7 @@ from salstats.stats.models.regression import coefficient_rows, n_coefficient_row
 
 #: Smallest P value that is printed, as in R.
 _SMALLEST_P = 2e-16
-#: P values below these have the mark.
+#: Mark of P values below each bound; the first bound that fits counts.
 _MARKS = {0.001: "***", 0.01: "**", 0.05: "*", 0.1: "."}
 _LEGEND = "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1"
 #: Significant digits of the smallest estimate or standard error.
@@ -24,9 +24,10 @@ _DIGITS = 4
 _MAX_DECIMALS = 8
 #: Most coefficients whose correlations are printed, as in lme4.
 _MAX_CORRELATED = 12
-#: Fewest letters of the names of its rows and columns.
-_ROW_LENGTH = 11
-_COLUMN_LENGTH = 6
+#: Lengths to which the names of rows and columns of a correlation matrix are abbreviated, as in lme4; names
+#: that would be equal are longer.
+_ROW_NAME_LENGTH = 11
+_COLUMN_NAME_LENGTH = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -123,7 +124,7 @@ def _coefficient_lines(coefficients: pd.DataFrame, heading: str) -> list[str]:
 
 
 def _model_kind_title(fitted: Fitted) -> str:
-    """Return the kind of model."""
+    """Return the first line of a model's summary: its kind, such as "Linear regression"."""
     if fitted.reml is not None:
         likelihood = "REML" if fitted.reml else "maximum likelihood"
         return f"Linear mixed model fit by {likelihood}"
@@ -176,11 +177,12 @@ def _component_lines(components: pd.DataFrame) -> list[str]:
             f"{row.std_dev:.{decimals}f}",
         ]
         groups_before.append(str(row.group))
-        of_term = correlations[
+        # The term of a correlation is a pair; it is printed in the row of the second effect.
+        correlations_with_earlier = correlations[
             (correlations["group"] == row.group) & correlations["term"].str.endswith(f", {name}")
         ]
-        texts += [f"{value:.2f}" for value in of_term["estimate"]]
-        n_correlation_columns = max(n_correlation_columns, len(of_term))
+        texts += [f"{value:.2f}" for value in correlations_with_earlier["estimate"]]
+        n_correlation_columns = max(n_correlation_columns, len(correlations_with_earlier))
         rows.append(texts)
     header = ["Groups", "Name", "Variance", "Std.Dev."]
     if n_correlation_columns:
@@ -219,7 +221,7 @@ def _aligned_coefficient_lines(coefficients: pd.DataFrame) -> _MarkedLines:
     if not is_normal and not has_one_df:
         columns["df"] = _texts_with_common_decimals(coefficients["df"].to_numpy(), 1)
     columns[f"{letter} value"] = _texts_with_common_decimals(coefficients["statistic"].to_numpy(), 3)
-    columns[f"Pr(>|{letter}|)"] = [_p_value_text_of_r(p) for p in coefficients["p_value"]]
+    columns[f"Pr(>|{letter}|)"] = [_p_value_text_as_in_r(p) for p in coefficients["p_value"]]
     marks = [_significance_mark(p) for p in coefficients["p_value"]]
     rows = [list(columns)]
     rows += [list(texts) for texts in zip(*columns.values(), strict=True)]
@@ -229,16 +231,15 @@ def _aligned_coefficient_lines(coefficients: pd.DataFrame) -> _MarkedLines:
 
 
 def _standard_error_lines(fitted: Fitted, model: Model) -> list[str]:
-    """Return the kind of standard errors, with the number of clusters."""
+    """Return the kind of standard errors, with the number of clusters or the residual degrees of freedom."""
     label = ERRORS[fitted.errors].label.format(unit=fitted.unit)
     text = f"{label[:1].upper()}{label[1:]}"
     if fitted.errors in CLUSTERED:
         text += f", {model.n_units} clusters"
-    if model.clusters is None or fitted.errors not in CLUSTERED:
-        degrees = ""
-        if fitted.reml is None and not fitted.family.uses_normal and model.solution is not None:
-            degrees = f", t with {model.solution.df_residual:.0f} degrees of freedom"
-        text += degrees
+    is_clustered = model.clusters is not None and fitted.errors in CLUSTERED
+    uses_residual_df = fitted.reml is None and not fitted.family.uses_normal and not is_clustered
+    if uses_residual_df and model.solution is not None:
+        text += f", t with {model.solution.df_residual:.0f} degrees of freedom"
     return [text]
 
 
@@ -253,9 +254,10 @@ def _fit_and_count_lines(model: Model, statistics: pd.Series, components: pd.Dat
             f"Adjusted R-squared: {statistics['adj_r_squared']:.4g}",
         ]
         if np.isfinite(statistics["statistic"]):
+            p_value_text = _p_value_text_as_in_r(statistics["p_value"])
             lines.append(
                 f"F-statistic: {statistics['statistic']:.4g} on {statistics['df']:.0f} and "
-                f"{statistics['df_denominator']:.4g} DF, p-value: {_p_value_text_of_r(statistics['p_value'])}"
+                f"{statistics['df_denominator']:.4g} DF, p-value: {p_value_text}"
             )
     if components is None and not model.family.is_linear:
         lines += _deviance_and_aic_lines(statistics)
@@ -288,8 +290,8 @@ def _correlation_lines(model: Model) -> list[str]:
     # adding 0 turns -0.0 into 0.0
     correlation = np.round(covariance / np.outer(std_error, std_error), 3) + 0.0
     width = 6 if correlation.min() < 0 else 5
-    row_names = _distinct_abbreviations(model.terms, _ROW_LENGTH)
-    column_names = _distinct_abbreviations(model.terms, _COLUMN_LENGTH)[:-1]
+    row_names = _distinct_abbreviations(model.terms, _ROW_NAME_LENGTH)
+    column_names = _distinct_abbreviations(model.terms, _COLUMN_NAME_LENGTH)[:-1]
     rows = [["", *column_names]]
     for i in range(1, n_coefficients):
         texts = [f"{value:{width}.3f}" for value in correlation[i, :i]]
@@ -312,10 +314,11 @@ def _distinct_abbreviations(names: Sequence[str], length: int) -> list[str]:
 
 
 def _abbreviated(name: str, length: int) -> str:
-    """Return a name without blanks and without letters, as many as it must lose to have a length.
+    """Return a name of at most `length` characters if possible, as R's `abbreviate`.
 
-    Vowels are dropped first, then other lower-case letters, then any. Those at the ends of words are dropped
-    before others, the last one first; first letters of words are kept. Short names are unchanged.
+    Longer names lose their blanks and as many letters as needed: first lower-case vowels, then other
+    lower-case letters, then any. Letters at the ends of words are dropped before others, the last one first;
+    the first letter of each word is kept.
     """
     if len(name) <= length:
         return name
@@ -339,7 +342,7 @@ def _abbreviated(name: str, length: int) -> str:
 
 
 def _deviance_and_aic_lines(statistics: pd.Series) -> list[str]:
-    """Return the deviances, AIC and other parameters of a model that is not linear, those that it has."""
+    """Return a line for each of null deviance, residual deviance and AIC that a model has."""
     lines = []
     if np.isfinite(statistics["null_deviance"]):
         lines.append(
@@ -356,21 +359,27 @@ def _deviance_and_aic_lines(statistics: pd.Series) -> list[str]:
     return lines
 
 
-def decimals_for_four_digits(smallest: float) -> int:
-    """Return the decimals with which a number has four significant digits; at least one."""
-    if not np.isfinite(smallest) or smallest <= 0:
+def decimals_for_four_digits(number: float) -> int:
+    """Return the number of decimals with which a number has four significant digits; at least one."""
+    if not np.isfinite(number) or number <= 0:
         return 1
-    return max(1, _DIGITS - 1 - int(np.floor(np.log10(smallest))))
+    return max(1, _DIGITS - 1 - int(np.floor(np.log10(number))))
 
 
 def _texts_with_common_decimals(values: np.ndarray, decimals: int) -> list[str]:
-    """Return numbers as texts with equal decimals, in scientific notation if these are many; NaN is "NA"."""
+    """Return numbers as texts with equal decimals; NaN is "NA".
+
+    They are in scientific notation if that would be more than `_MAX_DECIMALS` decimals.
+    """
     notation = f".{decimals}f" if decimals <= _MAX_DECIMALS else f".{_DIGITS - 1}e"
     return ["NA" if np.isnan(value) else format(value, notation) for value in values]
 
 
-def _p_value_text_of_r(p: float) -> str:
-    """Return a P value with three significant digits, as R prints it; with more if its mark would not fit."""
+def _p_value_text_as_in_r(p: float) -> str:
+    """Return a P value with three significant digits, as R prints it.
+
+    It has more digits where the rounded value would have another significance mark.
+    """
     if np.isnan(p):
         return "NA"
     if p < _SMALLEST_P:

@@ -113,7 +113,7 @@ class Fitted:
     inference_notes: Notes
     #: Column of the sampling weights, or "unit"; None without weights.
     weights: str | None = None
-    #: Name of the method `human` in figures and tables; None without one name in the data.
+    #: Name of the method `human` in figures and tables; None unless the data give exactly one.
     human_label: str | None = None
 
 
@@ -205,11 +205,11 @@ def _has_few_units(model: Model) -> bool:
 
 
 def _holds_several_fixed_levels(model: Model, factor: FixedFactor) -> bool:
-    """Return True if a model's rows are of several readers (or trainings) that are not drawn from others.
+    """Return True if a model has several readers (or trainings), and takes them for fixed.
 
-    Readers are drawn if the formula has a random effect of them, or if rows are clustered and each reader
-    belongs to one cluster; a pair of readers is never drawn with a cluster. Trainings count as several only
-    within the methods, tasks and models that the formula compares (`is_fixed_row`).
+    They are random if the formula has a random effect of them, or if rows are clustered and each reader
+    belongs to one cluster; pairs of readers are always fixed. Trainings count as several only within the
+    methods, tasks and models that the formula compares (`is_fixed_row`).
     """
     # A training may be named by its seed, or by model and seed.
     noun_columns = {column for column, noun in NOUN_OF_COLUMN.items() if noun == factor.noun}

@@ -15,12 +15,15 @@ _RECOMMENDED = "mancl-derouen"
 #: Change of the coefficients, relative to the largest, at which iterations stop.
 _CONVERGED = 1e-12
 _MAX_ITERATIONS = 200
-#: Mean squared Pearson residual up to which a fit is perfect, up to rounding errors.
+#: Mean squared Pearson residual up to which a fit is perfect but for rounding.
 _PERFECT = 1e-20
 
 
 def gee_family(family: Family) -> Family:
-    """Return the family for models of correlated rows, which has clustered errors only."""
+    """Return the family with the label, standard errors and tests of models of correlated rows (GEE).
+
+    Its errors are clustered, and its tests use Student's t distribution.
+    """
     other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
     return replace(
         family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), uses_normal=False
@@ -54,7 +57,7 @@ def exchangeable_gee(
     """
     sizes = np.bincount(clusters)
     if len(sizes) < 2:
-        raise NotEstimableError("rows are of one unit, which says nothing of how others differ")
+        raise NotEstimableError("all rows belong to one unit, which does not show how units differ")
     if sizes.max() < 2:
         raise NotEstimableError(
             "each unit has a single row, so that nothing is correlated",

@@ -39,8 +39,8 @@ _STATISTICS = (
     "null_deviance",
     "df_null",
 )
-#: Columns of `augment` that are computed.
-_OBSERVATION = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
+#: Columns that `augment` adds to those of the rows.
+_ADDED_COLUMNS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 
 
 def fit_statistics(
@@ -74,7 +74,7 @@ def fit_statistics(
         r_squared, adj_r_squared
             Share of variance explained (about zero in a model without intercept, as in R); gaussian only.
         sigma
-            Residual standard deviation, n - k; gaussian only.
+            Residual standard deviation, with denominator n - k; gaussian only.
         statistic, p_value, df, df_denominator
             The F test of all terms by `errors`, as `joint_test` makes it, and its degrees of freedom;
             gaussian only, NaN for an intercept alone. R's is classical: `errors="classical"`.
@@ -84,7 +84,8 @@ def fit_statistics(
         deviance, df_residual
             Residual sum of squares or deviance, and n - k.
         null_deviance, df_null
-            The same for the model with an intercept alone; logit families only, as in broom.
+            The same for the model with an intercept alone; the null deviance is that of the logit families
+            only, as in broom, and `df_null` that of all but gaussian.
         nobs, n_missing
             Rows used, and left out because a variable of the formula is missing.
         unit, n_units, errors
@@ -248,26 +249,26 @@ def augmented_rows(fitted: Fitted) -> pd.DataFrame:
 def _augmented_rows_of_formula(models: Sequence[Model], family: Family) -> pd.DataFrame:
     """Return the rows that the models of one formula use, in the order of their frame, with all columns."""
     frame = models[0].frame
-    clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
+    clashes = [column for column in ("formula", *_ADDED_COLUMNS) if column in frame.columns]
     if clashes:
         raise ColumnError(
             f"the data has a column {quoted(clashes)} already", hint="rename it", column=clashes[0]
         )
-    values = np.full((len(frame), len(_OBSERVATION)), np.nan)
+    values = np.full((len(frame), len(_ADDED_COLUMNS)), np.nan)
     is_used = np.zeros(len(frame), dtype=bool)
     for model in models:
         if model.solution is not None:
             statistics = _observation_statistics(model.solution, family)
-            values[model.rows] = statistics[list(_OBSERVATION)].to_numpy()
+            values[model.rows] = statistics[list(_ADDED_COLUMNS)].to_numpy()
             is_used[model.rows] = True
     rows = frame.loc[is_used].reset_index(drop=True)
     rows.insert(0, "formula", models[0].formula.text)
-    used_values = pd.DataFrame(values[is_used], columns=list(_OBSERVATION))
+    used_values = pd.DataFrame(values[is_used], columns=list(_ADDED_COLUMNS))
     return pd.concat([rows, used_values], axis=1)
 
 
 def _observation_statistics(solution: Solution, family: Family) -> pd.DataFrame:
-    """Return the columns `_OBSERVATION` of the rows of a model.
+    """Return the columns `_ADDED_COLUMNS` of the rows of a model.
 
     Leverages are NaN for mixed models and correlated rows, whose residuals are standardised without them.
     """
@@ -338,7 +339,10 @@ def _r_squared_columns(solution: Solution) -> dict[str, float]:
 
 
 def _f_test_columns(model: Model, notes: Notes) -> dict[str, float]:
-    """Return the F test of all terms of a linear model by column; empty for other models or without terms."""
+    """Return the F test of all terms of a linear model by column.
+
+    The result is empty for other models, and for a linear model of an intercept alone.
+    """
     solution = model.solution
     if solution is None or not model.family.is_linear or solution.rank == solution.intercept:
         return {}
