@@ -72,6 +72,9 @@ from salstats.stats.models.random_terms import (
 )
 from salstats.stats.models.sampling import Sampling, check_weights_are_supported, sampling_weights
 
+#: Columns that give units by default; models without clustered errors may lack some values of them.
+_UNIT_COLUMNS = ("patient", "case")
+
 
 @dataclass(frozen=True)
 class _FormulaData:
@@ -150,6 +153,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         reml = options.reml
     weights = options.weights
     if formula_data.sampling is not None and formula_data.sampling.row_weights is None:
+        # The name of the column of units means the same as "unit".
         weights = UNIT
     float_columns = [column for column in data.columns if pd.api.types.is_float_dtype(data[column])]
     return Fitted(
@@ -172,7 +176,10 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
 
 
 def _check_formulas_share_unit(unit_by_formula: Mapping[str, str | None]) -> None:
-    """Raise if the rows of some formulas are of patients and those of others, of fewer cases, are not."""
+    """Raise if standard errors are clustered by different units, or only those of some formulas are.
+
+    This happens if the rows of one formula have no patient with several cases.
+    """
     if len(set(unit_by_formula.values())) < 2:
         return
     units = [f"{text} by {unit or 'no column'}" for text, unit in unit_by_formula.items()]
@@ -246,11 +253,14 @@ def _named_or_row_units(frame: pd.DataFrame, options: ModelOptions, errors: str)
     """Return the units that columns name, else rows as units of clustered errors, else None."""
     is_clustered = errors in CLUSTERED
     candidates = frame
-    if not is_clustered:
+    is_weighted_by_unit = options.weights in (UNIT, *_UNIT_COLUMNS)
+    if not is_clustered and not is_weighted_by_unit:
+        # Units serve only notes here, for which a missing case or patient is not an error.
         incomplete = [
-            column for column in ("patient", "case") if column in frame.columns and frame[column].isna().any()
+            column for column in _UNIT_COLUMNS if column in frame.columns and frame[column].isna().any()
         ]
         candidates = frame.drop(columns=incomplete)
+    # CR1 is not computed with rows as units: without columns of units `resolve_unit` raises an error.
     if has_units(candidates, options.unit) or errors == "cluster":
         with warnings.catch_warnings():
             if errors in MIXED_MODEL_ERRORS:
@@ -428,10 +438,10 @@ def _with_n_cases_shared_by_methods(
     data: pd.DataFrame,
     notes: Notes,
 ) -> list[Model]:
-    """Return the models of a formula with the number of cases that their methods share.
+    """Return the models of a formula, marked where their methods have scores of different cases.
 
-    A note is made where these are few. With a term or random effect of cases, methods are compared within
-    cases, so that nothing is counted.
+    Such models have the number of cases that all methods share, and a note. With a term or random effect of
+    cases, methods are compared within cases, so that nothing is counted.
     """
     formula = models[0].formula
     frame = models[0].frame
@@ -470,6 +480,7 @@ def _with_n_cases_shared_by_methods(
                 texts = [missing_by_method.get(method, Message())]
             missing_texts = [text for text in texts if text]
             different_cases = len(missing_texts) > 0
+            # The number is the same for all methods of a group.
             n_shared = int(cases.n_shared[0])
             marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)
             if different_cases:
@@ -482,7 +493,7 @@ def _with_n_cases_shared_by_methods(
 
 
 def _pools_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> bool:
-    """Return whether a model pools scores of several metrics without a term for them; note it if so."""
+    """Return True, with a note, if a model pools scores of several metrics without a term for them."""
     if "metric" not in frame.columns or "metric" in by or "metric" in formula.columns:
         return False
     metrics = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
@@ -504,9 +515,9 @@ def _pools_tasks(
     by: Sequence[str],
     notes: Notes,
 ) -> bool:
-    """Return whether a model pools tasks, data sets or models without a term for them; note it if so.
+    """Return True, with a note, if a model pools tasks, data sets or models without a term for them.
 
-    With a given `by` nothing counts as pooled.
+    If `by_option` is given nothing counts as pooled.
     """
     remedy = "add + {terms} to the formula"
     if formula.random:
@@ -559,7 +570,8 @@ def _note_covariates_of_cases(
 
     The model takes the rows of a case for independent observations of such a covariate, and its standard
     error is too small. The same holds for the rows of one finding of a case, as of the size of a lesion. A
-    covariate of patients is none of these where patients have a random effect.
+    covariate that is constant within the groups of some random effect, such as age with a random effect of
+    patients, is not noted.
     """
     frame = formula_data.frame
     columns = {column for term in formula_data.formula.terms for factor in term for column in factor.columns}

@@ -174,6 +174,22 @@ def test_units_that_count_alike_need_units() -> None:
         ss.regress(table, "score ~ size", weights="unit")
 
 
+@pytest.mark.filterwarnings("ignore:rows of one unit taken as independent")
+@pytest.mark.filterwarnings("ignore:units are told by column")
+@pytest.mark.parametrize("weights", ["unit", "patient"])
+def test_units_that_count_alike_are_patients_where_one_patient_is_missing(weights) -> None:
+    table = pd.DataFrame(
+        {
+            "case": list("abcdef"),
+            "patient": ["p", "p", "p", "q", "q", None],
+            "score": [0.1, 0.2, 0.3, 0.5, 0.7, 0.9],
+        }
+    )
+    mean = ss.regress(table, "score ~ 1", weights=weights, errors="hc1")["estimate"].iloc[0]
+    # The means of p and q, and the score of the case without a patient, which is a unit by itself
+    assert mean == pytest.approx((0.2 + 0.6 + 0.9) / 3, rel=1e-12)
+
+
 def test_weights_of_a_models_rows_are_1_on_average() -> None:
     of_rows = Sampling(np.array([0.0, 1.0, 3.0, 2.0]), np.arange(4))
     np.testing.assert_array_equal(of_rows.weighted_row_positions(np.array([2, 0, 1])), [2, 1])
