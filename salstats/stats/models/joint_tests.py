@@ -79,14 +79,15 @@ def joint_test(
             The terms tested, joined by " + ".
         statistic, df
             F = b' V^-1 b / q, for the q coefficients that can be estimated, and its numerator degrees of
-            freedom, q; with `cr2` times (eta - q + 1) / eta. b are the coefficients of the terms plus those
-            of their interactions, averaged over the levels of the other factors. NaN if V is undefined or
-            singular, or if the data do not determine b (df 0).
+            freedom, q; with `cr2` and `mancl-derouen` times (eta - q + 1) / eta. b are the coefficients of
+            the terms plus those of their interactions, averaged over the levels of the other factors. NaN if
+            V is undefined or singular, or if the data do not determine b (df 0).
         p_value, p_adjusted
             From F(q, df_residual); p_adjusted with `adjust`, which also adds `n_tests, procedure`.
         df_residual
-            Denominator degrees of freedom: eta - q + 1 with `cr2`, G - 1 with `errors="cluster"`, else n - k;
-            NaN for the binomial family without clustered errors, where q F is compared with chi^2(q).
+            Denominator degrees of freedom: eta - q + 1 with `cr2` and `mancl-derouen`, G - 1 with
+            `errors="cluster"`, those of the mixed model, else n - k. NaN with `cr0`, and for the binomial and
+            beta families without clustered errors, where q F is compared with chi^2(q).
         family, errors
             Options of the models.
 
@@ -246,7 +247,7 @@ class WaldTest(NamedTuple):
 
 
 def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
-    """Test that the terms of a model at these positions have no effect.
+    """Test that the terms at these positions of a model's formula have no effect.
 
     The test is NaN where the model or all coefficients of the terms have no estimates, and, with a note,
     where the data do not determine the hypothesis.
@@ -287,9 +288,9 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     contrasts = np.zeros((q, len(solution.bread)))
     contrasts[:, : solution.rank] = coefficient_contrasts
     tested = np.flatnonzero(contrasts.any(axis=0))
-    values, df = covariance_and_df(model, notes, tested.tolist())
-    is_undefined = bool(np.isnan(values[np.ix_(tested, tested)]).any())
-    contrast_covariance = contrasts @ np.where(np.isnan(values), 0.0, values) @ contrasts.T
+    covariance, df = covariance_and_df(model, notes, tested.tolist())
+    is_undefined = bool(np.isnan(covariance[np.ix_(tested, tested)]).any())
+    contrast_covariance = contrasts @ np.where(np.isnan(covariance), 0.0, covariance) @ contrasts.T
     if is_undefined:
         contrast_covariance[:] = np.nan
     classical = solution.dispersion * (contrasts @ solution.bread @ contrasts.T)

@@ -55,7 +55,7 @@ def marginal_hypothesis_matrix_if_determined(
     weights = np.zeros((n_columns, n_columns))
     for position in positions:
         weights[column_terms == position] = _averaged_effect_weights(design, levels, position)
-    # Under the hypothesis the coefficients of the other tested terms are zero, too.
+    # Under the hypothesis the coefficients of the other tested terms are also zero.
     is_tested = np.isin(design.assign, list(positions))
     weights[:, is_tested] = np.eye(n_columns)[:, is_tested]
     tested_and_estimated = estimated[is_tested[estimated]]
@@ -75,8 +75,8 @@ def _averaged_effect_weights(
     is_of_term = np.array(design.assign) == position
     term = design.formula.terms[position]
     # Only columns with the same numeric factors belong to the same effect.
-    numbers = np.array([_numeric_factors(product) for product in design.products], dtype=object)
-    weights = np.equal.outer(numbers[is_of_term], numbers).astype(np.float64)
+    numeric_factors = np.array([_numeric_factors(product) for product in design.products], dtype=object)
+    weights = np.equal.outer(numeric_factors[is_of_term], numeric_factors).astype(np.float64)
     # Then each factor multiplies the weights: an average over its levels if it is not in the term, else the
     # level of the column, minus the reference level if the term is coded by contrasts.
     for factor, factor_levels in design.levels.items():
@@ -90,6 +90,7 @@ def _averaged_effect_weights(
         if not has_all_levels:
             same_level -= is_reference
         elif _is_first_categorical_term_without_intercept(design, position):
+            # The term's effects are means at its levels, to which columns without this factor also add.
             same_level[:, np.isnan(column_levels)] = 1.0
         weights *= same_level
     return np.asarray(weights)

@@ -154,8 +154,8 @@ def regress(
         caution
             "few units decide" if up to five units have residuals far from all others and cause most of a
             coefficient's variance, such as cases on which a method fails completely; with `cr2`, "few levers"
-            if degrees of freedom are below ten and a fifth of the units; "few units" if clusters are worth
-            fewer than four of equal size.
+            if degrees of freedom are below ten and below a fifth of the units; "few units" if clusters are
+            worth fewer than four of equal size.
         family, errors, exponentiated
             Options of the models; if `exponentiated` is true the estimate and its limits are ratios.
             `correlation`, if given.
@@ -186,9 +186,9 @@ def regress(
     Notes
     -----
     Default 95 % limits of slopes hold in 92 to 99 % of simulated studies of 30 units and in 92 to 98 % of
-    100, classical limits in 42 to 98 % of those of 30 (`datasets.load_coverage`). Those of a method's
-    coefficient hold, if the method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units,
-    mostly with a caution.
+    100, classical limits in 42 to 98 % of those of 30 (`datasets.load_coverage`). If a method fails
+    completely on 6 or 8 % of the cases, the default limits of its coefficient hold in 88 to 92 % of studies
+    of 30 units, mostly with a caution.
 
     Text is coded by treatment contrasts; the reference is the first level in sorted order (upper case before
     lower case, as in R's C locale), or the first of a Categorical. Only levels that are present in a group
@@ -211,10 +211,10 @@ def regress(
       t with G - 1 degrees of freedom in every family, as in Stata. It is `vcovCL(type = "HC1")` of R's
       sandwich, where `coeftest` has n - k degrees of freedom.
 
-    All but the classical estimate errors from residuals. A covariate that is 1 in one cluster only (a level
-    with one row) has residuals there that sum to 0 for any data; R's standard errors for it are far too
-    small, or only rounding errors. Here they are NaN, as are those of terms compared with it. Other terms are
-    not affected, and hc2 and hc3, which R does not define in this case, leave such a row out.
+    All kinds but `classical` estimate errors from residuals. A covariate that is 1 in one cluster only (for
+    hc0 ... hc3: in one row) has residuals there that sum to 0 for any data; R's standard errors for it are
+    far too small, or only rounding errors. Here they are NaN, as are those of terms compared with it. Other
+    terms are not affected, and hc2 and hc3, which R does not define in this case, leave such a row out.
 
     Weights are sampling weights: the contribution of a row to the estimating equations is multiplied by its
     weight, whose mean is 1 in each model, and the variance of errors does not depend on it. Estimates and hc0
@@ -378,7 +378,7 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
     if solution is None:
         undefined = np.full(n_names, np.nan)
         return _CoefficientTable([""] * n_names, list(names), undefined, undefined, undefined, {})
-    values, df = covariance_and_df(model, notes)
+    covariance, df = covariance_and_df(model, notes)
     # Rows of the estimated coefficients, the same terms in each part
     n_parts = len(solution.predictor_names)
     first_rows = n_names * np.arange(n_parts)
@@ -388,7 +388,7 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
     std_error = np.full(n_parts * n_names, np.nan)
     coefficient_df = np.full(n_parts * n_names, np.nan)
     estimate[rows] = solution.coefficients
-    std_error[rows] = np.sqrt(np.diag(values))[:rank]
+    std_error[rows] = np.sqrt(np.diag(covariance))[:rank]
     coefficient_df[rows] = df[:rank]
     cautions = coefficient_cautions(model, df[:rank])
     return _CoefficientTable(
@@ -415,7 +415,7 @@ def _n_linear_predictors(model: Model) -> int:
 
 
 def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
-    """Warn if exponentiated coefficients are no ratios, since the left side is not on a log scale."""
+    """Warn if exponentiated coefficients are not ratios, since the left side is not on a log scale."""
     if not fitted.family.is_linear:
         return
     formulas = dict.fromkeys(model.formula for model in fitted.models)
@@ -434,9 +434,10 @@ def _warn_if_exponentiated_off_log_scale(fitted: Fitted) -> None:
 def reference_level_and_normalized_columns_if_any(
     models: Sequence[Model], normalized: frozenset[str]
 ) -> dict[str, Any]:
-    """Return the columns `reference_level` and `normalized` of terms, unless they are empty.
+    """Return the columns `reference_level` and `normalized`, with a row for each coefficient.
 
-    `normalized` names the columns of the data that range from 0 to 1.
+    A column is left out if no row has a reference level, or none is normalized. `normalized` names the
+    columns of the data that range from 0 to 1.
     """
     reference_levels: list[str | None] = []
     is_normalized: list[bool] = []

@@ -61,7 +61,7 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     if errors == "classical":
         return CovarianceAndDf(solution.dispersion * bread, _df_of_parameters(model))
 
-    values, df = _sandwich_covariance(model, solution, clusters)
+    covariance, df = _sandwich_covariance(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
         notes.add(
             f"no {errors} errors (NaN), since there is a single cluster,",
@@ -70,14 +70,14 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
             value=errors,
             column="n_units",
         )
-        return CovarianceAndDf(values, df)
+        return CovarianceAndDf(covariance, df)
     rows, row_clusters = _root_of_inverse_bread_and_clusters(solution, clusters)
     has_no_sandwich = has_no_sandwich_variance(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
-    is_zero = are_zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
+    is_zero = are_zero_variances(np.diag(covariance), bread, solution.dispersion, mean_square)
     is_undefined = has_no_sandwich | is_zero
-    values[is_undefined] = np.nan
-    values[:, is_undefined] = np.nan
+    covariance[is_undefined] = np.nan
+    covariance[:, is_undefined] = np.nan
     is_bias_reduced = ERRORS[errors].power is not None
     if is_bias_reduced:
         df[is_undefined] = np.nan
@@ -90,9 +90,9 @@ def covariance_and_df(model: Model, notes: Notes, tested: Sequence[int] | None =
     is_zero_alone = is_zero & ~has_no_sandwich
     _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, "std_error", notes)
     needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
-    if needs_many_clusters and tested is None and not np.isnan(values).all():
+    if needs_many_clusters and tested is None and not np.isnan(covariance).all():
         note_few_clusters(model, 1, notes)
-    return CovarianceAndDf(values, df)
+    return CovarianceAndDf(covariance, df)
 
 
 def _df_of_parameters(model: Model) -> np.ndarray:
@@ -110,14 +110,14 @@ def _sandwich_covariance(
     errors = model.errors
     power = ERRORS[errors].power
     if clusters is None:
-        values = heteroscedastic_covariance(
+        covariance = heteroscedastic_covariance(
             solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
         )
-        return CovarianceAndDf(values, _df_of_parameters(model))
+        return CovarianceAndDf(covariance, _df_of_parameters(model))
     if power is not None:
         return _bias_reduced_covariance(model, power)
     is_corrected = errors == "cluster"
-    values = cluster_robust_covariance(
+    covariance = cluster_robust_covariance(
         solution.scores, solution.bread, clusters, solution.df_residual, corrected=is_corrected
     )
     df = float(model.n_units - 1)
@@ -125,7 +125,7 @@ def _sandwich_covariance(
         df = np.inf
     elif df == 0:
         df = np.nan
-    return CovarianceAndDf(values, np.full(len(solution.bread), df))
+    return CovarianceAndDf(covariance, np.full(len(solution.bread), df))
 
 
 def _bias_reduced_covariance(
@@ -148,7 +148,10 @@ def _bias_reduced_covariance(
 def _note_coefficients(
     model: Model, positions: Sequence[int], problem: str, column: str, notes: Notes
 ) -> None:
-    """Note a problem of the coefficients at some positions, if there are any; `column` is its column."""
+    """Note a problem of the coefficients at `positions`, if there are any.
+
+    `column` is the column of the result that shows the problem.
+    """
     if not positions:
         return
     terms = model.terms
@@ -196,10 +199,10 @@ def standard_errors_of_combinations(
     """
     solution = model.solution
     assert solution is not None
-    values, parameter_df = covariance_and_df(model, notes)
-    is_undefined = np.isnan(np.diag(values))
-    defined_values = np.where(np.isnan(values), 0.0, values)
-    variance = np.einsum("ij,jk,ik->i", parameter_combinations, defined_values, parameter_combinations)
+    covariance, parameter_df = covariance_and_df(model, notes)
+    is_undefined = np.isnan(np.diag(covariance))
+    defined_covariance = np.where(np.isnan(covariance), 0.0, covariance)
+    variance = np.einsum("ij,jk,ik->i", parameter_combinations, defined_covariance, parameter_combinations)
     uses_undefined = (parameter_combinations[:, is_undefined] != 0).any(axis=1)
     variance[uses_undefined] = np.nan
     if np.isfinite(solution.dispersion):
@@ -222,12 +225,16 @@ def standard_errors_of_combinations(
 
 
 def correlation_of_combinations(model: Model, parameter_combinations: np.ndarray) -> np.ndarray:
-    """Return the correlations (q, q) of combinations (q, p) of a model's parameters with standard errors."""
-    # `standard_errors_of_combinations` notes problems of the covariance
-    values, _ = covariance_and_df(model, Notes())
-    covariance = parameter_combinations @ np.where(np.isnan(values), 0.0, values) @ parameter_combinations.T
-    std_error = np.sqrt(np.diag(covariance))
-    return np.asarray(covariance / np.outer(std_error, std_error))
+    """Return the correlations (q, q) of combinations (q, p) of a model's parameters.
+
+    The combinations must have standard errors.
+    """
+    # `standard_errors_of_combinations` notes problems of the covariance.
+    covariance, _ = covariance_and_df(model, Notes())
+    defined_covariance = np.where(np.isnan(covariance), 0.0, covariance)
+    combination_covariance = parameter_combinations @ defined_covariance @ parameter_combinations.T
+    std_error = np.sqrt(np.diag(combination_covariance))
+    return np.asarray(combination_covariance / np.outer(std_error, std_error))
 
 
 def _root_of_inverse_bread_and_clusters(
