@@ -55,9 +55,9 @@ AVERAGES = ("grid", "rows")
 #: Scales of marginal means: that of the score, or that of the linear predictor.
 SCALES = ("score", "link")
 #: Procedures of `adjust` whose P values agree with simultaneous limits.
-_WITH_LIMITS = ("bonferroni", SIDAK)
+_WITH_SIMULTANEOUS_LIMITS = ("bonferroni", SIDAK)
 #: Column of the level that a contrast is compared with.
-_REFERENCE = "reference_level"
+_REFERENCE_LEVEL = "reference_level"
 #: A combination of levels: the code of each factor's level.
 Cell = dict[str, float]
 
@@ -89,13 +89,13 @@ class MarginalOptions:
             )
 
     def at_codes(self, fitted: Fitted, model: Model) -> dict[str, list[float]]:
-        """Return the values of each column of `at` as numbers or codes of levels, without repetitions."""
+        """Return the distinct values of each column of `at` as numbers or codes of levels."""
         codes: dict[str, list[float]] = {}
         if self.at is None:
             return codes
         check_are_on_right_side(model, list(self.at))
-        for column, given in self.at.items():
-            values = values_as_list(given)
+        for column, one_or_several in self.at.items():
+            values = values_as_list(one_or_several)
             if not values:
                 raise ValueRangeError(
                     Setting("at"), f" has no value of {column!r}", option="at", column=column
@@ -105,17 +105,17 @@ class MarginalOptions:
         return codes
 
     def option_columns(self, cell_columns: Sequence[str]) -> dict[str, str]:
-        """Return the options as columns of a result, those that are not the default.
+        """Return `average`, and the options `scale` and `at` unless they are the default, as columns.
 
-        `cell_columns` are columns of the result, whose values need not be named again.
+        `at` does not name the values of `cell_columns`, which are columns of the result themselves.
         """
         columns = {"average": self.average}
         if self.scale != "score":
             columns["scale"] = self.scale
         texts = []
-        for column, given in (self.at or {}).items():
+        for column, one_or_several in (self.at or {}).items():
             if column not in cell_columns:
-                values = ", ".join(level_name(value) for value in values_as_list(given))
+                values = ", ".join(level_name(value) for value in values_as_list(one_or_several))
                 texts.append(f"{column} = {values}")
         if texts:
             columns["at"] = "; ".join(texts)
@@ -175,9 +175,11 @@ def marginal_contrasts(
 ) -> pd.DataFrame:
     """Return the rows of `Fit.contrasts`."""
     columns = [*by, term]
-    if _REFERENCE in columns:
+    if _REFERENCE_LEVEL in columns:
         raise ColumnError(
-            f"{_REFERENCE!r} is a column of the result and of the model", hint="rename it", column=_REFERENCE
+            f"{_REFERENCE_LEVEL!r} is a column of the result and of the model",
+            hint="rename it",
+            column=_REFERENCE_LEVEL,
         )
     compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
     procedure = _checked_contrast_procedure(adjust, margin, compares_all=compares_all)
@@ -194,13 +196,13 @@ def marginal_contrasts(
         contrasts = []
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
             reference_level = cells[reference_position][term]
-            compared_cells.append(cells[position] | {_REFERENCE: reference_level})
+            compared_cells.append(cells[position] | {_REFERENCE_LEVEL: reference_level})
             contrasts.append(_estimate_difference(means[position], means[reference_position]))
-        factor_of_column = {column: column for column in columns} | {_REFERENCE: term}
+        factor_of_column = {column: column for column in columns} | {_REFERENCE_LEVEL: term}
         keys = _level_columns(model, compared_cells, factor_of_column)
         if reference_code is not None and np.isnan(reference_code):
             # The model lacks the reference level and has no name for its code.
-            keys[_REFERENCE] = level_name(reference)
+            keys[_REFERENCE_LEVEL] = level_name(reference)
         margins.append(_ModelMargins(model, keys, contrasts))
     frame = _marginal_frame(fitted, margins, options, notes)
     if margin is not None:
@@ -219,11 +221,14 @@ def marginal_contrasts(
         return multivariate_t_frame(frame, family_columns, partial(_correlation_of_rows, margins))
     if procedure == "none":
         return frame
-    return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_LIMITS)
+    return adjusted(frame, procedure=procedure, intervals=procedure in _WITH_SIMULTANEOUS_LIMITS)
 
 
 def _correlation_of_rows(margins: Sequence[_ModelMargins], rows_of_one_model: np.ndarray) -> np.ndarray:
-    """Return the correlations of the estimates in some rows of the frame of margins."""
+    """Return the correlations of the estimates in some rows of the frame of `margins`.
+
+    The rows are positions of estimates of one model.
+    """
     starts = np.cumsum([0] + [len(model_margins.estimates) for model_margins in margins])
     position = int(np.searchsorted(starts, rows_of_one_model[0], side="right")) - 1
     model, _, estimates = margins[position]
@@ -233,7 +238,7 @@ def _correlation_of_rows(margins: Sequence[_ModelMargins], rows_of_one_model: np
 
 
 def _checked_contrast_procedure(adjust: str, margin: Margin | None, *, compares_all: bool) -> str:
-    """Return the name of the procedure for the P values of contrasts; raise if it does not suit them."""
+    """Return the name of the procedure `adjust`; raise if it is unknown or does not suit the contrasts."""
     procedure = checked_procedure(adjust, "adjust", of_contrasts=True)
     if procedure == TUKEY and not compares_all:
         raise ValueRangeError(
@@ -297,9 +302,10 @@ def _estimate_difference(estimate: MarginalEstimate, reference: MarginalEstimate
 def _margin_columns(
     frame: pd.DataFrame, margin: Margin, responses: np.ndarray, score_sign: int
 ) -> dict[str, Any]:
-    """Return verdict, margin and P value of each contrast.
+    """Return the columns of verdict, margin and P value of the contrasts.
 
-    `score_sign` is 1 where a larger estimate is a higher score, and -1 where it is a lower one.
+    `responses` (n,) are the metrics of the left sides. `score_sign` is 1 where a larger estimate is a higher
+    score, and -1 where it is a lower one.
     """
     estimate = frame["estimate"].to_numpy(dtype=np.float64)
     std_error = frame["std_error"].to_numpy(dtype=np.float64)
@@ -327,8 +333,8 @@ def marginal_slopes(
         if covariate not in numeric:
             choices = f"choose one of {quoted(numeric)}" if numeric else "it has none"
             raise ValueRangeError(
-                f"{covariate!r} is no column of numbers on the right side of {model.formula.text!r}, along "
-                "which there would be a slope",
+                f"{covariate!r} is not a column of numbers on the right side of {model.formula.text!r}, so "
+                "that there is no slope along it",
                 hint=choices,
                 option="covariate",
                 value=covariate,
@@ -401,7 +407,7 @@ def _check_are_factors_or_in_at(
         if column not in factors and column not in at:
             choices = f"choose from {quoted(factors)}" if factors else "it has none"
             raise ValueRangeError(
-                f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
+                f"{column!r} is not a factor (a column of text, or C(...)) on the right side of "
                 f"{model.formula.text!r}",
                 hint=choices,
                 value=column,
@@ -547,7 +553,7 @@ def _average_means_or_slopes(
 
 
 def _level_columns(model: Model, cells: Sequence[Cell], factor_of_column: Mapping[str, str]) -> pd.DataFrame:
-    """Return the levels of cells as columns; the levels of each column belong to a factor."""
+    """Return the levels of cells as columns; `factor_of_column` names the factor that each column shows."""
     columns = {}
     for column, factor in factor_of_column.items():
         codes = np.array([cell[column] for cell in cells])

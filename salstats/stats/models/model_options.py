@@ -36,7 +36,7 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
     family = FAMILIES[check_choice(name, tuple(FAMILIES), "family")]
     mixed = [formula for formula in formulas if formula.random]
     if mixed:
-        _check_mixed(family, correlation, mixed[0])
+        _check_random_effects_are_supported(family, correlation, mixed[0])
         if len(mixed) < len(formulas):
             raise ValueRangeError(
                 f"{mixed[0].text!r} has random effects and other formulas have none",
@@ -63,7 +63,7 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
     return gee_family(family)
 
 
-def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> None:
+def _check_random_effects_are_supported(family: Family, correlation: str | None, formula: Formula) -> None:
     """Raise if random effects come with a correlation, or with a family that has no mixed models."""
     effect = f"random effects of {formula.random[0].grouping_name}"
     if correlation is not None:
