@@ -16,8 +16,8 @@ from salstats.stats.models.random_terms import FittedRandomEffect, MixedInferenc
 
 #: Group of the residual variance.
 RESIDUAL = "Residual"
-#: Value of the column `interval`: the kind of limits that variances have.
-LIMITS = "profile likelihood"
+#: Kind of the limits of variances, in the column `interval`.
+_PROFILE_LIKELIHOOD = "profile likelihood"
 _COMPONENT_COLUMNS = (
     "group",
     "term",
@@ -52,15 +52,20 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
         components = []
         if inference is not None:
             components = _component_rows(inference, level)
-        shared = {"conf_level": level, "interval": LIMITS, "n": len(model.rows), "reml": fitted.reml}
-        rows.extend(component | shared for component in components)
+        model_columns = {
+            "conf_level": level,
+            "interval": _PROFILE_LIKELIHOOD,
+            "n": len(model.rows),
+            "reml": fitted.reml,
+        }
+        rows.extend(component | model_columns for component in components)
         n_rows.append(len(components))
     frame = pd.DataFrame(rows, columns=list(_COMPONENT_COLUMNS))
     return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
 def _component_rows(inference: MixedInference, level: float) -> list[dict[str, Any]]:
-    """Return the variances and correlations of one model, a row of the result for each."""
+    """Return the variances and correlations of one model with tests, limits and shares, a row for each."""
     solution = inference.solution
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in profile_limits(solution, level)}
 
@@ -189,11 +194,11 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
 def summed_random_effects(
     model: Model, rows: pd.DataFrame, numbers_or_codes: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
+    """Return the sum (n,) of the random effects of the groups that each row of `rows` names.
 
-    A row without a name, or with a missing one, is of no group, whatever groups are called.
-
-    `numbers_or_codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
+    Effects are 0 for groups that are not named, not in the data, or whose name is missing (even if a group is
+    called "nan"). `numbers_or_codes` are the values of the model's variables in `rows`, as numbers or codes
+    of levels.
     """
     total = np.zeros(len(rows))
     inference = _mixed_inference(model)
@@ -212,6 +217,7 @@ def summed_random_effects(
         positions = np.full(len(rows), -1)
         positions[is_named] = [positions_by_name.get(name, -1) for name in names]
         matrix = _effect_matrix(model, random_effect, numbers_or_codes, len(rows))
+        # Rows of no group (-1) take the effects of the last one here, which are then replaced by 0.
         effects = (matrix * blups[positions]).sum(axis=1)
         total += np.where(positions < 0, 0.0, effects)
     return total
@@ -220,7 +226,7 @@ def summed_random_effects(
 def _effect_matrix(
     model: Model, random_effect: FittedRandomEffect, numbers_or_codes: dict[str, np.ndarray], n_rows: int
 ) -> np.ndarray:
-    """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without values."""
+    """Model matrix (n_rows, n_effects) of a random effect; variables without values have their default."""
     values = {}
     for column in random_effect.data_columns_of_terms:
         if column in numbers_or_codes:
@@ -278,7 +284,7 @@ def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
     """Names of the groups of a random effect: "R1", or "P1:C3" for groups of several columns."""
     columns = []
     for i, column in enumerate(random_effect.effect.groups):
-        columns.append(model.variables[column].printed_names(random_effect.values[:, i]))
+        columns.append(model.variables[column].printed_names(random_effect.group_values[:, i]))
     return [":".join(levels) for levels in zip(*columns, strict=True)]
 
 

@@ -12,7 +12,7 @@ from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
-from salstats.stats.models.mixed.kenward_roger import kenward_roger_df_and_joint_test
+from salstats.stats.models.mixed.kenward_roger import kenward_roger_inference
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
 from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite_df, satterthwaite_f
 
@@ -28,7 +28,7 @@ class FittedRandomEffect:
 
     effect: RandomEffect
     design: DesignMatrix  # of the effects that vary over the groups
-    values: np.ndarray  # (n_groups, n_columns), values or codes of the grouping columns in each group
+    group_values: np.ndarray  # (n_groups, n_columns), values or codes of the grouping columns
     term: RandomTerm
 
     @property
@@ -38,7 +38,7 @@ class FittedRandomEffect:
 
     @property
     def data_columns_of_terms(self) -> list[str]:
-        """Columns of the data of which the effects that vary are made; none for an intercept."""
+        """Columns of the data in the terms of the effects that vary; none for an intercept."""
         return list(
             dict.fromkeys(
                 column for term in self.effect.terms for factor in term for column in factor.columns
@@ -61,38 +61,37 @@ class MixedInference:
     def every_random_effect_divides_some_unit(self, units: NDArray[np.integer]) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
-        for grouped in self.random_effects:
-            units_and_groups = np.column_stack([units, grouped.term.codes])
+        for random_effect in self.random_effects:
+            units_and_groups = np.column_stack([units, random_effect.term.codes])
             if len(np.unique(units_and_groups, axis=0)) <= n_units:
                 return False
         return True
 
     def is_constant_within_groups_of_some_effect(self, values: np.ndarray) -> bool:
         """Return True if some random effect has groups within which a variable (n_rows,) is constant."""
-        for grouped in self.random_effects:
-            groups_and_values = np.column_stack([grouped.term.codes, values])
-            if len(np.unique(groups_and_values, axis=0)) == grouped.term.n_levels:
+        for random_effect in self.random_effects:
+            groups_and_values = np.column_stack([random_effect.term.codes, values])
+            if len(np.unique(groups_and_values, axis=0)) == random_effect.term.n_levels:
                 return True
         return False
 
     def covariance(self, errors: str) -> np.ndarray:
         """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":
-            return kenward_roger_df_and_joint_test(
-                self.solution, np.eye(self.solution.n_coefficients)
-            ).covariance.copy()
+            identity = np.eye(self.solution.n_coefficients)
+            return kenward_roger_inference(self.solution, identity).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
         """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
         if errors == "kenward-roger":
-            return kenward_roger_df_and_joint_test(self.solution, contrasts).df
+            return kenward_roger_inference(self.solution, contrasts).df
         return satterthwaite_df(self.solution, contrasts)
 
     def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
         """Test that contrasts (q, p) of the coefficients are all zero."""
         if errors == "kenward-roger":
-            return kenward_roger_df_and_joint_test(self.solution, contrasts).test
+            return kenward_roger_inference(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
 
 
@@ -106,38 +105,38 @@ def build_random_effects(
     for effect in formula.random:
         _check_grouping_is_no_term(formula, effect, variables)
         _check_double_bar_has_no_factor(formula, effect, variables)
-        group_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
-        values, codes = np.unique(group_values, axis=0, return_inverse=True)
+        row_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
+        group_values, codes = np.unique(row_values, axis=0, return_inverse=True)
         effect_formula = replace(formula, terms=effect.terms, intercept=effect.intercept)
         design = build_design(effect_formula, variables, rows)
         term = RandomTerm(
             name=effect.grouping_name,
             effects=design.names,
             codes=codes.ravel(),
-            n_levels=len(values),
+            n_levels=len(group_values),
             matrix=design.matrix,
             correlated=effect.correlated,
         )
-        grouped = FittedRandomEffect(effect, design, values, term)
-        _check_estimable(grouped)
-        _check_distinct_groups_of_intercepts(grouped, random_effects)
-        random_effects.append(grouped)
+        random_effect = FittedRandomEffect(effect, design, group_values, term)
+        _check_estimable(random_effect)
+        _check_distinct_groups_of_intercepts(random_effect, random_effects)
+        random_effects.append(random_effect)
     return tuple(random_effects)
 
 
-def _check_estimable(grouped: FittedRandomEffect) -> None:
+def _check_estimable(random_effect: FittedRandomEffect) -> None:
     """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
-    effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
-    design = grouped.design
+    effect_text = f"({_text_left_of_bar(random_effect.effect)}|{random_effect.effect.grouping_name})"
+    design = random_effect.design
     n_rows = len(design.matrix)
-    n_groups = len(grouped.values)
+    n_groups = len(random_effect.group_values)
     n_effects = n_groups * len(design.names)
     if n_groups < 2:
         raise NotEstimableError(
             effect_text,
-            f" needs several groups, and there is one {grouped.effect.grouping_name}",
+            f" needs several groups, and there is one {random_effect.effect.grouping_name}",
             hint="leave it out",
-            column=grouped.effect.grouping_name,
+            column=random_effect.effect.grouping_name,
         )
     if not design.names or not design.matrix.any(axis=0).all():
         raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row", hint="leave it out")
@@ -146,22 +145,22 @@ def _check_estimable(grouped: FittedRandomEffect) -> None:
             f"{effect_text} has {n_effects} effects in {n_rows} rows, which leaves nothing to the residuals",
             hint="leave it out",
         )
-    if grouped.effect.correlated and _rank_of_scaled_columns(design.matrix) < len(design.names):
+    if random_effect.effect.correlated and _rank_of_scaled_columns(design.matrix) < len(design.names):
         raise NotEstimableError(
-            f"{effect_text} has effects that depend on each other, so that any of their variances would do",
+            f"{effect_text} has effects that depend on each other, so that their variances are undetermined",
             hint="leave one out",
         )
 
 
 def _check_distinct_groups_of_intercepts(
-    grouped: FittedRandomEffect, earlier_effects: Sequence[FittedRandomEffect]
+    random_effect: FittedRandomEffect, earlier_effects: Sequence[FittedRandomEffect]
 ) -> None:
     """Raise NotEstimableError if a random intercept has the same groups as an earlier one."""
-    if not grouped.is_intercept:
+    if not random_effect.is_intercept:
         return
     for earlier in earlier_effects:
-        if earlier.is_intercept and _have_same_groups(grouped.term, earlier.term):
-            effect_text = f"({_text_left_of_bar(grouped.effect)}|{grouped.effect.grouping_name})"
+        if earlier.is_intercept and _have_same_groups(random_effect.term, earlier.term):
+            effect_text = f"({_text_left_of_bar(random_effect.effect)}|{random_effect.effect.grouping_name})"
             earlier_text = f"(1|{earlier.effect.grouping_name})"
             raise NotEstimableError(
                 f"{earlier_text} and {effect_text} have the same groups in these rows",
@@ -171,7 +170,7 @@ def _check_distinct_groups_of_intercepts(
 
 
 def _rank_of_scaled_columns(matrix: np.ndarray) -> int:
-    """Return the rank of a matrix, its columns scaled to length 1."""
+    """Return the rank of a matrix after its columns are scaled to length 1."""
     return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=_RANK_TOLERANCE))
 
 
@@ -186,7 +185,7 @@ def _have_same_groups(first: RandomTerm, second: RandomTerm) -> bool:
 def _check_grouping_is_no_term(
     formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]
 ) -> None:
-    """Raise FormulaError if the grouping factor of a random intercept is a term, too."""
+    """Raise FormulaError if the grouping factor of a random intercept is also a term."""
     groups_of_terms = []
     for term in formula.terms:
         if all(is_categorical(factor, variables) for factor in term):
@@ -195,7 +194,7 @@ def _check_grouping_is_no_term(
     if effect.intercept and is_term:
         raise FormulaError(
             f"{formula.text!r} has {effect.grouping_name} both as a term and as a random effect",
-            hint="keep the term for these levels, or (1|...) for all that they are drawn from",
+            hint="keep the term to compare these levels, or (1|...) if they are a sample of all levels",
             column=effect.grouping_name,
         )
 
@@ -225,7 +224,7 @@ def check_random_effects_are_identified(
 
 
 def _text_left_of_bar(effect: RandomEffect) -> str:
-    """Return the left side of a random effect, as in a formula."""
+    """Return the text on the left of the bar of a random effect, such as "1 + method"."""
     intercept = "1" if effect.intercept else "0"
     summands = [intercept]
     for term in effect.terms:
@@ -244,9 +243,10 @@ def mixed_model(
     reml: bool,
 ) -> Solution:
     """Fit a linear mixed model; NotEstimableError if the rows do not identify its variances."""
-    grouped = build_random_effects(formula, variables, rows)
+    random_effects = build_random_effects(formula, variables, rows)
+    terms = [random_effect.term for random_effect in random_effects]
     try:
-        mixed = fit_mixed(matrix, response, [effect.term for effect in grouped], reml=reml)
+        mixed = fit_mixed(matrix, response, terms, reml=reml)
     except NotEstimableError:
         raise
     except SalstatsError as error:
@@ -267,5 +267,5 @@ def mixed_model(
         null_deviance=float("nan"),
         log_likelihood=mixed.log_likelihood,
         intercept=intercept,
-        inference=MixedInference(mixed, grouped),
+        inference=MixedInference(mixed, random_effects),
     )

@@ -30,8 +30,11 @@ class KenwardRogerInference(NamedTuple):
     test: FTest  # that all contrasts are zero
 
 
-def kenward_roger_df_and_joint_test(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerInference:
-    """Test contrasts (k, p) of the coefficients of a model that was fitted by REML."""
+def kenward_roger_inference(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerInference:
+    """Return the adjusted covariance of a model's coefficients, and tests of contrasts (k, p) of them.
+
+    SalstatsError is raised for a model that was not fitted by REML.
+    """
     if not solution.reml:
         raise SalstatsError("Kenward and Roger's tests need a fit by REML", option="reml", value=False)
     contrasts = np.atleast_2d(contrasts)
@@ -43,7 +46,7 @@ def kenward_roger_df_and_joint_test(solution: MixedSolution, contrasts: np.ndarr
         if contrast.any():
             _, df[position] = _scaling_and_df(scaled_covariance, solution.scaled_contrasts(contrast[None]))
     scaled = solution.scaled
-    transform = scaled.unit * scaled.coefficient_basis
+    transform = scaled.response_scale * scaled.coefficient_basis
     relative_covariance = transform @ scaled_covariance.adjusted @ transform.T
     covariance = solution.scaled_sigma**2 * relative_covariance
     independent, _ = uncorrelated_contrasts_and_variances(contrasts, solution.covariance)

@@ -30,8 +30,8 @@ __all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
 _SINGULAR = 1e-4
 #: Root mean square of the residuals over the largest response, up to which a fit is exact but for rounding.
 _EXACT = 1e-12
-#: Mean square per row of what coefficients leave of an effect's columns, up to which they explain the effect.
-_EXPLAINED = 1e-9
+#: Coefficients determine an effect if they leave at most this mean square per row of its columns unexplained.
+_MAX_UNEXPLAINED = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +39,7 @@ class ScaledModel:
     """A model rescaled for computation, with all columns of about the same size.
 
     The model matrix X = Q R is replaced by its orthogonal factor Q, and the response by its residuals from
-    ordinary least squares divided by `unit`.
+    ordinary least squares divided by `response_scale`.
     """
 
     products: Crossproducts
@@ -50,7 +50,7 @@ class ScaledModel:
     bases: tuple[np.ndarray, ...]
     coefficient_basis: np.ndarray  # R^-1, (p, p)
     ols_coefficients: np.ndarray  # (p,), of ordinary least squares
-    unit: float  # root mean square of the residuals of ordinary least squares
+    response_scale: float  # root mean square of the residuals of ordinary least squares
 
     def scaled_factors_at(self, theta: np.ndarray) -> list[np.ndarray]:
         """Return Lambda of the scaled terms at the theta of the original terms."""
@@ -127,7 +127,7 @@ class MixedSolution:
     @property
     def scaled_sigma(self) -> float:
         """Sigma of the scaled model."""
-        return self.sigma / self.scaled.unit
+        return self.sigma / self.scaled.response_scale
 
     @cached_property
     def scaled_parameter_covariance(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class MixedSolution:
         scaled_slopes = covariance_slopes(
             self.scaled_evaluation_at_optimum, self.terms, self.scaled_theta, self.scaled_sigma
         )
-        transform = self.scaled.unit * self.scaled.coefficient_basis
+        transform = self.scaled.response_scale * self.scaled.coefficient_basis
         return np.asarray(transform @ scaled_slopes @ transform.T)
 
     @cached_property
@@ -159,7 +159,7 @@ class MixedSolution:
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
         """Return contrasts (k, p) of the coefficients as contrasts of the scaled model's coefficients."""
-        return np.asarray(self.scaled.unit * contrasts @ self.scaled.coefficient_basis)
+        return np.asarray(self.scaled.response_scale * contrasts @ self.scaled.coefficient_basis)
 
     @cached_property
     def random_effects(self) -> tuple[np.ndarray, ...]:
@@ -173,7 +173,7 @@ class MixedSolution:
             strict=True,
         ):
             # Sigma Z'V^-1 (y - X b) of the scaled model, then in the units of the response and the effects
-            conditional_means.append(scaled.unit * z_by_residual @ factor @ factor.T @ basis.T)
+            conditional_means.append(scaled.response_scale * z_by_residual @ factor @ factor.T @ basis.T)
         return tuple(conditional_means)
 
     @cached_property
@@ -210,8 +210,8 @@ def fit_mixed(
 ) -> MixedSolution:
     """Fit a linear mixed model.
 
-    The model matrix (n, p) has full rank, each term has fewer effects than there are rows, and correlated
-    effects are linearly independent. SalstatsError is raised where coefficients determine the differences
+    The model matrix (n, p) must have full rank, each term fewer effects than there are rows, and correlated
+    effects must be linearly independent. SalstatsError is raised if coefficients determine the differences
     between the levels of a term, or fit the response exactly.
     """
     scaled = scaled_model(matrix, response, terms)
@@ -219,13 +219,14 @@ def fit_mixed(
     scaled_factors = relative_covariance_factors(optimum.theta, scaled.terms)
     evaluation = evaluate_deviance(scaled.products, scaled_factors, reml=reml)
     # The deviance in the model's own units, which differs by constants from that of the rescaled model
-    deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.unit)
+    deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.response_scale)
     if reml:
         deviance -= 2 * np.linalg.slogdet(scaled.coefficient_basis)[1]
     # root'root = R^-1 (Q'V^-1 Q)^-1 R^-1'
     root = solve_triangular(evaluation.cholesky_factor, scaled.coefficient_basis.T, lower=True)
-    sigma = scaled.unit * np.sqrt(evaluation.variance)
-    scaled_coefficients = evaluation.coefficients
+    sigma = scaled.response_scale * np.sqrt(evaluation.variance)
+    # Coefficients of the residuals of ordinary least squares
+    residual_coefficients = scaled.response_scale * scaled.coefficient_basis @ evaluation.coefficients
     relative_factors = [
         basis @ scaled_factor for basis, scaled_factor in zip(scaled.bases, scaled_factors, strict=True)
     ]
@@ -234,7 +235,7 @@ def fit_mixed(
         response=response,
         terms=tuple(terms),
         reml=reml,
-        coefficients=scaled.ols_coefficients + scaled.unit * scaled.coefficient_basis @ scaled_coefficients,
+        coefficients=scaled.ols_coefficients + residual_coefficients,
         covariance=sigma**2 * root.T @ root,
         theta=theta_entries(relative_factors, terms),
         sigma=sigma,
@@ -256,8 +257,8 @@ def scaled_model(
     coefficient_basis = solve_triangular(triangle, np.eye(len(triangle)))
     projected = orthogonal.T @ response
     residual = response - orthogonal @ projected
-    unit = float(np.sqrt(np.mean(residual**2)))
-    if not unit > _EXACT * np.abs(response).max():
+    response_scale = float(np.sqrt(np.mean(residual**2)))
+    if not response_scale > _EXACT * np.abs(response).max():
         raise SalstatsError(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model",
             option="formula",
@@ -269,19 +270,19 @@ def scaled_model(
     for term in scaled_terms:
         _check_not_determined_by_coefficients(term, orthogonal)
     return ScaledModel(
-        products=crossproducts(np.column_stack([orthogonal, residual / unit]), scaled_terms),
+        products=crossproducts(np.column_stack([orthogonal, residual / response_scale]), scaled_terms),
         terms=scaled_terms,
         bases=bases,
         coefficient_basis=coefficient_basis,
         ols_coefficients=coefficient_basis @ projected,
-        unit=unit,
+        response_scale=response_scale,
     )
 
 
 def _scaling_basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
     """Return the lower triangular B that gives the term's matrix times B columns of mean square 1.
 
-    With `orthogonalize` these columns are orthogonal, too.
+    With `orthogonalize` these columns are also orthogonal.
     """
     n_rows, n_effects = term.matrix.shape
     sizes = np.sqrt(np.mean(term.matrix**2, axis=0))
@@ -309,9 +310,9 @@ def _check_not_determined_by_coefficients(term: RandomTerm, model_matrix_basis: 
         # Sum of squares, over the columns of Z that belong to the effect, which the basis explains
         explained = np.sum((level_indicators @ (column[:, None] * model_matrix_basis)) ** 2)
         unexplained = column @ column - explained
-        if unexplained < _EXPLAINED * len(rows):
+        if unexplained < _MAX_UNEXPLAINED * len(rows):
             raise SalstatsError(
-                f"the coefficients say already how {effect} differs between the levels of "
+                f"the coefficients already determine how {effect} differs between the levels of "
                 f"{term.name!r}; leave out that random effect, or those coefficients",
                 option="formula",
                 column=term.name,

@@ -18,9 +18,9 @@ from salstats.stats.models.mixed.terms import (
 )
 
 #: Standard deviations (over sigma) below this may be zero: the derivative by the variance at zero decides.
-_SMALL = 3e-3
-#: Standard deviation from which the search continues where zero is not the optimum.
-_RESTART = 0.05
+_SMALL_DEVIATION = 3e-3
+#: Standard deviation (over sigma) from which the search continues where zero is not the optimum.
+_RESTART_DEVIATION = 0.05
 #: Largest derivative of the deviance by a theta, per row, at an optimum.
 _GRADIENT_TOLERANCE = 1e-8
 #: Newton's steps end once all derivatives per row are below this, far below what an optimum needs.
@@ -135,7 +135,7 @@ class DevianceSearch:
                 lowered[k] = zeroed_factors[k]
                 raised[k] = zeroed_factors[k]
             else:
-                root = np.hstack([roots[k], _RESTART * direction])
+                root = np.hstack([roots[k], _RESTART_DEVIATION * direction])
                 raised[k] = _triangular_factor(root, correlated=term.correlated)
         lowered_theta = theta_entries(lowered, self.terms)
         raised_theta = theta_entries(raised, self.terms)
@@ -182,9 +182,9 @@ def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:
 def _root_without_zero_directions(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return a root of Lambda Lambda', (n_effects, rank), without directions of almost no variance."""
     if not correlated:
-        return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL])
+        return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL_DEVIATION])
     directions, deviations, _ = np.linalg.svd(relative_factor)
-    nonzero = deviations >= _SMALL
+    nonzero = deviations >= _SMALL_DEVIATION
     return np.asarray(directions[:, nonzero] * deviations[nonzero])
 
 
@@ -193,16 +193,16 @@ def _deviance_slope_and_zero_variance_direction(
 ) -> tuple[float, np.ndarray]:
     """Return the direction without variance in which a variance would lower the deviance most.
 
-    `deviance_gradient` is the derivative of the deviance by the term's covariance. The derivative by the
-    variance comes first; the direction has shape (n_effects, 1), or (n_effects, 0) if all directions have
-    variance.
+    Before it comes the derivative of the deviance by a variance in this direction, 0 if there is no such
+    direction. The direction has the shape (n_effects, 1), or (n_effects, 0) if there is none.
+    `deviance_gradient` is the derivative of the deviance by the term's covariance.
     """
     n_effects, rank = covariance_root.shape
     if rank == n_effects:
         no_direction = np.empty((n_effects, 0))
         return 0.0, no_direction
     if not correlated:
-        # The effects themselves are the directions; those with a variance already are left out.
+        # The effects themselves are the directions; those that have a variance are left out.
         slopes = np.where(covariance_root.any(axis=1), np.inf, np.diag(deviance_gradient))
         steepest = int(slopes.argmin())
         return float(slopes[steepest]), np.eye(n_effects)[:, [steepest]]

@@ -34,18 +34,20 @@ from salstats.stats.models.mixed.terms import (
 #: Largest error of a solution: of the deviance at a limit, and of the equations' derivatives per row.
 _TOLERANCE = 1e-8
 #: Theta from which a search starts if the estimate is zero: at 0 itself the deviance is flat.
-_START = 0.05
+_START_NEAR_ZERO = 0.05
+#: Estimates of theta below this count as zero.
+_ZERO_THETA = 0.005
 #: Largest number of Newton's steps for one bound of the deviance.
 _MAX_STEPS = 30
-#: Shortest step towards the bound of the deviance, as a share of it, before a search fails.
+#: Shortest step towards the bound of the deviance, as a fraction of it, before a search fails.
 _SHORTEST_STEP = 0.01
 #: Largest change of a parameter in one step, as a share of its size; smaller sizes count as `_SMALLEST_SIZE`.
 _MAX_RELATIVE_STEP = 0.5
 _SMALLEST_SIZE = 0.2
 #: Smallest squared length that slopes are divided by.
-_TINY = 1e-300
+_SMALLEST_SQUARED_LENGTH = 1e-300
 #: Step of the differences from which a quantity's second derivatives are computed.
-_DIFFERENCE = 1e-5
+_DIFFERENCE_STEP = 1e-5
 
 #: A function of the parameters that returns a quantity and its derivatives by the parameters.
 QuantityFunction = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -63,7 +65,7 @@ class ProfileLimit(NamedTuple):
 
 
 class _Quantity(NamedTuple):
-    """A quantity on an unbounded scale, and its transformation to the scale of the result.
+    """A quantity on the scale on which its limits are searched, and its transformation to that of the result.
 
     `term`, `kind` and `effects` are those of `ProfileLimit`.
     """
@@ -72,7 +74,7 @@ class _Quantity(NamedTuple):
     kind: str
     effects: tuple[str, ...]
     function: QuantityFunction
-    # Increasing function from the unbounded scale to that of the result
+    # Increasing function to the scale of the result: from logarithms, log odds, or for a correlation itself
     transform: Callable[[float], float]
     # Limits at an end of the possible values, on the scale of the result; None if a search must find them
     conf_low: float | None = None
@@ -136,13 +138,13 @@ class _ProfileRegion:
         (Lagrange). Newton's steps solve these equations.
         """
         # Thetas that are estimated as zero; sigma, last, never is.
-        is_zero = np.append(np.abs(self.estimates[:-1]) < _START / 10, False)
+        is_zero = np.append(np.abs(self.estimates[:-1]) < _ZERO_THETA, False)
         _, slopes = function(self.estimates)
         # The logarithm of a variance that is estimated as zero has no derivatives.
         direction = np.zeros_like(self.estimates)
         if np.isfinite(slopes).all():
             direction = sign * self._vector_to_wald_limit(slopes)
-        start_values = (_START, 0.0) if is_zero.any() else (0.0,)
+        start_values = (_START_NEAR_ZERO, 0.0) if is_zero.any() else (0.0,)
         for start_value in start_values:
             start = self.estimates + np.where(is_zero, start_value, 0.0)
             extreme = self._follow_extreme(function, sign, direction, start)
@@ -161,17 +163,17 @@ class _ProfileRegion:
         estimates = self.estimates
         estimate, _ = function(estimates)
         extreme = start
-        # Share of the excess that `extreme` belongs to, and the next increase of it
-        share = 0.0
+        # Fraction of the excess that `extreme` belongs to, and the next increase of it
+        fraction = 0.0
         step = 1.0
-        while share < 1:
-            new_share = min(1.0, share + step)
+        while fraction < 1:
+            new_fraction = min(1.0, fraction + step)
             # The region grows with the square root of the excess.
-            if share == 0:
-                shift = direction * np.sqrt(new_share)
+            if fraction == 0:
+                shift = direction * np.sqrt(new_fraction)
             else:
-                shift = (extreme - estimates) * (np.sqrt(new_share / share) - 1)
-            new_extreme = self._solve_extreme(function, extreme + shift, new_share * self.excess)
+                shift = (extreme - estimates) * (np.sqrt(new_fraction / fraction) - 1)
+            new_extreme = self._solve_extreme(function, extreme + shift, new_fraction * self.excess)
             # An extreme on the other side of the estimate belongs to the opposite limit.
             if new_extreme is None or sign * (function(new_extreme)[0] - estimate) <= 0:
                 step /= 3
@@ -179,7 +181,7 @@ class _ProfileRegion:
                     return None
                 continue
             extreme = new_extreme
-            share = new_share
+            fraction = new_fraction
         return extreme
 
     def _solve_extreme(
@@ -200,7 +202,8 @@ class _ProfileRegion:
             _, slopes = function(parameters)
             if multiplier is None:
                 # The multiplier by least squares; the bound prevents 0 / 0 for a quantity without slopes.
-                multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), _TINY)
+                squared_length = max(float(slopes @ slopes), _SMALLEST_SQUARED_LENGTH)
+                multiplier = float(deviance_slopes @ slopes) / squared_length
             slope_error = deviance_slopes - multiplier * slopes
             deviance_error = deviance - excess
             slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n_rows
@@ -262,9 +265,9 @@ def _second_derivatives(function: QuantityFunction, parameters: np.ndarray) -> n
     """Return a quantity's second derivatives, from central differences of its first ones."""
     differences = [
         function(parameters + step)[1] - function(parameters - step)[1]
-        for step in _DIFFERENCE * np.eye(len(parameters))
+        for step in _DIFFERENCE_STEP * np.eye(len(parameters))
     ]
-    return np.array(differences) / (2 * _DIFFERENCE)
+    return np.array(differences) / (2 * _DIFFERENCE_STEP)
 
 
 def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
@@ -273,7 +276,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
 
     def response_deviation(log_deviation: float) -> float:
         """Return a standard deviation in the unit of the response."""
-        return scaled.unit * float(np.exp(log_deviation))
+        return scaled.response_scale * float(np.exp(log_deviation))
 
     for k in range(len(scaled.terms)):
         yield from _term_quantities(solution, k, excess, response_deviation)
@@ -286,6 +289,7 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
         transform=response_deviation,
     )
     for k, term in enumerate(scaled.terms):
+        # Zero is in the region if the deviance without the term exceeds the minimum by at most `excess`.
         includes_zero = likelihood_ratio(solution, k).statistic <= excess
         yield _Quantity(
             term=k,
@@ -295,21 +299,24 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
             transform=_inverse_logit,
             conf_low=0.0 if includes_zero else None,
         )
-    without_terms = 2 * (solution.log_likelihood - log_likelihood_with_terms(solution, []))
+    excess_without_terms = 2 * (solution.log_likelihood - log_likelihood_with_terms(solution, []))
     yield _Quantity(
         term=None,
         kind="share",
         effects=(),
         function=_log_odds_function(scaled.terms, None),
         transform=_inverse_logit,
-        conf_high=1.0 if without_terms <= excess else None,
+        conf_high=1.0 if excess_without_terms <= excess else None,
     )
 
 
 def _term_quantities(
     solution: MixedSolution, k: int, excess: float, response_deviation: Callable[[float], float]
 ) -> Iterator[_Quantity]:
-    """Yield the standard deviations of a term's effects, then their correlations."""
+    """Yield the standard deviations of the effects of term k, then their correlations.
+
+    `response_deviation` returns a standard deviation in the unit of the response from its logarithm.
+    """
     scaled = solution.scaled
     term = scaled.terms[k]
     basis = scaled.bases[k]
@@ -339,7 +346,7 @@ def _term_quantities(
             term=k,
             kind="correlation",
             effects=(term.effects[e], term.effects[f]),
-            function=_untransformed_correlation_function(scaled.terms, k, basis[[e, f]]),
+            function=_correlation_function(scaled.terms, k, basis[[e, f]]),
             transform=float,
             conf_low=conf_low,
             conf_high=conf_high,
@@ -373,7 +380,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
         bounds[first_entry] = (0, None)
     else:
         bounds[first_entry] = (None, 0)
-    start[first_entry] = sign * _START
+    start[first_entry] = sign * _START_NEAR_ZERO
     bounds[second_entry] = (0, 0)
     start[second_entry] = 0.0
     search = DevianceSearch(scaled.products, scaled.terms, reml=solution.reml)
@@ -405,9 +412,7 @@ def _log_deviation_function(terms: Sequence[RandomTerm], k: int, combination: np
     return log_deviation_with_slopes
 
 
-def _untransformed_correlation_function(
-    terms: Sequence[RandomTerm], k: int, combinations: np.ndarray
-) -> QuantityFunction:
+def _correlation_function(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
     """Return the function for the correlation of two combinations (2, n_effects) of term k's effects.
 
     It is NaN where one of them has no variance.

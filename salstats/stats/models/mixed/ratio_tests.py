@@ -34,7 +34,10 @@ class LikelihoodRatio(NamedTuple):
 def likelihood_ratio(
     solution: MixedSolution, term_position: int, effect_positions: Sequence[int] | None = None
 ) -> LikelihoodRatio:
-    """Test that the term at `term_position`, or only its effects at `effect_positions`, have no variance."""
+    """Test that a term has no variance, or that only some of its effects have none.
+
+    Without the effects at `effect_positions` the term keeps its other effects.
+    """
     term = solution.terms[term_position]
     remaining = []
     if effect_positions is not None:

@@ -15,7 +15,7 @@ _ROUNDING = 1e-8
 
 
 class FTest(NamedTuple):
-    """F test that combinations of coefficients are all zero; NaN where there are none."""
+    """F test that combinations of coefficients are all zero; NaN, with df_num 0, if there are none."""
 
     statistic: float
     df_num: int
@@ -25,9 +25,9 @@ class FTest(NamedTuple):
 def satterthwaite_df(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarray:
     """Return the degrees of freedom of the t test of each contrast of the coefficients, (k,).
 
-    They are 2 v^2 / (g'A g). v is the variance of the contrast, g its derivatives by theta and sigma, and A
-    the covariance of theta and sigma: twice the inverse Hessian of the deviance. A variance
-    component that is estimated as zero is treated as known.
+    They are 2 v^2 / (g'A g), where v is the variance of the contrast, g its derivatives by theta and sigma,
+    and A the covariance of theta and sigma: twice the inverse Hessian of the deviance. A variance component
+    that is estimated as zero is treated as known.
     """
     contrasts = np.atleast_2d(contrasts)
     variances = np.einsum("ku,uv,kv->k", contrasts, solution.covariance, contrasts)

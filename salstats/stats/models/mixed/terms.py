@@ -18,7 +18,7 @@ class RandomTerm:
     """Effects that vary over the levels of a grouping factor, as in `(1 + method | reader)`."""
 
     name: str  # the grouping factor, such as "reader" or "patient:case"
-    effects: tuple[str, ...]  # names of the effects, such as "(Intercept)" and "method[human]"
+    effects: tuple[str, ...]  # names of the effects, such as "(Intercept)" and "methodhuman"
     codes: NDArray[np.integer]  # (n,), level of each row, 0 ... n_levels - 1; each level occurs
     n_levels: int
     matrix: np.ndarray  # (n, n_effects), the variable that each effect multiplies
