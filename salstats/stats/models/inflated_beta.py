@@ -165,6 +165,7 @@ def _are_boundaries_separated(matrix: np.ndarray, boundaries: list[np.ndarray]) 
         without_baseline = constraint[:, :n_boundaries]
         constraints.append(without_baseline.reshape(len(rows), -1))
     direction = recession_direction(np.concatenate(constraints)).reshape(n_boundaries, rank)
+    # Smaller values are rounding errors of the linear program.
     return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 

@@ -91,7 +91,10 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
 def _starting_parameters(
     matrix: np.ndarray, response: np.ndarray, interior: NDArray[np.bool_], present: list[int]
 ) -> np.ndarray:
-    """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1."""
+    """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1.
+
+    `present` are the columns of the full predictors that the model has, that of eta first.
+    """
     coefficients, log_precision = starting_coefficients_and_log_precision(matrix, response, interior)
     mean_eta = float((matrix @ coefficients).mean())
     # Cutpoints at which P(y > 0) = F(eta - c0) and P(y = 1) = F(eta - c1) are the shares
@@ -115,9 +118,8 @@ def _likelihood(
     likelihood is NaN if the cutpoints are not in order.
     """
     n_rows = len(response)
-    # `low` and `high` are the cutpoints c0 and c1.
-    eta, low, high, log_precision = predictors.T
-    if (low >= high).any():
+    eta, c0, c1, log_precision = predictors.T
+    if (c0 >= c1).any():
         return SummedLikelihood(
             float("nan"),
             np.full((n_rows, _N_PREDICTORS), np.nan),
@@ -125,11 +127,11 @@ def _likelihood(
         )
     zero = response == 0
     one = response == 1
-    above_zero = special.expit(eta - low)
-    at_one = special.expit(eta - high)
-    between = above_zero * (1 - at_one) * -np.expm1(low - high)
-    log_between = special.log_expit(eta - low) + special.log_expit(high - eta) + np.log(-np.expm1(low - high))
-    log_boundary = np.select([zero, one], [special.log_expit(low - eta), special.log_expit(eta - high)], 0.0)
+    above_zero = special.expit(eta - c0)
+    at_one = special.expit(eta - c1)
+    between = above_zero * (1 - at_one) * -np.expm1(c0 - c1)
+    log_between = special.log_expit(eta - c0) + special.log_expit(c1 - eta) + np.log(-np.expm1(c0 - c1))
+    log_boundary = np.select([zero, one], [special.log_expit(c0 - eta), special.log_expit(eta - c1)], 0.0)
     beta = beta_likelihood(response, interior, eta, log_precision)
     likelihood = log_boundary.sum() + log_between[interior].sum() + beta.log_likelihood
 
@@ -138,7 +140,7 @@ def _likelihood(
     score_zero[:, _ETA] = -above_zero
     score_zero[:, _CUTPOINT_ZERO] = above_zero
     # log(1 - exp(c0 - c1)) has the derivative -1 / (exp(c1 - c0) - 1) by c0, and its negative by c1.
-    distance_slope = 1 / np.expm1(high - low)
+    distance_slope = 1 / np.expm1(c1 - c0)
     score_between = np.zeros((n_rows, _N_PREDICTORS))
     score_between[:, _ETA] = 1 - above_zero - at_one
     score_between[:, _CUTPOINT_ZERO] = above_zero - 1 - distance_slope
@@ -163,9 +165,9 @@ def _likelihood(
 
 def _boundary_probabilities_and_interior_mean(predictors: np.ndarray) -> BoundaryProbabilitiesAndInteriorMean:
     """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
-    eta, low, high, _ = predictors.T
+    eta, c0, c1, _ = predictors.T
     return BoundaryProbabilitiesAndInteriorMean(
-        zero=special.expit(low - eta), one=special.expit(eta - high), interior_mean=special.expit(eta)
+        zero=special.expit(c0 - eta), one=special.expit(eta - c1), interior_mean=special.expit(eta)
     )
 
 
@@ -174,10 +176,10 @@ def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
 
     With mu = F(eta), a = F(eta - c0) = P(y > 0) and t = F(eta - c1) = P(y = 1) the mean is (a - t) mu + t.
     """
-    eta, low, high, _ = predictors.T
+    eta, c0, c1, _ = predictors.T
     mu = special.expit(eta)
-    a = special.expit(eta - low)
-    t = special.expit(eta - high)
+    a = special.expit(eta - c0)
+    t = special.expit(eta - c1)
     # F' = F (1 - F) and F'' = F' (1 - 2 F)
     mu_first = bernoulli_variance(mu)
     a_first = bernoulli_variance(a)
