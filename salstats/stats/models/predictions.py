@@ -39,8 +39,8 @@ _MAX_SHRINKS = 12
 _SLOPE_TOLERANCE = 1e-8
 #: Relative error that is allowed for a slope that depends on others, since differences are inexact.
 _DEPENDENCE_TOLERANCE = 1e-5
+#: Values of columns, by name: numbers, or the codes of levels.
 Codes = dict[str, np.ndarray]
-"""Values of columns: numbers, or the codes of levels."""
 
 
 class NumericAndFactorColumns(NamedTuple):
@@ -86,7 +86,7 @@ def prediction_rows(
         means.append(model_means)
         variables.append(model_variables)
     notes.warn()
-    return prediction_frame(fitted, means, pd.concat(variables, ignore_index=True), {})
+    return prediction_frame(fitted, means, pd.concat(variables, ignore_index=True), last_columns={})
 
 
 def _value_rows(at: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def _value_rows(at: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
 
 
 def values_as_list(values: Any) -> list[Any]:
-    """Return values of a variable as a list, also a single one."""
+    """Return one or several values of a variable as a list."""
     if np.ndim(values) == 0 or isinstance(values, str):
         return [values]
     return list(values)
@@ -150,7 +150,8 @@ def default_values(model: Model) -> dict[str, float]:
 def value_code(fitted: Fitted, model: Model, column: str, value: object) -> float:
     """Return a value that a user gives as a number, or as the code of its level.
 
-    A factor must have this level in some model; in models without the level the code is NaN.
+    A factor must have this level in some model. The code is NaN if the level does not occur in the frame of
+    this model's formula.
     """
     if column not in numeric_and_factor_columns(model).factors:
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
@@ -180,7 +181,7 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
 
 
 def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
-    """Return the values of a column as results show them: numbers, or levels (None for an unknown one)."""
+    """Return the values of a column as results show them: numbers, or levels, None for a code of NaN."""
     variable = model.variables[column]
     if variable.levels is None:
         return list(codes.tolist())
@@ -365,12 +366,15 @@ def predicted_mean_columns(model: Model, codes: Codes, level: float, notes: Note
 
 
 def prediction_frame(
-    fitted: Fitted, estimates: Sequence[Mapping[str, Any]], keys: pd.DataFrame, variables: Mapping[str, Any]
+    fitted: Fitted,
+    estimates: Sequence[Mapping[str, Any]],
+    keys: pd.DataFrame,
+    last_columns: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Return the estimates of several models as one frame.
 
-    `keys` follow the grouping columns, and `variables` come last; both have a row for each estimate. In
-    `estimates`, the columns of each model, `df` is infinite for the normal distribution.
+    `estimates` are the columns of each model, with `df` infinite for the normal distribution. `keys`, with a
+    row for each estimate, follow the grouping columns; `last_columns` are arrays or constants.
     """
     repeats = [len(columns["estimate"]) for columns in estimates]
     columns = {}
@@ -381,7 +385,7 @@ def prediction_frame(
     columns["df"] = np.where(is_normal, np.nan, columns["df"])
     group_keys = key_columns(fitted, repeats)
     options = family_and_error_columns(fitted)
-    names = [*group_keys.columns, *keys.columns, *variables]
+    names = [*group_keys.columns, *keys.columns, *last_columns]
     result_columns = {*ESTIMATE_COLUMNS, *options}
     duplicates = {name for name in names if name in result_columns or names.count(name) > 1}
     if duplicates:
@@ -392,7 +396,7 @@ def prediction_frame(
         )
     counts = count_and_caution_columns(fitted, repeats)
     all_keys = pd.concat([group_keys, keys], axis=1)
-    return estimates_frame(all_keys, {**columns, **counts}, options | dict(variables))
+    return estimates_frame(all_keys, {**columns, **counts}, options | dict(last_columns))
 
 
 def fit_line(
@@ -505,11 +509,11 @@ def fit_line(
     all_lines = pd.concat(lines, ignore_index=True)
     all_held_variables = pd.concat(held_variables, ignore_index=True)
     held_columns_by_name = {str(name): values for name, values in all_held_variables.items()}
-    return prediction_frame(fitted, means, all_lines, held_columns_by_name)
+    return prediction_frame(fitted, means, all_lines, last_columns=held_columns_by_name)
 
 
 def _line_covariate(model: Model, at: str | None) -> str:
-    """Return the covariate of a line, by default the first numeric column."""
+    """Return the name of the covariate of a line, by default the first numeric column."""
     numeric = numeric_and_factor_columns(model).numeric
     if not numeric:
         raise ValueRangeError(
@@ -529,7 +533,10 @@ def _line_covariate(model: Model, at: str | None) -> str:
 
 
 def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
-    """Return the values of a covariate along a line; a single NaN in a model without estimates."""
+    """Return `n_points` values of a covariate along a line.
+
+    There is a single one for a covariate that does not vary, and a single NaN in a model without estimates.
+    """
     if model.solution is None:
         return np.array([np.nan])
     observed = model.variables[covariate].values[model.rows]

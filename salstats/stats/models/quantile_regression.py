@@ -40,8 +40,9 @@ class RegressionQuantile(NamedTuple):
 def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
     """Fit the plane with the least sum of weighted distances: weight q for rows above, 1 - q for rows below.
 
-    The dual linear program is solved, by HiGHS: the largest y'a with X'a = (1 - q) X'1 and 0 <= a <= 1, whose
-    multipliers are the coefficients. If several planes are equally good it is one of them, as in R's `rq`.
+    HiGHS solves the dual linear program: the largest y'a with X'a = (1 - q) X'1 and 0 <= a <= 1. The
+    multipliers of its equations are the coefficients, and a - (1 - q) are the rank scores. If several planes
+    are equally good it is one of them, as in R's `rq`.
 
     Koenker R, Bassett G. Regression quantiles. Econometrica 1978;46:33-50. https://doi.org/10.2307/1913643
     """
@@ -69,7 +70,7 @@ def _constant_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float
     """
     value = 0.0
     if matrix.shape[1]:
-        # The share is reduced by rounding errors, so that 0.3 * 10 is not above 3.
+        # The product is made a little smaller, since rounding errors could lift 0.3 * 10 above 3.
         rank = int(np.ceil(len(response) * quantile * (1 - 1e-12))) - 1
         value = float(np.partition(response, rank)[rank])
     scores = np.where(response > value, quantile, quantile - 1.0)
@@ -193,18 +194,18 @@ def quantile_regress(
     Warns
     -----
     SalstatsWarning
-        As for `regress`; infinite limits, because there are fewer than five units (at 95 %) or no value is
-        rejected.
+        As for `regress`; infinite limits, because there are fewer than five units (at the level 0.95) or no
+        value is rejected.
 
     Notes
     -----
     Limits contain all values that a test of rank scores does not reject. Rank scores are multiplied by the
     residuals of the covariate after regression on the other columns, and summed by unit; the test is the t
     test of these sums with units - 1 degrees of freedom. P is no smaller than 2^-units. No density is
-    estimated; estimates of it make the usual standard errors of quantile regressions fail with few units and
-    with many equal scores. In simulations of 10, 30 and 100 units, with many zeros, covariates of the unit
-    and two huge units, it rejected the true value in 2 to 6 % of studies; limits of sandwich errors with a
-    difference quotient (R's "nid") covered in 80 to 100 %.
+    estimated: with few units and with many equal scores such estimates make the usual standard errors of
+    quantile regressions fail. In simulations of 10, 30 and 100 units, with many zeros, covariates of the unit
+    and two huge units, the test rejected the true value in 2 to 6 % of studies; limits of sandwich errors
+    with a difference quotient (R's "nid") covered the true value in 80 to 100 %.
 
     If many scores at the quantile are tied, such as zeros at the median, several planes are equally good and
     the estimate is one of them.
@@ -220,8 +221,8 @@ def quantile_regress(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated().query("metric == 'iou' and method != 'occlusion'")
-    >>> found = ss.quantile_regress(scores, "iou ~ method", by=())
-    >>> found[["term", "estimate", "conf_low", "conf_high"]].round(3)
+    >>> medians = ss.quantile_regress(scores, "iou ~ method", by=())
+    >>> medians[["term", "estimate", "conf_low", "conf_high"]].round(3)
               term  estimate  conf_low  conf_high
     0  (Intercept)     0.298     0.285      0.310
     1  methodhuman     0.182     0.168      0.203
@@ -254,11 +255,11 @@ def quantile_regress(
     columns["interval"] = "rank_score"
     columns |= count_and_caution_columns(fitted, repeats)
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
-    special_columns: dict[str, Any] = {"family": family}
+    last_columns: dict[str, Any] = {"family": family}
     if fitted.human_label is not None:
-        special_columns["human_label"] = fitted.human_label
-    special_columns |= reference_level_and_normalized_columns_if_any(fitted.models, fitted.normalized)
-    result = estimates_frame(key_columns(fitted, repeats), columns, special_columns)
+        last_columns["human_label"] = fitted.human_label
+    last_columns |= reference_level_and_normalized_columns_if_any(fitted.models, fitted.normalized)
+    result = estimates_frame(key_columns(fitted, repeats), columns, last_columns)
     return adjust_unless_none(result, adjust)
 
 
@@ -295,6 +296,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         conf_low = -np.inf
         conf_high = np.inf
         if least_p_value < 1 - level:
+            # Half as wide again as the limits of least squares, so that it is likely to be beyond a limit
             step = float(1.5 * critical * std_errors[i]) or 1.0
             conf_low = test.last_accepted_value(estimates[i], -step, critical)
             conf_high = test.last_accepted_value(estimates[i], step, critical)
