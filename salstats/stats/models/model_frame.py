@@ -41,7 +41,10 @@ def model_frame_key(data: pd.DataFrame, formula: Formula, reference: str | None)
 
 
 def _checked_metrics(data: pd.DataFrame, formula: Formula, reference: str | None) -> list[str]:
-    """Return the metrics of `data` that a formula names; FormulaError for a column that the frame drops."""
+    """Return the metrics of `data` that a formula names.
+
+    A column in the formula that the frame drops or replaces raises FormulaError.
+    """
     metrics = checked_metrics_among(data, formula.columns, f" in {formula.text!r}")
     _check_no_replaced_column_is_named(formula, metrics, reference)
     return metrics
@@ -55,7 +58,7 @@ def _check_no_replaced_column_is_named(
         return
     replaced = {"score"}
     if reference is not None:
-        # The gap is formed of these two columns; `score` by itself is the left side then.
+        # The gap is the difference of these two columns. Without metrics `score` may be the left side itself.
         replaced = {"score", "reference_score"}
         if not metrics:
             replaced -= set(formula.response.columns)
@@ -130,8 +133,8 @@ def _response_scores_with_covariate_metrics(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Return the scores of the metric on the left side, with the other metrics as columns."""
-    # Other metrics join the rows of their method before these are paired with the reference: afterwards rows
-    # have the reader of the reference, and other metrics of the method would match none.
+    # Other metrics become columns before methods are paired with the reference. Afterwards rows have the
+    # reader of the reference, and no longer match the method's rows of other metrics.
     is_response = data["metric"].eq(response)
     is_covariate = data["metric"].isin(metrics) & data["method"].ne(reference)
     covariates = [metric for metric in metrics if metric != response]
@@ -148,7 +151,10 @@ def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
 
 
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
-    """Warn if a method or the reference has no score for many cases of the other."""
+    """Warn if a method or the reference lacks scores for many cases of the other.
+
+    `complete` (n_pairs,) is True for the pairs with a gap.
+    """
     method_is_missing = paired["score"].isna()
     reference_is_missing = paired["reference_score"].isna()
     is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pair_mask(paired)
@@ -169,7 +175,10 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
 def by_columns_or_method(
     data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
 ) -> list[str]:
-    """Return the columns of `by`; for None `method`, if it is a column that no formula uses."""
+    """Return the columns of `by`, for None `method` if it is a column that no formula uses.
+
+    A column that is also in a formula raises ColumnError.
+    """
     if by is None and any("method" in formula.columns for formula in formulas):
         return []
     columns = check_by(data, by, ("method",), "data")

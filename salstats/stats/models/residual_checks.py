@@ -46,7 +46,7 @@ def quartile_line(values: np.ndarray) -> QuartileLine:
 
 
 class SmoothCurve(NamedTuple):
-    """Points of a curve: distinct values of x, ascending, and its heights there."""
+    """Points of a curve: distinct values of x, ascending, and the curve's heights at these."""
 
     x: np.ndarray
     height: np.ndarray

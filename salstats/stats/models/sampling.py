@@ -18,7 +18,7 @@ from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
 
 #: Errors that need a likelihood or a working correlation, neither of which exists with sampling weights.
-_WITHOUT_WEIGHTS = tuple(
+_ERRORS_WITHOUT_WEIGHTS = tuple(
     error.name for error in ERRORS.values() if error.mixed or error.power == -1 or error.name == "classical"
 )
 
@@ -71,7 +71,7 @@ def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | No
 def check_weights_are_supported(
     weights: str | None, family: Family, errors: str, correlation: str | None, formulas: Sequence[Formula]
 ) -> None:
-    """Raise if the models do not support weights."""
+    """Raise SalstatsError if family, errors, correlation or random effects do not support `weights`."""
     if weights is None:
         return
     if isinstance(weights, Mapping):
@@ -95,7 +95,7 @@ def check_weights_are_supported(
             Setting("family", family.name),
             hint=f"the families with weights are {weighted_families}",
         )
-    if errors in _WITHOUT_WEIGHTS:
+    if errors in _ERRORS_WITHOUT_WEIGHTS:
         raise SalstatsError(
             Setting("errors", errors),
             " takes weights for precisions, and ",

@@ -17,8 +17,8 @@ from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.fitted_models import Fitted
 from salstats.stats.models.regression import coefficient_rows
 
-#: Columns of broom's tidiers that are called otherwise here.
-_BROOM = {
+#: Our name of each column of broom's tidiers that has another name there.
+_COLUMN_BY_BROOM_NAME = {
     "std.error": "std_error",
     "p.value": "p_value",
     "adj.p.value": "p_adjusted",
@@ -27,8 +27,8 @@ _BROOM = {
     "conf.level": "conf_level",
     "nobs": "n",
 }
-#: Values of `effect` for parameters that are no coefficients: two of `tidy`, then those of broom.mixed.
-_NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
+#: Values of `effect` for parameters that are not coefficients: two of `tidy`, then those of broom.mixed.
+_EFFECTS_OF_OTHER_PARAMETERS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
 _NUMERIC_COLUMNS = (
     "estimate",
     "std_error",
@@ -86,19 +86,20 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
             For a statsmodels result the level that a level of a factor is compared with, and the factor as in
             `term`.
         effect
-            For a statsmodels result with parameters that are no coefficients: `fixed` for coefficients;
+            For a statsmodels result with parameters that are not coefficients: `fixed` for coefficients;
             `random` for the variances and covariances of a mixed model, "Residual Var" last; `auxiliary` for
             other parameters (the dispersion `alpha` of counts, BetaModel's `precision` if it is constant,
-            thresholds), on the scale of the fit, for BetaModel the logarithm. A test that these are zero is
-            of no use: `statistic` and `p_value` are NaN, and for variances also standard errors and limits.
+            thresholds), on the scale of the fit, for BetaModel the logarithm. Tests that these are zero mean
+            nothing: `statistic` and `p_value` are NaN, and for variances also standard errors and limits.
         other columns of a table
             Last and unchanged (`component`, `y.level`, ...).
 
     Raises
     ------
     SalstatsError
-        Neither a table nor a fitted model; a file that is missing or no CSV file; a table without `term` or
-        `estimate`, or with text in a column of numbers.
+        Neither a table nor a fitted model; a file that is missing or not a CSV file; a table without `term`
+        or `estimate`, with text in a column of numbers, or with a column in both spellings; a statsmodels
+        result with several outcomes.
 
     Notes
     -----
@@ -134,7 +135,7 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """Read a CSV file; InputFileError if there is none."""
+    """Read a CSV file; InputFileError if it is missing or not a CSV file."""
     if not path.is_file():
         raise InputFileError(f"there is no file {path}", path=path)
     try:
@@ -145,7 +146,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 def _estimates_from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
     """Return a table in broom's columns as an estimates frame; `name` is that of the table in messages."""
-    frame = table.rename(columns={column: _BROOM.get(str(column), str(column)) for column in table.columns})
+    our_names = {column: _COLUMN_BY_BROOM_NAME.get(str(column), str(column)) for column in table.columns}
+    frame = table.rename(columns=our_names)
     row_names = [column for column in frame.columns if _ROW_NAMES.fullmatch(str(column))]
     frame = frame.drop(columns=row_names)
     if not frame.columns.is_unique:
@@ -268,9 +270,9 @@ class _RowsAndEffect(NamedTuple):
 def _rows_and_effect_of_mixed_parameters(
     frame: pd.DataFrame, fit: Any, is_in_design: NDArray[np.bool_]
 ) -> _RowsAndEffect:
-    """Return the parameters of a mixed model of statsmodels, its variances as variances of the response.
+    """Return the rows of a mixed model of statsmodels, with the variance of the residuals added.
 
-    statsmodels divides the variances of random effects by that of the residuals.
+    statsmodels divides the variances of random effects by that of the residuals; here they are not divided.
     """
     frame = frame.copy()
     is_variance = ~is_in_design
@@ -291,7 +293,7 @@ class _FactorReference(NamedTuple):
 
 
 def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
-    """Return the factor of each parameter of a statsmodels result that belongs to a level of one."""
+    """Return factor and reference level, by name, of a statsmodels result's parameters that are levels."""
     # statsmodels before 0.15 calls it `design_info`
     spec: Any = getattr(fit.model.data, "model_spec", None) or getattr(fit.model.data, "design_info", None)
     factors: dict[str, _FactorReference] = {}
@@ -317,16 +319,16 @@ def _factor_reference_by_parameter(fit: Any) -> dict[str, _FactorReference]:
 def _beyond_design_mask(fit: Any, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return True for each parameter that belongs to no column of a design matrix.
 
-    Models of zeros have a second design: that of inflation comes first, that of a hurdle has the column names
-    of the other design behind a prefix. In models of time series lags are coefficients, too. Autoregressions
-    by least squares have no other parameters than coefficients and, perhaps, a variance.
+    Models of zeros have a second design: the parameters of an inflation come first, those of a hurdle have
+    the column names of the other design after a prefix. In models of time series lags are also coefficients.
+    Autoregressions by least squares have only coefficients and, perhaps, a variance.
     """
     model = fit.model
     if model.exog is None or hasattr(model, "ar_lags"):
         return np.array([name.startswith("sigma2") for name in names], dtype=bool)
     n_columns = model.exog.shape[1] + getattr(model, "k_inflate", 0)
     n_precision_columns = np.shape(getattr(model, "exog_precision", [[]]))[1]
-    # A precision with one column is constant, and no coefficient.
+    # The parameter of a precision with one column is a constant, not a coefficient.
     if n_precision_columns > 1:
         n_columns += n_precision_columns
     column_names = {name.removeprefix(_HURDLE_PREFIX) for name in names[:n_columns]}
@@ -341,7 +343,7 @@ def is_coefficient(terms: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for each row of a frame of terms that is a coefficient."""
     if "effect" not in terms.columns:
         return np.ones(len(terms), dtype=bool)
-    return np.asarray(~terms["effect"].isin(_NO_COEFFICIENTS))
+    return np.asarray(~terms["effect"].isin(_EFFECTS_OF_OTHER_PARAMETERS))
 
 
 def _term_name(name: str) -> str:
