@@ -38,7 +38,7 @@ from salstats.stats.engine.shared_cases import (
     advice_to_count_left_out_cases,
     warn_and_mark_incomplete_pairs,
 )
-from salstats.stats.engine.wide_tables import wide_codes
+from salstats.stats.engine.wide_tables import coded_wide_table
 
 
 # a list of steps, each taken once; the few branches follow from the options
@@ -316,7 +316,7 @@ def labelled_table(
     groups = check_by(frame, by, default_groups, "data")
     if reference_is_method:
         groups = [*(column for column in groups if column != "method"), "method"]
-    codes = wide_codes(frame, variables, [*groups, *possible_unit_columns(frame, unit)])
+    codes = coded_wide_table(frame, variables, [*groups, *possible_unit_columns(frame, unit)])
     reference_scores = None
     if reference_is_method:
         codes, reference_scores = _rows_paired_with_reference(codes, score, label, str(reference))

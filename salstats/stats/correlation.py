@@ -19,7 +19,7 @@ from salstats.stats.engine.coefficients import (
     TESTS,
     Coefficient,
     fisher_limits,
-    fisher_std_error,
+    fisher_z_std_error,
     pooled_correlation,
 )
 from salstats.stats.engine.correlated_pairs import (
@@ -498,7 +498,7 @@ def _correlate_strata(
     r = np.array([coefficient.estimate for coefficient in coefficients])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
     formula = "fisher" if interval == "cr2" else interval
-    std_error = fisher_std_error(r, effective_n, sample.test, formula)
+    std_error = fisher_z_std_error(r, effective_n, sample.test, formula)
     reasons = [
         _unusable_reason_and_column(sample, rows, value) for rows, value in zip(strata_rows, r, strict=True)
     ]
@@ -586,7 +586,7 @@ def _clustered_test_and_limits_columns(
     cr2_df = min(robust.df[0], robust.kurtosis_df[0])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
     formula = "bonett-wright" if test == "spearman" else "fisher"
-    independent_variances = fisher_std_error(r, effective_n, test, formula) ** 2
+    independent_variances = fisher_z_std_error(r, effective_n, test, formula) ** 2
     independent_error = float(np.sqrt((weights**2 * independent_variances).sum()))
     if n_units < _FEWEST_UNITS or np.isnan(independent_error):
         cr2_error = np.nan

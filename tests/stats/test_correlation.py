@@ -13,7 +13,7 @@ from tests_support import raises, warns
 from salstats.errors import ColumnError, ColumnValue, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
+from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_z_std_error
 from salstats.stats.engine.influences import pair_influences
 from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
@@ -187,7 +187,7 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
     np.testing.assert_allclose(result["estimate"], expected["corr"], rtol=SCRIPTS_AGREE)
     np.testing.assert_allclose(result["p_value"], expected["corr_pval"], rtol=SCRIPTS_AGREE)
     r, n = result["estimate"].to_numpy(), result["n"].to_numpy()
-    low, high = fisher_limits(r, fisher_std_error(r, n, "spearman", "fisher"), 1.96)
+    low, high = fisher_limits(r, fisher_z_std_error(r, n, "spearman", "fisher"), 1.96)
     np.testing.assert_allclose(low, expected["corr_lower"], rtol=SCRIPTS_AGREE)
     np.testing.assert_allclose(high, expected["corr_upper"], rtol=SCRIPTS_AGREE)
 

@@ -23,7 +23,7 @@ def simultaneous_limits_and_levels(
 ) -> dict[str, np.ndarray]:
     """Return limits that hold together at `conf_level`, from single limits at this level; NaN stays NaN.
 
-    The level of each is Bonferroni's, `1 - (1 - conf_level) / n_tests`, or that of Sidak,
+    The level of each is Bonferroni's, `1 - (1 - conf_level) / n_tests`, or Sidak's,
     `conf_level ** (1 / n_tests)`. Intervals whose record says so are computed again from `estimate`,
     `std_error`, `df`, `n` and `n_units`. The half-widths of others are multiplied by the ratio of the
     quantiles: of t with `df` degrees of freedom, or of the normal distribution where `df` is missing or the

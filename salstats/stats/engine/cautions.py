@@ -32,17 +32,18 @@ DIFFERENT_CASES = Caution(
 INCOMPLETE_PAIRS = Caution(
     "incomplete pairs",
     "a method has no score of many cases that another has; methods are compared on the cases that all of "
-    "them have, which holds for other cases only if those were left out by chance.",
+    "them have, and the result holds for other cases only if cases are missing by chance.",
 )
 POOLED_TASKS = Caution(
     "tasks taken together",
-    "rows of several tasks, data sets or models are taken together, so that what differs between these is in "
-    "the estimate; each for itself, a stratum or a term of the formula takes them apart.",
+    "rows of several tasks, data sets or models are taken together, so that differences between these enter "
+    "the estimate; separate estimates, a stratum or a term of the formula keep them apart.",
 )
 POOLED_METRICS = Caution(
     "metrics taken together",
-    "scores of several metrics are taken together as if they were one, so that the estimate is of none of "
-    "them and a case counts once for each; a model of each metric, or a term for metrics, takes them apart.",
+    "scores of several metrics are taken together as if they were one, so that the estimate describes none "
+    "of them and a case counts once for each; a model of each metric, or a term for metrics, keeps them "
+    "apart.",
 )
 BASELINE_SHOWS_MUCH = Caution(
     "baseline shows much",
@@ -63,13 +64,13 @@ OUTLYING_UNITS = Caution(
 )
 MOSTLY_ZEROS = Caution(
     "mostly zeros",
-    "only a few units have scores other than 0, and they decide alone; limits from so few are too narrow "
-    "more often than they say.",
+    "only a few units have scores other than 0, and they alone decide; limits from so few are too narrow "
+    "more often than their level says.",
 )
 NEARLY_ALL_LOST = Caution(
     "nearly all lost",
-    "next to nothing is left of the reference; limits of such decreases are too narrow more often than they "
-    "say, and those of a difference hold better.",
+    "next to nothing is left of the reference; limits of such decreases are too narrow more often than their "
+    "level says, and those of a difference are more reliable.",
 )
 FEW_EVENTS = Caution(
     "few events",
@@ -78,9 +79,9 @@ FEW_EVENTS = Caution(
 )
 FEW_LEVERS = Caution(
     "few levers",
-    "a few units decide alone, as their covariates lie far from all others or their level is rare; limits "
-    "and P values that rest on them are mostly wider and larger than needed: look at these units, or take "
-    "the logarithm of a skewed covariate.",
+    "a few units alone decide, because their covariates lie far from all others or their level is rare; "
+    "limits and P values that rest on them are mostly wider and larger than needed: look at these units, or "
+    "take the logarithm of a skewed covariate.",
 )
 SMALL_PILOT = Caution(
     "small pilot",

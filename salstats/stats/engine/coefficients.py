@@ -175,7 +175,7 @@ def _kendall(x: np.ndarray, y: np.ndarray) -> Coefficient:
     return Coefficient(estimate=tau, statistic=z, df=np.nan, p_value=p_value)
 
 
-def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
+def fisher_z_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
     """Return the standard error of atanh(r), shape (n_rows,), NaN for too few pairs.
 
     It is sqrt(c / (n - 3)), with c = 1 for `fisher`, 1 + r² / 2 for `bonett-wright` (Bonett and Wright 2000)

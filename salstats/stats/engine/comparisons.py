@@ -92,6 +92,7 @@ def pair_rows_of_all_comparisons(codes: ColumnCodes, reference: str) -> Pairs:
     methods = _reference_or_all_methods(codes.frame, reference)
     if len(methods) == 1:
         return pair_rows(codes, methods[0])
+    # two methods are paired once: with the one that comes first as the reference
     subsets = [
         pair_rows(codes, method, left_out_methods=methods[:i]) for i, method in enumerate(methods[:-1])
     ]
@@ -102,9 +103,9 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     """Pair the rows of every method, except those in `left_out_methods`, with the rows of `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
-    reference and the method have them. So one human score per case serves the five seeds of a method, one
-    score of a method is compared with that of each of several readers, and where both were made per seed
-    they are paired seed by seed. Rows of the reference have no missing partner on a task or metric on which
+    reference and the method have them. So one human score per case is paired with the scores of all seeds of
+    a method, one score of a method with the scores of several readers, and scores that both have per seed are
+    paired seed by seed. Rows of the reference have no missing partner on a task or metric on which
     the method was never scored.
     """
     scores = codes.frame
@@ -524,7 +525,7 @@ def _comparison_target(
     cell_weights = np.hstack([identity, weights])
     row_weights = None
     if comparison.averages_estimates:
-        # each cell is a level, and rows average the estimates of levels
+        # each cell is a level of `Estimand`, and rows average the estimates of levels
         row_weights = cell_weights
         cell_weights = identity
     # the cells of the methods come first, then those of the reference

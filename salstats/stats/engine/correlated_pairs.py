@@ -85,7 +85,8 @@ class CorrelatedPairs:
 
         It is undefined if `undefined_reason_and_column` gives a reason.
         """
-        if self.undefined_reason_and_column(rows)[0]:
+        undefined_reason, _ = self.undefined_reason_and_column(rows)
+        if undefined_reason:
             return UNDEFINED
         x = self.x[rows]
         y = self.y[rows]

@@ -64,9 +64,9 @@ def cr2(
     """Return CR2 variances of linear combinations of cell means, with Satterthwaite's degrees of freedom.
 
     With m_gc of the n_c scores of cell c in unit g, residual sums e_gc = sum - m_gc * mean, and weights
-    a_c = slope_c / n_c, the variance is sum_g (sum_c a_c e_gc / sqrt(1 - m_gc / n_c))^2. A cell whose scores
-    are all of one unit says nothing of its own variance; it gets that of a score in the other cells of the
-    estimate, weighted by their scores.
+    a_c = slope_c / n_c, the variance is sum_g (sum_c a_c e_gc / sqrt(1 - m_gc / n_c))^2. The variance of a
+    cell cannot be estimated if its scores are all of one unit; its scores are given the variance per score of
+    the other cells of the estimate.
 
     Of weighted scores m and n are sums of weights, and q_gc and Q_c sums of squared weights. Weights say how
     many cases a score stands for, not how precise it is: the working model is the same. Then the share

@@ -140,14 +140,26 @@ def _share_below_ties_half(values: np.ndarray, thresholds: np.ndarray) -> np.nda
 RECORDS = {
     record.name: record
     for record in (
-        EffectSize("g", "Hedges' g", "the mean difference by the root of the mean variance, corrected", g_av),
-        EffectSize("g_z", "Hedges' g_z", "the mean difference by its standard deviation, corrected", g_z),
-        EffectSize("d_av", "Cohen's d_av", "the mean difference by the root of the mean variance", d_av),
-        EffectSize("d_z", "Cohen's d_z", "the mean difference by its standard deviation", d_z),
+        EffectSize(
+            "g",
+            "Hedges' g",
+            "the mean difference divided by the root of the mean variance, corrected for small samples",
+            g_av,
+        ),
+        EffectSize(
+            "g_z",
+            "Hedges' g_z",
+            "the mean difference divided by its standard deviation, corrected for small samples",
+            g_z,
+        ),
+        EffectSize(
+            "d_av", "Cohen's d_av", "the mean difference divided by the root of the mean variance", d_av
+        ),
+        EffectSize("d_z", "Cohen's d_z", "the mean difference divided by its standard deviation", d_z),
         EffectSize(
             "cles",
             "Common language effect size",
-            "the probability that a score of the method is above one of the reference",
+            "the probability that a score of the method is above a score of the reference",
             unpaired_cles,
             logit=True,
         ),
@@ -194,7 +206,7 @@ def _effect_with_limits(
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)[:, None].astype(np.float64)
     sums = np.bincount(codes, influences)[:, None]
-    # the variance of the effect size is that of the mean of the influences
+    # the effect size varies as the mean of the influences does
     robust = cr2(sums, sizes, slopes=np.ones((1, 1)))
     std_error = float(np.sqrt(robust.variance[0]))
     if len(sizes) < _FEWEST_UNITS or not std_error > 0:

@@ -156,7 +156,7 @@ def margin_test_columns(
     estimates : InferredEstimates
         Differences or percentage decreases.
     margin : Margin
-        The margin, or that of each metric.
+        One margin for all metrics, or a margin for each metric.
     metrics : ndarray of str, shape (n_rows,)
         Metric of each estimate.
     score_sign : ndarray of int, shape (n_rows,)
@@ -187,7 +187,7 @@ def margin_test_columns(
 
 
 def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
-    """Warn of margins in a wrong unit: a decrease below 1 %, or no less than the range of a metric."""
+    """Warn of margins in a wrong unit: a decrease below 1 %, or a margin as large as a metric's range."""
     bounds = np.abs(np.concatenate([low, high]))
     bounds = bounds[np.isfinite(bounds)]
     if not len(bounds):
@@ -206,7 +206,7 @@ def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: 
         metric = registered_metric(str(name))
         if metric is not None and smallest >= metric.high - metric.low:
             warn(
-                f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "
+                f"a margin of {smallest:g} is at least as large as the range of {metric.name}, "
                 f"{metric.low:g} to {metric.high:g}: any method lies inside",
                 option="margin",
                 value=float(smallest),

@@ -373,7 +373,7 @@ def _means_defined_on_both_sides(means: np.ndarray) -> np.ndarray:
 def _average(values: np.ndarray, weights: np.ndarray, *, skips_nan: bool) -> np.ndarray:
     """Return weighted means of values (..., n_values) with weights (n_values, n_averages).
 
-    A mean is undefined where one of its values is; with `skips_nan` it is that of the defined values.
+    A mean is undefined where one of its values is; with `skips_nan` it is the mean of the defined values.
     """
     is_missing = np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):

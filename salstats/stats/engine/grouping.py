@@ -300,6 +300,7 @@ def is_average(keys: pd.DataFrame, average: str | None) -> NDArray[np.bool_]:
 
 def is_summary_row(keys: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for rows that average or pool others, with "Average" or "Overall" in a grouping column."""
+    # methods and metrics are never averaged over, so such a name is an ordinary value there
     columns = keys.columns.difference(["method", "reference", "metric"])
     return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)
 

@@ -141,7 +141,7 @@ class InferredEstimates:
     uses_cr2: NDArray[np.bool_] | None = None
     #: Rows (bool) that each caution concerns.
     cautions: dict[Caution, NDArray[np.bool_]] = field(default_factory=dict)
-    #: Levels of the limits where they differ from that of the options.
+    #: Level of each row's limits; None if they have the level of the options.
     limit_levels: np.ndarray | None = None
 
     @property
@@ -150,7 +150,7 @@ class InferredEstimates:
         record = self.options.interval
         names = np.full(len(self.estimate), record.name, dtype=object)
         if record.binary_defaults:
-            names = np.where(self.basis.trials, record.binary_defaults[0], names)
+            names = np.where(self.basis.trials, record.binary_default, names)
         if self.uses_cr2 is not None:
             names = np.where(self.uses_cr2, "cr2", names)
         return names
@@ -186,7 +186,7 @@ class InferredEstimates:
 
 @dataclass(frozen=True)
 class _RowMasks:
-    """Rows of estimates whose interval or test differs from that of most rows; bool, shape (n_rows,)."""
+    """Masks of rows whose interval or test may differ from the usual one; bool, shape (n_rows,)."""
 
     #: Rows with scores that may lie outside 0 and 1.
     outside_unit_range: NDArray[np.bool_]
@@ -329,7 +329,7 @@ def _basis_with_interval_inputs(
 ) -> Basis:
     """Return the basis with the numbers that only the limits of some intervals are made from."""
     if record.kind == "share" or record.binary_defaults:
-        # a proportion is the mean of a single cell, so that its n is that of the cell
+        # a proportion is the mean of a single cell, and its n the number of scores in this cell
         basis = replace(basis, n=cells.n_defined_scores @ estimand.method_weights)
     has_paired_shares = record.kind == "share" or bool(basis.trials.any())
     if record.extra_input == "ratio_means" or (basis.is_ratio and has_paired_shares):
@@ -346,7 +346,7 @@ def _basis_with_interval_inputs(
 def _outside_range_trial_and_outlying_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
 ) -> _RowMasks:
-    """Return the masks of rows that have another interval or test than most.
+    """Return the masks of rows whose interval or test may differ from the usual one.
 
     `robust` are the CR2 variances of the rows, None where the interval needs none. Rows of trials are found
     only if the interval has another one for them (`binary_defaults`), and outlying units only in rows of
@@ -364,7 +364,7 @@ def _outside_range_trial_and_outlying_masks(
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
         units = _unit_influences_on_score_scale(term, cells, estimand, robust)
-        # influence per leverage: how far a unit's mean lies from that of all units
+        # influence per leverage: how far the mean of a unit lies from the mean of all units
         distance = np.where(units.leverage > 0, quiet_ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
         outlying_with_few_zeros = outlying & ~_has_many_zero_units(cells, estimand)
@@ -424,7 +424,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
         conf_set = interval_limits.description
         zero_in_gap = interval_limits.zero_in_gap
     if record.binary_defaults and basis.trials.any():
-        trials_low, trials_high, *_ = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
+        trials_low, trials_high, *_ = choose_interval(record.binary_default, basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
         high = np.where(basis.trials, trials_high, high)
     use_cr2 = np.zeros(len(low), dtype=bool)
@@ -641,10 +641,10 @@ def _is_of_independent_trials(cells: Cells, estimand: Estimand) -> NDArray[np.bo
     reference_cells = estimand.reference_weights > 0
     is_paired = (method_counts == cells.counts @ reference_cells).all(axis=0)
     has_equal_sums = (cells.sums @ method_cells == cells.sums @ reference_cells).all(axis=0)
-    has_units = (method_counts > 0).sum(axis=0) > 1
+    has_several_units = (method_counts > 0).sum(axis=0) > 1
     is_single_comparison = n_cells == 2
     return np.asarray(
-        is_binary & is_paired & (one_per_unit | has_equal_sums) & has_units & is_single_comparison
+        is_binary & is_paired & (one_per_unit | has_equal_sums) & has_several_units & is_single_comparison
     )
 
 

@@ -59,9 +59,9 @@ def partial_correlation_influences(regression: Residuals) -> np.ndarray:
     """Compute the influence of each row on a partial or semi-partial correlation, shape (n,).
 
     r = mean(e_x e_y) / (sd(c_x) sd(c_y)) with residuals e and correlated values c, which are the residuals
-    or, on one side of a semi-partial correlation, the variable itself: its covariance with the residual of
-    the other variable is that of its own residual. With ranks a row also influences the ranks of the rows
-    above it, in all variables.
+    or, on one side of a semi-partial correlation, the variable itself, whose covariance with the residual of
+    the other variable equals the covariance of both residuals. With ranks a row also influences the ranks of
+    the rows above it, in all variables.
     """
     e_x, e_y = regression.residuals.T
     c_x, c_y = regression.correlated_values.T
@@ -98,8 +98,9 @@ def row_influences_by_leaving_out_units(
     """Compute influences of pairs on a robust correlation by leaving out units, shape (n,).
 
     The rows of a unit share its influence equally. The correlation without a unit of m of n rows differs by
-    s / (n - m) from that of all rows, where s is the sum of the unit's influences. Influence functions of
-    these correlations contain densities at medians and quantiles, which scores with ties do not have.
+    s / (n - m) from the correlation of all rows, where s is the sum of the unit's influences. Influence
+    functions of these correlations contain densities at medians and quantiles, which scores with ties do not
+    have.
     """
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)

@@ -142,7 +142,7 @@ class Interval:
     #: Terms of which it is the default interval.
     recommended: tuple[str, ...] = ()
     #: Intervals that replace it as default for 0/1 scores with one score per unit, for which their coverage
-    #: is nominal: one name for each term. `choose_interval` keeps only that of the chosen term.
+    #: is nominal: one name for each term. `choose_interval` keeps only the one for the chosen term.
     binary_defaults: tuple[str, ...] = ()
     #: Finds the rows for which it is unsuitable, and which get the limits of `cr2` instead.
     cr2_rows: Callable[[Basis], np.ndarray] | None = None
@@ -151,6 +151,12 @@ class Interval:
     #: Computes one-sided P values of bounds by the test that its limits invert: at or below the bound, and at
     #: or above it.
     tails: Callable[[Basis, np.ndarray], PValuesAtOrBelowAndAbove] | None = None
+
+    @property
+    def binary_default(self) -> str:
+        """The only name of `binary_defaults`, of a record that `choose_interval` returns."""
+        (name,) = self.binary_defaults
+        return name
 
     def limits(self, basis: Basis) -> LimitArrays | ConfidenceSets:
         """Compute lower and upper limits, or the limits of sets that may be unbounded."""

@@ -32,7 +32,7 @@ class NullDraws(NamedTuple):
     draws: np.ndarray
     #: Weight of a draw exactly as far as the data: 1, or 0.5 for a mid-P value.
     ties: float = 1.0
-    #: The draws are all patterns of signs, that of the data among them.
+    #: The draws are all patterns of signs, including the pattern of the data.
     complete: bool = False
     #: (n_units, n_rows): Units' shares of the statistic, whose signs are flipped; None for replicates.
     unit_shares: np.ndarray | None = None
@@ -106,7 +106,7 @@ class NullDraws(NamedTuple):
 
     def with_distances_as_midrank_shares(self) -> "NullDraws":
         """Replace distances by their mid-ranks, as shares, among those of the row's draws and data."""
-        # distances in steps, so that those that differ by rounding are equal
+        # distances in steps, so that distances that differ by rounding are equal
         observed = np.round(self.observed / _EQUALITY_TOLERANCE)
         draws = np.round(self.draws / _EQUALITY_TOLERANCE)
         # (n_patterns, n_rows): distances of the draws and of the data
@@ -180,7 +180,7 @@ def joint_level(family: NullDraws, level: float) -> float:
     """
     smallest = ascending_smallest_p_values(family)
     alpha = 1 - level
-    # patterns with that of the data among them; the tolerance keeps rounding from losing one
+    # number of draws, including the data; the tolerance keeps rounding from losing one
     n_patterns = len(smallest) + family.n_added_for_data
     n_allowed = int(alpha * n_patterns + _EQUALITY_TOLERANCE) - family.n_added_for_data
     row_alpha = 0.0

@@ -151,9 +151,9 @@ def studentized_log(
 ) -> LimitArrays:
     """Bootstrap-t interval of a positive parameter on the log scale, as `boot.ci(h = log)` of R's boot.
 
-    Arguments are those of `studentized`. By the delta method, the standard error of log(x) is that of x
-    divided by x. Limits are NaN where the estimate is 0 or negative; the logarithm of a replicate at or below
-    0 is taken for minus infinity.
+    Arguments are those of `studentized`. By the delta method, the standard error of log(x) is se(x) / x.
+    Limits are NaN where the estimate is 0 or negative; the logarithm of a replicate at or below 0 is taken to
+    be minus infinity.
 
     Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997,
     section 5.4. doi:10.1017/CBO9780511802843
@@ -196,8 +196,9 @@ def effective_size(
 
     It is n divided by the design effect and, as Korn & Graubard do, multiplied by the squared ratio of the t
     quantiles with n - 1 and with n_units - 1 degrees of freedom. The design effect is the clustered
-    `variance` over share * (1 - share) / (n - 1), that of independent observations, and at least 1. At a
-    share of 0 or 1 it cannot be estimated, and the effective sample size is the number of units.
+    `variance` divided by the variance of independent observations, share * (1 - share) / (n - 1), and at
+    least 1. At a share of 0 or 1 it cannot be estimated, and the effective sample size is the number of
+    units.
 
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.

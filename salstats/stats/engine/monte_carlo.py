@@ -7,7 +7,7 @@ from scipy import special
 from salstats.checks import check_numeric
 from salstats.errors import Message, Setting, warn
 
-#: Relative difference of levels and P values that is rounding, as that of 1 - 0.95 and 0.05.
+#: Relative difference of levels and P values that is rounding, as between 1 - 0.95 and 0.05.
 ROUNDING = 1e-9
 #: Smallest P value of a test with B replicates or flips, times B + 1. Other tests do not use replicates.
 P_FLOOR_NUMERATORS = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
@@ -93,6 +93,7 @@ def warn_if_within_monte_carlo_error(family: pd.DataFrame, alpha: np.ndarray) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.minimum(p / sides, 1)
         margin = _N_STANDARD_ERRORS * sides * np.sqrt(share * (1 - share) / replicates)
+        # an adjustment multiplies nearby P values by about the same factor
         factor = adjusted / p
         low = factor * np.maximum(p - margin, 0)
         high = factor * np.maximum(p + margin, 0)
@@ -146,6 +147,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
             "a joint adjustment (", Setting("adjust", "max-t"), "), fewer tests or more units would do"
         )
     else:
+        # the smallest P value is inversely proportional to the number of replicates + 1
         n_enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
         draws_text = f"{replicates[row]:,.0f} replicates"
         remedy = Message(f"{n_enough:,}", " replicates or more would do")

@@ -54,7 +54,7 @@ class LargestStatistic:
         """Return the probabilities (m,) that the largest statistic exceeds bounds (m,).
 
         `df` (m,) are degrees of freedom, infinite ones for the normal distribution. Probabilities lie between
-        that of a single statistic and Bonferroni's bound.
+        the probability for a single statistic and Bonferroni's bound.
         """
         n_statistics, rank = self._vectors.shape
         single = np.asarray(2 * special.stdtr(df, -bound))
@@ -179,9 +179,10 @@ def _borders_where_largest_changes(vectors: np.ndarray) -> _Borders:
 
 def _points_on_sphere(sequence: qmc.Sobol, n_points: int) -> np.ndarray:
     """Return the next points on a sphere, (n_points, dimension); their negatives are not among them."""
-    if sequence.d == 1:
+    dimension = sequence.d
+    if dimension == 1:
         return np.ones((1, 1))
-    if sequence.d == 2:
+    if dimension == 2:
         angle = np.pi * (np.arange(n_points) + 0.5) / n_points
         return np.column_stack([np.cos(angle), np.sin(angle)])
     normal = special.ndtri(sequence.random(n_points))
@@ -197,6 +198,7 @@ def _chebyshev_quadrature(borders: _Borders, n_statistics: int, rank: int) -> _Q
     nodes = np.cos((np.arange(_N_ANGLES) + 0.5) * np.pi / _N_ANGLES)
     # the interpolating polynomial has the coefficients transform @ values at the nodes
     transform = 2 / _N_ANGLES * chebyshev.chebvander(nodes, _N_ANGLES - 1).T
+    # the coefficient of the constant polynomial is the mean of the values, not twice the mean
     transform[0] /= 2
     weights = _chebyshev_integrals_averaged_over_ends(2 * borders.angle / end - 1, borders.weight) @ transform
     angles = end * (nodes + 1) / 2

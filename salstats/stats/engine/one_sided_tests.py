@@ -66,7 +66,8 @@ def fieller_decrease_tails(
 ) -> PValuesAtOrBelowAndAbove:
     """One-sided P values of a percentage decrease, by the t test of method - theta * reference.
 
-    theta is 1 - bound / 100. `covariance` (n_rows, 2, 2) is that of the means of method and reference.
+    theta is 1 - bound / 100; `covariance` (n_rows, 2, 2) is the covariance of the means of method and
+    reference.
     """
     # An infinite bound is not tested; any number may replace it.
     theta = np.where(np.isfinite(bound), 1 - bound / 100, 0.0)

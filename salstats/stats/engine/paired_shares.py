@@ -96,8 +96,8 @@ def ratio_limits(
 ) -> LimitArrays:
     """Return limits of the ratio of two shares, infinite where no ratio is too large.
 
-    `std_error` is that of the difference of the shares. A limit r is searched as r / (1 + r), which lies
-    between 0 and 1.
+    `std_error` is the standard error of the difference of the shares. A limit r is searched as r / (1 + r),
+    which lies between 0 and 1.
     """
     ratio_statistic_of = _ratio_statistic_function(method, reference, std_error, n_units)
 

@@ -61,6 +61,7 @@ def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quanti
     target = at_or_below[:, -1:] * quantile
     # sums of whole numbers are exact, so only the product `target` is rounded
     tolerance = np.abs(target) * _ROUNDING
+    # the first scores at which the weights reach and exceed the target, which differ if a sum is the target
     lower = (at_or_below >= target - tolerance).argmax(axis=1)
     upper = (at_or_below > target + tolerance).argmax(axis=1)
     return np.asarray((ascending_scores[lower] + ascending_scores[upper]) / 2)
@@ -78,10 +79,12 @@ def shares_at_or_below_scores(
     sizes = np.bincount(units, minlength=n_units).astype(np.float64)
     has_scores = sizes > 0
     sizes = sizes[has_scores]
+    # units without scores are left out, and the others numbered again from 0
     unit_codes = (np.cumsum(has_scores) - 1)[units]
     n_scores = len(scores)
     n_with_scores = len(sizes)
 
+    # the quantile is the first value at which the number of scores reaches n q
     n_at_or_below = np.cumsum(np.bincount(value_codes))
     quantile_position = np.searchsorted(n_at_or_below, n_scores * quantile * (1 - _ROUNDING))
     # CR2 divides the residual of a unit by the root of 1 less its leverage (Bell and McCaffrey 2002).
@@ -203,7 +206,8 @@ def difference_limits(
     ly, uy = quantile_limits(second, alphas)
 
     correlation = _residual_correlation(first.residual, second.residual)
-    # the first and the last value are the ends of the range
+    # The first and the last value are the ends of the range; a limit is an end if its P value is at least
+    # alpha. The low limit of the difference is made from lx and uy, the high one from ux and ly.
     low_is_end = alphas <= max(p_first[0], p_second[-1])
     high_is_end = alphas <= max(p_first[-1], p_second[0])
     r_low = np.where(low_is_end, -1.0, correlation)
@@ -228,7 +232,7 @@ def _residual_correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _mover_distance(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Combine the distances of two limits from their estimates into that of a difference.
+    """Combine the distances of two limits from their estimates into the distance for their difference.
 
     All arrays have the shape (n_levels,), from the lowest level; distances do not fall from level to level.
     """

@@ -77,7 +77,7 @@ class Scheme:
     paired: bool = False
 
     def ranking_sign(self, metric_sign: int) -> int:
-        """Return 1 if larger values rank first, else -1; `metric_sign` is that of the scores."""
+        """Return 1 if larger values rank first, else -1; `metric_sign` is 1 if larger scores are better."""
         if self.of_ranks:
             return -1
         if self.name == "test":
@@ -86,7 +86,7 @@ class Scheme:
 
 
 def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np.ndarray:
-    """Rank methods in each replicate by their values; both arrays have the shape (n_replicates, n_methods).
+    """Return the ranks of methods in each replicate; values and ranks have shape (n_replicates, n_methods).
 
     `signs` (n_methods,) are 1 where larger values rank first, else -1.
     """
@@ -243,7 +243,7 @@ TIES = ("average", "min")
 
 
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Compute Kendall's tau-b between rankings, whose last axis is that of the methods.
+    """Compute Kendall's tau-b between rankings; the last axis of both arrays is the methods.
 
     NaN where a ranking has all methods tied.
     """

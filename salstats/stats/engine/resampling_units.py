@@ -242,7 +242,7 @@ def _units_of_columns(
     if cases_where_empty is not None:
         is_empty = _is_empty_or_unknown(codes.frame, columns[0])
         n_alone = len(np.unique(cases_where_empty[is_empty]))
-        # Codes of cases begin behind those of units.
+        # Codes of cases begin after those of units.
         unit_codes = np.where(is_empty, len(unit_codes) + cases_where_empty, unit_codes)
         unit_codes = np.unique(unit_codes, return_inverse=True)[1]
     return Units(", ".join(columns), unit_codes, int(unit_codes.max()) + 1, n_alone)

@@ -80,7 +80,7 @@ def interval_recommendation(term: str) -> Message:
     for record in RECORDS:
         if term in record.recommended and record.kind != "bootstrap":
             label = record.short_label or record.label
-            return Message(Setting("interval", RECOMMENDED), f" ({label}) holds better")
+            return Message(Setting("interval", RECOMMENDED), f" ({label}) is more reliable")
     return Message("more cases are needed")
 
 
@@ -142,7 +142,7 @@ def warn_nearly_all_lost(is_lost: NDArray[np.bool_], keys: pd.DataFrame) -> None
             f"; limits of "
             f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
             Call("difference"),
-            " holds better",
+            " is more reliable",
             column="estimate",
             rows=np.flatnonzero(is_lost).tolist(),
         )
@@ -151,7 +151,7 @@ def warn_nearly_all_lost(is_lost: NDArray[np.bool_], keys: pd.DataFrame) -> None
 def warn_rare_tasks_in_averages(
     smallest_n_units: np.ndarray, is_average: NDArray[np.bool_], keys: pd.DataFrame
 ) -> None:
-    """Warn of averages over tasks of which one has at most two units, too few for a variance of its own.
+    """Warn of averages over tasks if a task has only one or two units, too few for a variance of its own.
 
     `smallest_n_units` (n_rows,) is the smallest number of units of a task in each row.
     """

@@ -39,7 +39,9 @@ def roc_area(
     reference: np.ndarray | None = None,
     obuchowski: bool = False,
 ) -> RocArea:
-    """Compute the area under the ROC curve, less that of the scores of a `reference`, and its variance.
+    """Compute the area under the ROC curve, or its difference from the area of a `reference`.
+
+    The result also has the variance of the area, or of the difference.
 
     Rows of one cluster may depend on each other. `estimate` is NaN without positives or negatives, `variance`
     and `df` where fewer than two clusters have positives or negatives. Placement values come from sorted
@@ -47,9 +49,9 @@ def roc_area(
     share of positives above it. The mean of V10 is the area A, and so is the mean of V01. For a difference of
     areas, V10 and V01 are differences of placement values.
 
-    The variance is that of the mean of V10 plus the mean of V01: bias-reduced (CR2), with Satterthwaite's
-    degrees of freedom for V10 and V01 with their estimated variances. If each row is a cluster of its own,
-    these are DeLong's variance and Welch's degrees of freedom.
+    The variance is the variance of the mean of V10 plus the mean of V01: bias-reduced (CR2), with
+    Satterthwaite's degrees of freedom for V10 and V01 with their estimated variances. If each row is a
+    cluster of its own, these are DeLong's variance and Welch's degrees of freedom.
 
     With `obuchowski` (Obuchowski 1997), where a_k and b_k are sums of V10 - A and of V01 - A over cluster k,
     m positives are in I10 clusters, n negatives in I01 clusters, and there are I clusters,
@@ -109,9 +111,10 @@ def roc_area(
 
 
 def shares_of_correctly_ordered_pairs(scores: np.ndarray, positive: NDArray[np.bool_]) -> np.ndarray:
-    """Compute placement values, shape (n_rows,); ties count one half.
+    """Compute placement values, shape (n_rows,).
 
-    That of a positive is the share of negatives below it, that of a negative the share of positives above it.
+    The placement value of a positive is the share of negatives below it, and of a negative the share of
+    positives above it; ties count one half.
     """
     values = np.empty(len(positive))
     positive_scores = scores[positive]
@@ -191,7 +194,7 @@ def roc_corners(scores: np.ndarray, positive: NDArray[np.bool_]) -> RocCorners:
     """Compute the corners of an empirical ROC curve; points on the line between two others are left out.
 
     Positives and negatives of one score make one slanted step, so that the area below the line through the
-    corners is that of `roc_area`. There must be a positive and a negative row.
+    corners is the estimate of `roc_area`. There must be a positive and a negative row.
     """
     order = np.argsort(-scores, kind="stable")
     last_rows = _last_rows_of_scores(scores[order])

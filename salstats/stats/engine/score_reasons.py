@@ -30,7 +30,7 @@ SEVERAL = "several"
 def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
 
-    With `scored` False the scores are not looked at, and rows with a defined score have a reason, too.
+    With `scored` False the scores are ignored, and rows with a defined score also have a reason.
     """
     row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
     if "label" in scores.columns:

@@ -82,7 +82,7 @@ def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> NDArray[
 def case_counts_of_methods(
     codes: ColumnCodes, by: Sequence[str], defined: NDArray[np.bool_], absent: NDArray[np.bool_] | None = None
 ) -> CaseCountsOfMethods:
-    """Count the cases that methods have, and those that all methods of a group have.
+    """Count the cases that each method has, that all methods of its group have, and that any of them has.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def warn_and_mark_left_out_cases(
 
 
 def texts_of_n_missing_cases(cases: CaseCountsOfMethods) -> list[Message]:
-    """Write the number of cases that each method lacks, an empty message for those that do not lack many."""
+    """Write how many cases each method lacks; the message is empty for methods that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)
     if not rows.size:

@@ -29,11 +29,11 @@ _WHOLE_NUMBER_TOLERANCE = 1e-6
 def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
     """Compute two-sided P values from all patterns of signs, shape (n_rows,).
 
-    A P value is the share of patterns whose sum is at least as far from 0 as that of the data. `unit_shares`
-    (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the data count
-    `ties`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are counted
-    (Streitberg and Roehmel 1986); of many units with other scores the share is a saddlepoint approximation
-    (Lugannani and Rice 1980).
+    A P value is the share of patterns whose sum is at least as far from 0 as the sum of the data.
+    `unit_shares` (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the
+    data count `ties`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are
+    counted (Streitberg and Roehmel 1986); for many units with other scores the share is approximated by a
+    saddlepoint (Lugannani and Rice 1980).
     """
     return np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
 

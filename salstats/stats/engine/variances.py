@@ -86,7 +86,7 @@ def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -
     `variances` and `sizes` (n_samples,) are the v_j and n_j of the samples, `n_shared` (n_samples, n_samples)
     the numbers of units that every two samples share.
     """
-    # the size of a sample is that of its smallest cell; the cell that stands for it may have more units
+    # a sample is as large as its smallest cell, but the cell that stands for it may have more units
     n = np.maximum(sizes, np.diag(n_shared))
     n_row = n[:, None]
     n_column = n[None, :]

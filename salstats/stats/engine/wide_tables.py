@@ -28,11 +28,11 @@ def is_scores_frame(frame: pd.DataFrame) -> bool:
 
 
 def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
-    """Make a table in which every one of `names` is a column; see `wide_codes`."""
-    return wide_codes(data, names, keep).frame
+    """Make a table in which every one of `names` is a column; see `coded_wide_table`."""
+    return coded_wide_table(data, names, keep).frame
 
 
-def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
+def coded_wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
     """Make a table that has `names` and `keep` as columns, and code it.
 
     A tidy table is returned unchanged, and so is a scores frame if "score" is one of the names. In any other
@@ -162,7 +162,7 @@ def values_of_observations(
 class CorrelationTable(NamedTuple):
     """Table of two variables to be correlated, with a row per observation."""
 
-    #: The table, which has the grouping columns, the strata and the covariates, too.
+    #: The table, which also has the grouping columns, the strata and the covariates.
     codes: ColumnCodes
     #: Grouping columns.
     groups: list[str]
@@ -202,7 +202,7 @@ def correlation_table(
     if stratified is not None:
         check_not_in_by(stratified, "stratified", groups)
     columns_of_units = possible_unit_columns(frame, unit)
-    codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
+    codes = coded_wide_table(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
     x_values = check_numeric(codes.frame, x, "data")
     y_values = check_numeric(codes.frame, y, "data")
     covariate_values = np.empty((len(codes.frame), len(covariates)))

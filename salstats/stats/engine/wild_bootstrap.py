@@ -42,9 +42,9 @@ class Contrast(NamedTuple):
 class SignFlips(NamedTuple):
     """Sign flips of a contrast: the P value of `theta`, and the set of values of theta of each flip.
 
-    The set of a flip has the values of theta at which the flipped statistic is at least as far from 0 as
-    that of the data. A pattern that is so at every theta, as it flips all units or none, has an empty set and
-    is counted in `n_always` instead.
+    The set of a flip has the values of theta at which the flipped statistic is at least as far from 0 as the
+    statistic of the data. A pattern for which this holds at every theta, because it flips all units or none,
+    has an empty set and is counted in `n_always` instead.
     """
 
     #: (n_rows,): Mid-P values of the hypothesis.
@@ -56,7 +56,7 @@ class SignFlips(NamedTuple):
     high: np.ndarray
     #: (n_rows,): Number of patterns that are as far from 0 as the data at every theta.
     n_always: np.ndarray
-    #: Number of patterns of signs, that of the data among them.
+    #: Number of patterns of signs, including the pattern of the data.
     n_patterns: int
 
     def p_value_of(self, theta: np.ndarray, rounding: np.ndarray) -> np.ndarray:
@@ -71,7 +71,8 @@ class SignFlips(NamedTuple):
 
     def limits(self, level: float | np.ndarray) -> LimitArrays:
         """Return the lowest and highest theta with a P value above 1 - level, infinite if all have one."""
-        # Beyond a limit theta lies in no more than k sets: k + n_always / 2 <= (1 - level) * n_patterns.
+        # Beyond a limit theta lies in no more than k sets, k + n_always / 2 <= (1 - level) * n_patterns, so
+        # the limit is the end of set k + 1, counted from outside.
         k = np.floor((1 - level) * self.n_patterns - self.n_always / 2 + _ROUNDING).astype(np.int64)
         position = np.clip(k, 0, len(self.low) - 1)[None]
         low = np.take_along_axis(np.sort(self.low, axis=0), position, axis=0)[0]
@@ -201,9 +202,9 @@ def _theta_sets_of_flips(
     The three sums (n_flips, n_rows) are of the units' influences and leverages, with flipped signs.
 
     Whether |numerator - theta denominator| <= |flipped statistic| changes at two values of theta, each a
-    ratio top / bottom: at one the units that are flipped sum to 0, at the other those that are not. Where a
-    bottom is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by the
-    whole line.
+    ratio top / bottom: at one the flipped units sum to 0, at the other the units that are not flipped. Where
+    a bottom is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by
+    the whole line.
     """
     numerator = contrast.numerator
     denominator = contrast.denominator

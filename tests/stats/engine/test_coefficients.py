@@ -13,7 +13,7 @@ from salstats.stats.engine.coefficients import (
     coefficient,
     coefficient_with_t_test,
     fisher_limits,
-    fisher_std_error,
+    fisher_z_std_error,
     pooled_correlation,
     spearman_of_replicates,
 )
@@ -91,7 +91,7 @@ def test_the_t_test_of_a_correlation_is_that_of_a_slope():
 )
 def test_standard_errors_on_fishers_scale_are_the_published_ones(test, interval, variance):
     """r = 0.5 of 28 pairs; three pairs (four for tau) have none."""
-    error = fisher_std_error(np.array([0.5, 0.5]), np.array([28, 3]), test, interval)
+    error = fisher_z_std_error(np.array([0.5, 0.5]), np.array([28, 3]), test, interval)
     np.testing.assert_allclose(error, [np.sqrt(variance), np.nan], rtol=ROUNDING)
 
 
