@@ -53,6 +53,6 @@ def mrmc_frame(table, score="score", metric="rating"):
 def quietly(*args, **options):
     """Result of mrmc() on sets where an estimate is known to be below 0, or methods have their own cases."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "cases are estimated", SalstatsWarning)
+        warnings.filterwarnings("ignore", "the covariance of readers' figures", SalstatsWarning)
         warnings.filterwarnings("ignore", "methods have different cases", SalstatsWarning)
         return ss.mrmc(*args, **options)

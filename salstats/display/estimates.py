@@ -18,8 +18,8 @@ from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, as_booleans, undotted
 from salstats.stats.adjust import checked_procedure
 from salstats.stats.average_kinds import (
     AverageKind,
+    averaged_column_mask,
     decrease_of_means_or_mean_of_decreases,
-    is_average_over_column,
     members_of_averages,
 )
 from salstats.study import HUMAN
@@ -189,7 +189,7 @@ class Estimates:
         # scores that are weighted do not count alike in their average
         if {"n", "term"} <= set(frame.columns) and not self.distinct_values("weights"):
             members = members_of_averages(frame, self.keys)
-        is_average = is_average_over_column(frame, self.keys).any(axis=1)
+        is_average = averaged_column_mask(frame, self.keys).any(axis=1)
         for row, term in enumerate(self.row_values("term")):
             if is_average[row] and term == "percent_decrease":
                 kinds[row] = decrease_of_means_or_mean_of_decreases(frame, row, members.get(row, ()))

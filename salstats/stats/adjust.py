@@ -245,7 +245,7 @@ def adjusted_frame(
         tested_rows = np.flatnonzero(is_tested)
         result["family_level"] = 1 - _alpha_of_rows(estimates)
         _widen_limits(result, tested_rows, adjusted.n_tests[tested_rows], procedure_name)
-    _insert_after(result, "p_value", "p_adjusted", adjusted.p_adjusted)
+    _insert_column_after(result, "p_value", "p_adjusted", adjusted.p_adjusted)
     if not np.isnan(floors).all():
         is_bound = adjusted.lower_bound < adjusted.p_adjusted
         result["p_adjusted_floor"] = np.where(is_bound, adjusted.p_adjusted, np.nan)
@@ -257,7 +257,7 @@ def adjusted_frame(
         p_margin_adjusted = np.full(len(p_values), np.nan)
         for rows in families:
             p_margin_adjusted[rows] = adjust_p_values(p_margin[rows], procedure_name, n_tests)
-        _insert_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
+        _insert_column_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
         is_within_margin = is_strictly_below(p_margin_adjusted, _alpha_of_rows(estimates))
     # Limits and P values of the single-step procedure agree, so the verdict by the limits stands.
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
@@ -292,7 +292,7 @@ def _adjust_families(
             p_adjusted[family] = joint_formula(null_draws.select_rows(family), p_values[family])
             is_bound = p_adjusted[family] <= null_draws.p_floor * (1 + _ROUNDING)
             is_at_floor = smallest_possible[family] == 0
-            if joint_formula is _max_t:
+            if joint_formula is _adjusted_by_max_t:
                 # max-t is made of statistics: a row's own P value decides only where it is the larger one.
                 is_at_floor &= p_adjusted[family] <= p_values[family]
             is_bound |= is_at_floor
@@ -304,7 +304,7 @@ def _adjust_families(
     return _AdjustedPValues(p_adjusted, lower_bound, family_size)
 
 
-def _insert_after(frame: pd.DataFrame, column: str, new_column: str, values: np.ndarray) -> None:
+def _insert_column_after(frame: pd.DataFrame, column: str, new_column: str, values: np.ndarray) -> None:
     """Insert a new column into a frame, right after another column."""
     frame.insert(frame.columns.tolist().index(column) + 1, new_column, values)
 
@@ -396,13 +396,13 @@ def _adjusted_by_statsmodels(p: np.ndarray, size: int, *, method: str) -> np.nda
     return np.asarray(p_adjusted[: len(p)])
 
 
-def _sidak(p: np.ndarray, size: int) -> np.ndarray:
+def _adjusted_by_sidak(p: np.ndarray, size: int) -> np.ndarray:
     """Adjust a family's p-values by 1 - (1 - p)^m, without cancellation where they are small."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(size * np.log1p(-p)))
 
 
-def _holm(p: np.ndarray, size: int) -> np.ndarray:
+def _adjusted_by_holm(p: np.ndarray, size: int) -> np.ndarray:
     """Adjust a family's p-values by Holm's procedure, the running maximum of (m - i + 1) p(i).
 
     statsmodels' `holm` collects the garbage of the whole process in every call, which takes longer than the
@@ -416,14 +416,14 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
     return adjusted
 
 
-def _max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
+def _adjusted_by_max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down max-t; no adjusted P value is below its own P value."""
     return np.asarray(np.maximum(step_down_max_t(family), p))
 
 
-def _min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
+def _adjusted_by_min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down min-p; Holm's P value, which does not depend on draws, is an upper bound."""
-    adjusted = np.minimum(step_down_min_p(family), _holm(p, size=len(p)))
+    adjusted = np.minimum(step_down_min_p(family), _adjusted_by_holm(p, size=len(p)))
     return np.asarray(np.maximum(adjusted, p))
 
 
@@ -456,11 +456,11 @@ RECORDS = (
         f"the Bonferroni procedure, {_FAMILYWISE}",
     ),
     Procedure(
-        SIDAK, "Sidak", _sidak,
+        SIDAK, "Sidak", _adjusted_by_sidak,
         f"the Sidak procedure (Sidak 1967), {_FAMILYWISE} for independent tests, and for two-sided tests of "
         "normal statistics",
     ),
-    Procedure("holm", "Holm", _holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
+    Procedure("holm", "Holm", _adjusted_by_holm, f"Holm's procedure (Holm 1979), {_FAMILYWISE}"),
     Procedure(
         "hochberg", "Hochberg", partial(_adjusted_by_statsmodels, method="simes-hochberg"),
         f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}",
@@ -478,12 +478,12 @@ RECORDS = (
     Procedure(
         "max-t", "step-down max-t", None,
         f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",
-        joint=_max_t,
+        joint=_adjusted_by_max_t,
     ),
     Procedure(
         "min-p", "step-down min-p", None,
         f"the step-down min-p procedure (Ge et al. 2003), {_JOINTLY}",
-        joint=_min_p,
+        joint=_adjusted_by_min_p,
     ),
     Procedure(
         SINGLE_STEP, "single-step min-p", None,

@@ -226,7 +226,7 @@ def auroc(  # noqa: C901
     )
     is_tied = np.zeros(len(keys), dtype=bool)
     if wide.reference_scores is None:
-        is_tied = _are_tied(scores, rows_of_groups)
+        is_tied = _has_tied_scores_only(scores, rows_of_groups)
     _warn_of_undefined_areas_and_tests(keys, areas, columns, is_tied)
     if interval_record.name == "delong":
         _warn_of_dependent_rows(keys, n, n_units, recommended=choose_interval(None, term).name)
@@ -241,7 +241,7 @@ def auroc(  # noqa: C901
         columns |= {"unit": units.name, "n_units": n_units}
     cautions = {
         FEW_UNITS: has_few_effective_units_by_estimate(units_of_groups),
-        FEW_EVENTS: _has_few_misranked(areas, is_difference=reference is not None),
+        FEW_EVENTS: _has_few_misranked_pairs(areas, is_difference=reference is not None),
     }
     columns |= caution_column_if_any(cautions)
     special_columns: dict[str, Any] = {
@@ -362,12 +362,14 @@ def _areas_of_groups(
     return pd.DataFrame(areas, columns=list(RocArea._fields))
 
 
-def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
+def _has_tied_scores_only(
+    scores: np.ndarray, rows_of_groups: Sequence[NDArray[np.integer]]
+) -> NDArray[np.bool_]:
     """Return True for groups whose scores are all equal, shape (n_groups,); False without rows."""
     return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
 
 
-def _has_few_misranked(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[np.bool_]:
+def _has_few_misranked_pairs(areas: pd.DataFrame, *, is_difference: bool) -> NDArray[np.bool_]:
     """Return True for groups with so few misranked pairs that limits are rough, shape (n_groups,).
 
     `areas` has a row per group and the columns of `RocArea`.

@@ -27,7 +27,7 @@ class AverageKind(Enum):
     EITHER = "either"
 
 
-def is_average_over_column(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def averaged_column_mask(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Mask (n_rows, n_keys) of the grouping columns that a row is an average over."""
     return frame[list(keys)].astype("object") == AVERAGE
 
@@ -39,7 +39,7 @@ def members_of_averages(frame: pd.DataFrame, keys: Sequence[str]) -> dict[int, l
     lacks some members. `frame` has the columns `term`, `n` and `estimate`, and in comparisons the means of
     both sides.
     """
-    averages = is_average_over_column(frame, keys)
+    averages = averaged_column_mask(frame, keys)
     is_average_row = averages.any(axis=1)
     mean_columns = ["estimate"]
     if "method_mean" in frame.columns:

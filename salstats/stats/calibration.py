@@ -176,7 +176,7 @@ def calibration(
         "interval": np.tile(["cr2", "cr2", "wilson_t"], len(keys)),
     }
     group_of_row = np.repeat(np.arange(len(keys)), len(_NULL_VALUES))
-    columns |= _population_unit_and_n_missing_columns(predictions, group_of_row)
+    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_row)
     cautions = _caution_column_of_groups(predictions)
     columns |= {name: values.take(group_of_row) for name, values in cautions.items()}
     columns["n"] = predictions.n_complete_rows[group_of_row]
@@ -302,7 +302,7 @@ def calibration_curve(
     keys = predictions.keys.loc[group_of_bin].reset_index(drop=True)
     keys["bin"] = [each.number for each in bins]
     columns = {name: rates[name].array for name in ESTIMATE_COLUMNS if name in rates.columns}
-    columns |= _population_unit_and_n_missing_columns(predictions, group_of_bin)
+    columns |= _inference_to_unit_and_n_missing_columns(predictions, group_of_bin)
     columns["term"] = "observed_rate"
     special_columns = {
         "predictor": prob,
@@ -430,7 +430,7 @@ def _summarized_means(
     return means.set_index("group").reindex(range(len(rows_of_groups))).reset_index(drop=True)
 
 
-def _population_unit_and_n_missing_columns(
+def _inference_to_unit_and_n_missing_columns(
     predictions: _Predictions, group_of_row: NDArray[np.integer]
 ) -> dict[str, Any]:
     """Return the columns `inference_to`, if the rows have readers or trainings, `unit` and `n_missing`.

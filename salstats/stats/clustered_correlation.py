@@ -231,7 +231,7 @@ def _usable_strata(
     for code in np.unique(codes_of_pairs):
         rows = pairs[codes_of_pairs == code]
         stratum = Stratum(rows=rows, x=variables.x[rows], y=variables.y[rows], units=units.codes[rows])
-        if _is_usable(stratum, is_stratified=is_stratified):
+        if _has_usable_correlation(stratum, is_stratified=is_stratified):
             usable_strata.append(stratum)
     return usable_strata
 
@@ -249,7 +249,7 @@ def _count_distinct_units(strata: list[Stratum]) -> int:
     return len(units)
 
 
-def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
+def _has_usable_correlation(stratum: Stratum, *, is_stratified: bool) -> bool:
     """Return True if a stratum has a correlation.
 
     With several strata it must not be -1 or 1 either, as those cannot be combined on Fisher's z scale.

@@ -181,7 +181,7 @@ def comparison_frame(
     table |= _df_statistic_and_p_value_columns(tested, estimates)
     special = _means_pairs_and_verdict_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = test_name_of_each_row(test, estimates)
-    special |= _replicates_column(options, estimates, tested)
+    special |= _n_replicates_column_if_any(options, estimates, tested)
     special |= metric_option_columns(scores, keys)
     if hypothesis.simultaneous:
         special["family_level"] = options.level
@@ -273,7 +273,7 @@ def _means_pairs_and_verdict_columns(
     return columns
 
 
-def _replicates_column(
+def _n_replicates_column_if_any(
     options: Options, estimates: InferredEstimates, tested: PairedTestResult
 ) -> dict[str, int]:
     """Return the column `n_replicates` of an interval or a test from replicates or flips.

@@ -120,7 +120,7 @@ def letter_values(
     check_level(level)
     if n_letters is not None:
         check_count(n_letters, "n_letters")
-    observations = _observations(frame, covariates, groups)
+    observations = _covariates_by_observation(frame, covariates, groups)
     keys = observations.keys
     tables = []
     for group in range(len(keys)):
@@ -147,7 +147,7 @@ class _Observations(NamedTuple):
     keys: pd.DataFrame
 
 
-def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> _Observations:
+def _covariates_by_observation(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> _Observations:
     """Return the covariates of each case and task; without a column `case` every row is an observation."""
     observation_columns = dataset_and_case_columns(frame)
     if "task" in frame.columns:
@@ -175,8 +175,8 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
     n = len(ordered)
     if n:
         depths = letter_depths(n, n_letters or n_trusted_letters(n, level))
-        low = _value_at_depth(ordered, depths)
-        high = _value_at_depth(ordered[::-1], depths)
+        low = _values_at_depths(ordered, depths)
+        high = _values_at_depths(ordered[::-1], depths)
     else:
         depths = np.array([np.nan])
         low = np.array([np.nan])
@@ -212,7 +212,7 @@ def letter_depths(n: int, n_letters: int) -> np.ndarray:
     return np.array(depths, dtype=np.float64)
 
 
-def _value_at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
+def _values_at_depths(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
     """Return the values at depths: the first value has depth 1, a half is the mean of two neighbours."""
     lower = np.floor(depths).astype(np.int64) - 1
     upper = np.ceil(depths).astype(np.int64) - 1

@@ -498,10 +498,10 @@ def _inverted_limits(
 
 def _quantiles_of_sides(group: _QuantileSample, quantile: float) -> list[float]:
     """Return the quantile of each side of a group."""
-    return [_quantile(scores, quantile) for scores in group.sides]
+    return [_quantile_or_nan(scores, quantile) for scores in group.sides]
 
 
-def _quantile(scores: np.ndarray, quantile: float) -> float:
+def _quantile_or_nan(scores: np.ndarray, quantile: float) -> float:
     """Return the quantile of scores, NaN if there are none."""
     if not len(scores):
         return float("nan")

@@ -14,8 +14,8 @@ from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
 from salstats.stats.average_kinds import (
     AverageKind,
+    averaged_column_mask,
     decrease_of_means_or_mean_of_decreases,
-    is_average_over_column,
     members_of_averages,
 )
 from salstats.stats.engine.comparisons import (
@@ -142,7 +142,7 @@ def missing_bounds(
         )
     keys = list(frame.columns[: frame.columns.get_loc("term")])
     if is_comparison:
-        method, reference = _totals_of_both_sides(frame, keys, scores)
+        method, reference = _totals_from_estimates_or_scores(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
         method = _score_totals_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
@@ -213,12 +213,12 @@ def _score_totals_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: n
     return _ScoreTotals(total, n_undefined, n + n_undefined)
 
 
-def _totals_of_both_sides(
+def _totals_from_estimates_or_scores(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
     if scores is not None:
-        return _method_and_reference_totals(frame, keys, check_scores(scores))
+        return _totals_from_scores(frame, keys, check_scores(scores))
     if (frame["n"] != frame["n_pairs"]).any():
         raise SalstatsError(
             "estimates of ",
@@ -233,7 +233,7 @@ def _totals_of_both_sides(
     return method, reference
 
 
-def _method_and_reference_totals(
+def _totals_from_scores(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the totals of the methods' scores and of the reference's, with one entry per row of `frame`.
@@ -269,7 +269,7 @@ def _method_and_reference_totals(
         sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
     row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
-    is_no_average = ~is_average_over_column(frame, keys).any(axis=1)
+    is_no_average = ~averaged_column_mask(frame, keys).any(axis=1)
     # A group whose pairs all lack the finding has no sums.
     row_sums[is_no_average] = row_sums[is_no_average].fillna(0)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_no_average].any():

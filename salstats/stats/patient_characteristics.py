@@ -281,7 +281,7 @@ def _continuous_dichotomous_or_categorical(values: pd.Series, name: str, chosen_
         return CONTINUOUS
     if chosen_kind is not None:
         return chosen_kind
-    if _counted_level(distinct) is not None:
+    if _counted_level_if_dichotomous(distinct) is not None:
         return DICHOTOMOUS
     if not are_numbers:
         return CATEGORICAL
@@ -301,7 +301,7 @@ def _categories_or_sorted_values(values: pd.Series) -> list[Any]:
     return sorted(distinct)
 
 
-def _counted_level(distinct: Sequence[Any]) -> Any | None:
+def _counted_level_if_dichotomous(distinct: Sequence[Any]) -> Any | None:
     """Return the value that a dichotomous covariate counts; None for a covariate of another kind."""
     if all(isinstance(value, bool | np.bool_) for value in distinct):
         return True
@@ -336,7 +336,7 @@ def _describe_values(values: pd.Series, kind: str, units_of_group: np.ndarray) -
         return [{**counts, **statistics}]
     levels = _categories_or_sorted_values(values)
     if kind == DICHOTOMOUS:
-        levels = [_counted_level(levels)]
+        levels = [_counted_level_if_dichotomous(levels)]
     rows = []
     for level in levels:
         is_level = known.eq(level)

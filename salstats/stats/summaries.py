@@ -378,7 +378,7 @@ def mean_curves(
         score=check_numeric(curves, "prob", "curves"), fraction=check_numeric(curves, "fraction", "curves")
     )
     codes = ColumnCodes(scores)
-    _check_steps(scores, groups, codes)
+    _check_curves_have_equal_fractions(scores, groups, codes)
     grouped_rows = group_rows_for_means(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
     # A blank image is the same for every case, so a step without any spread is no cause for a warning.
     estimates = infer(mean_target(grouped_rows), options, allow_constant_scores=True)
@@ -396,7 +396,9 @@ def mean_curves(
     )
 
 
-def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:
+def _check_curves_have_equal_fractions(
+    curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes
+) -> None:
     """Raise SalstatsError unless each curve has each fraction of its group once."""
     curve_columns = [column for column in KEY_COLUMNS if column in curves.columns]
     point_columns = [*curve_columns, "fraction"]

@@ -15,7 +15,7 @@ def rated(table):
     return mrmc_frame(numbered, "rating", "rating").assign(truth=table["truth"])
 
 
-@pytest.mark.filterwarnings("ignore:cases are estimated to add less:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:the covariance of readers' figures:salstats.errors.SalstatsWarning")
 def test_the_command_writes_what_the_function_gives(tmp_path, drawn_readings, capsys):
     scores = rated(drawn_readings)
     scores.to_csv(tmp_path / "scores.csv", index=False)

@@ -106,7 +106,9 @@ def _bias_and_limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarra
     return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
 
-def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True) -> Coefficients:
+def limits_of_agreement_by_jackknife(
+    readings: RaterReadings, level: float, linked: bool = True
+) -> Coefficients:
     """Return bias and limits of agreement with limits from a jackknife of units.
 
     The jackknife is of the bias and of the logarithm of the SD. A limit of agreement is as far from its
@@ -149,7 +151,9 @@ def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True)
     )
 
 
-def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = True) -> Coefficients:
+def limits_of_agreement_by_student_t(
+    readings: RaterReadings, level: float, linked: bool = True
+) -> Coefficients:
     """Return bias and limits of agreement of independent pairs, with Student's t (Bland and Altman 1999).
 
     Standard errors are s sqrt(1/n) of the bias and s sqrt(1/n + z²/(2(n - 1))) of a limit of agreement, with

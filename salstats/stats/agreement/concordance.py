@@ -60,7 +60,7 @@ def concordance_correlation(readings: RaterReadings, weights: RowWeightSets) -> 
     return coefficients[:, None]
 
 
-def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
+def concordance_with_lin_limits(readings: RaterReadings, level: float) -> Coefficients:
     """Return the concordance correlation of independent pairs with Lin's limits.
 
     The limits are normal on Fisher's z. With r Pearson's correlation and u = (mean x - mean y) /

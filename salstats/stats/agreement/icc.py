@@ -109,7 +109,7 @@ def spearman_brown(rho: np.ndarray, k: float) -> np.ndarray:
     return quiet_ratio(k * rho, 1 + (k - 1) * rho)
 
 
-def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
+def iccs_with_jackknife_limits(readings: RaterReadings, level: float) -> Coefficients:
     """Return all six ICCs with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
 
     ICC(1) and ICC(2) generalise to other raters: the distance to a limit is the root of the sum of squares of
@@ -172,7 +172,7 @@ def _icc2_distances_by_rater_variance(
     return _DistancesToLimits(below=icc2_z - lower, above=upper - icc2_z)
 
 
-def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
+def iccs_with_mcgraw_wong_limits(readings: RaterReadings, level: float) -> Coefficients:
     """Return all six ICCs with the F tests and limits of McGraw and Wong, for readings without gaps.
 
     msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error, of n
@@ -180,7 +180,7 @@ def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
     freedom v of a msc + b mse are Satterthwaite's. With the (1 + level)/2 quantiles F_low of F(n - 1, v) and
     F_high of F(v, n - 1), ICC(2,1) lies between n (msr - F_low mse) / (F_low c + n msr) and
     n (F_high msr - mse) / (c + n F_high msr), where c = k msc + (kn - k - n) mse. Order as in
-    `jackknife_icc`.
+    `iccs_with_jackknife_limits`.
 
     McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychol Methods
     1996;1:30-46.

@@ -17,8 +17,8 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     RaterReadings,
     RowWeightSets,
+    coefficients_with_normal_limits,
     equal_row_weights,
-    normal_coefficients,
 )
 from salstats.stats.engine.estimands import quiet_ratio
 
@@ -49,8 +49,11 @@ def _disagreement_matrix(categories: np.ndarray, weighting: str) -> np.ndarray:
     return np.asarray(WEIGHTINGS[weighting](distances))
 
 
-def _kappa(
-    first: np.ndarray, second: np.ndarray, weights: RowWeightSets, disagreement: np.ndarray
+def _kappa_of_two_raters(
+    first_indicators: np.ndarray,
+    second_indicators: np.ndarray,
+    weights: RowWeightSets,
+    disagreement: np.ndarray,
 ) -> np.ndarray:
     """Cohen's kappa (n_sets,) from the indicators (n_rows, n_categories) of two raters.
 
@@ -58,12 +61,12 @@ def _kappa(
     and b categories, s sets of weights.
     """
     # 1 for rows that both raters read, else 0
-    read_by_both = first.sum(axis=1) * second.sum(axis=1)
+    read_by_both = first_indicators.sum(axis=1) * second_indicators.sum(axis=1)
     n = weights @ read_by_both
-    observed = weights @ np.einsum("ia,ab,ib->i", first, disagreement, second)
+    observed = weights @ np.einsum("ia,ab,ib->i", first_indicators, disagreement, second_indicators)
     # Numbers of readings in each category, (n_sets, n_categories)
-    first_totals = weights @ (read_by_both[:, None] * first)
-    second_totals = weights @ (read_by_both[:, None] * second)
+    first_totals = weights @ (read_by_both[:, None] * first_indicators)
+    second_totals = weights @ (read_by_both[:, None] * second_indicators)
     n_times_expected = np.einsum("sa,ab,sb->s", first_totals, disagreement, second_totals)
     return 1 - quiet_ratio(observed, quiet_ratio(n_times_expected, n))
 
@@ -76,7 +79,7 @@ def cohen_kappa(readings: RaterReadings, weights: RowWeightSets, weighting: str 
     """
     categories, indicators = _categories_and_indicators(readings)
     disagreement = _disagreement_matrix(categories, weighting)
-    return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
+    return _kappa_of_two_raters(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
 def light_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
@@ -88,7 +91,9 @@ def light_kappa(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     disagreement = _disagreement_matrix(categories, "unweighted")
     kappas = []
     for first, second in combinations(range(readings.n_raters), 2):
-        kappas.append(_kappa(indicators[:, first], indicators[:, second], weights, disagreement))
+        kappas.append(
+            _kappa_of_two_raters(indicators[:, first], indicators[:, second], weights, disagreement)
+        )
     return np.asarray(np.mean(kappas, axis=0)[:, None])
 
 
@@ -165,7 +170,9 @@ def ac1(readings: RaterReadings, weights: RowWeightSets) -> np.ndarray:
     return _chance_corrected(observed, chance)
 
 
-def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unweighted") -> Coefficients:
+def cohen_kappa_with_normal_limits(
+    readings: RaterReadings, level: float, weighting: str = "unweighted"
+) -> Coefficients:
     """Return Cohen's kappa with the limits of Fleiss, Cohen and Everitt, from statsmodels.
 
     The test of no agreement uses the standard error under that hypothesis.
@@ -184,12 +191,12 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     with np.errstate(divide="ignore", invalid="ignore"):
         result = cohens_kappa(table, weights=scaled_disagreement)
     estimate = cohen_kappa(readings, equal_row_weights(readings), weighting)[0]
-    coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
+    coefficients = coefficients_with_normal_limits(estimate, np.array([result.std_kappa]), level)
     statistic = quiet_ratio(estimate, np.array([result.std_kappa0]))
     return coefficients._replace(statistic=statistic, p_value=2 * special.ndtr(-np.abs(statistic)))
 
 
-def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
+def fleiss_kappa_with_normal_limits(readings: RaterReadings, level: float) -> Coefficients:
     """Return Fleiss's kappa with the standard error for raters who agree by chance only (Fleiss 1971).
 
     The variance is 2 / (s² n k (k - 1)) (s² - sum p q (q - p)) for n cases, k raters and shares p of the
@@ -203,4 +210,4 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     s = (p * q).sum()
     variance = quiet_ratio(2 * (s**2 - (p * q * (q - p)).sum()), s**2 * n * k * (k - 1))
     estimate = fleiss_kappa(readings, equal_row_weights(readings))[0]
-    return normal_coefficients(estimate, np.array([np.sqrt(variance)]), level)
+    return coefficients_with_normal_limits(estimate, np.array([np.sqrt(variance)]), level)

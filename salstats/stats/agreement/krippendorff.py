@@ -10,7 +10,9 @@ from salstats.stats.engine.estimands import quiet_ratio
 SCALES = ("interval", "ordinal", "nominal", "ratio")
 
 
-def krippendorff(readings: RaterReadings, weights: RowWeightSets, scale: str = "interval") -> np.ndarray:
+def krippendorff_alpha(
+    readings: RaterReadings, weights: RowWeightSets, scale: str = "interval"
+) -> np.ndarray:
     """Krippendorff's alpha, 1 - observed / expected disagreement, shape (n_sets, 1); NaN if all are equal.
 
     Disagreement of two values a and b: 1 if they differ (nominal), (a - b)² (interval), (a - b)² of their

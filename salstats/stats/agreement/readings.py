@@ -223,7 +223,7 @@ def inverse_fisher_z(z: np.ndarray, k: float) -> np.ndarray:
     return np.asarray((1 - exp_of_minus_2z) / (1 + (k - 1) * exp_of_minus_2z))
 
 
-def jackknife_wilson_coefficients(readings: RaterReadings, kernel: Kernel, level: float) -> Coefficients:
+def coefficients_with_wilson_limits(readings: RaterReadings, kernel: Kernel, level: float) -> Coefficients:
     """Return coefficients with Wilson's score limits, from a jackknife of units and Student's t.
 
     A coefficient rho of k readings is treated as a share p = (1 + (k - 1) rho) / k, with the effective sample
@@ -295,7 +295,9 @@ def _effective_size_of_perfect_agreement(readings: RaterReadings, kernel: Kernel
     return np.asarray(np.maximum(quiet_ratio(share, 1 - share), 1.0))
 
 
-def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
+def coefficients_with_normal_limits(
+    estimate: np.ndarray, std_error: np.ndarray, level: float
+) -> Coefficients:
     """Return coefficients with limits estimate -+ normal quantile * standard error, and the test of 0."""
     df = np.full(len(estimate), np.nan)
     # A standard error of 0, as where all agree, says nothing about other cases.

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
-from salstats.stats.agreement.readings import Coefficients, RaterReadings, jackknife_wilson_coefficients
+from salstats.stats.agreement.readings import Coefficients, RaterReadings, coefficients_with_wilson_limits
 
 #: Scores that a kind is for: on a continuous scale, categories as whole numbers, or either.
 CONTINUOUS = "continuous scores"
@@ -58,7 +58,7 @@ def _jackknife_entry(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..
     """Return the entry of the default interval in `estimators`, the jackknife of units, for a kernel."""
 
     def estimate(readings: RaterReadings, level: float, **options: Any) -> Coefficients:
-        return jackknife_wilson_coefficients(readings, partial(kernel, **options), level)
+        return coefficients_with_wilson_limits(readings, partial(kernel, **options), level)
 
     return {"jackknife": estimate}
 
@@ -79,7 +79,7 @@ _COHEN_LABELS = {
 RECORDS = (
     Agreement(
         "icc", "intraclass correlation", CONTINUOUS, _ICC_LABELS,
-        {"jackknife": icc.jackknife_icc, "mcgraw-wong": icc.mcgraw_wong_icc},
+        {"jackknife": icc.iccs_with_jackknife_limits, "mcgraw-wong": icc.iccs_with_mcgraw_wong_limits},
         "Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420",
         complete_intervals=("mcgraw-wong",), option="form",
         terms_for_other_raters=("icc1", "icc2", "icc1k", "icc2k"),
@@ -87,19 +87,20 @@ RECORDS = (
     Agreement(
         "krippendorff", "Krippendorff's alpha", EITHER,
         {f"krippendorff_{scale}": f"Krippendorff's alpha, {scale}" for scale in krippendorff.SCALES},
-        _jackknife_entry(krippendorff.krippendorff),
+        _jackknife_entry(krippendorff.krippendorff_alpha),
         "Krippendorff 2004, doi:10.1111/j.1468-2958.2004.tb00738.x",
         option="scale", choices=krippendorff.SCALES,
     ),
     Agreement(
         "cohen", "Cohen's kappa", CATEGORIES, _COHEN_LABELS,
-        _jackknife_entry(kappas.cohen_kappa) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
+        _jackknife_entry(kappas.cohen_kappa)
+        | {"fleiss-cohen-everitt": kappas.cohen_kappa_with_normal_limits},
         "Cohen 1960, doi:10.1177/001316446002000104; 1968, doi:10.1037/h0026256",
         two_raters_only=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
     ),
     Agreement(
         "fleiss", "Fleiss's kappa", CATEGORIES, {"fleiss": "Fleiss's kappa"},
-        _jackknife_entry(kappas.fleiss_kappa) | {"fleiss": kappas.fleiss_by_normal},
+        _jackknife_entry(kappas.fleiss_kappa) | {"fleiss": kappas.fleiss_kappa_with_normal_limits},
         "Fleiss 1971, doi:10.1037/h0031619", complete_intervals=("fleiss",),
     ),
     Agreement(
@@ -118,14 +119,18 @@ RECORDS = (
     ),
     Agreement(
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
-        _jackknife_entry(concordance.concordance_correlation) | {"lin": concordance.lin_concordance},
+        _jackknife_entry(concordance.concordance_correlation)
+        | {"lin": concordance.concordance_with_lin_limits},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
         two_raters_only=True, allows_repeats=True, single_reading_intervals=("lin",),
     ),
     Agreement(
         "bland-altman", "limits of agreement", CONTINUOUS,
         {"bias": "Bias", "loa_low": "Lower limit of agreement", "loa_high": "Upper limit of agreement"},
-        {"jackknife": bland_altman.jackknife_limits, "bland-altman": bland_altman.bland_altman_limits},
+        {
+            "jackknife": bland_altman.limits_of_agreement_by_jackknife,
+            "bland-altman": bland_altman.limits_of_agreement_by_student_t,
+        },
         "Bland and Altman 1999, doi:10.1177/096228029900800204; 2007, doi:10.1080/10543400701329422",
         two_raters_only=True, allows_repeats=True, single_reading_intervals=("bland-altman",),
         option="linked",

@@ -60,12 +60,12 @@ class GroupFigures:
     covariance: np.ndarray
 
     @property
-    def table(self) -> AnovaTable:
+    def anova(self) -> AnovaTable:
         """Analysis of variance of all cells."""
         readings = self.study.readings
         return anova_table(self.values, self.covariance, readings.methods, readings.readers)
 
-    def table_of_method(self, method: int) -> AnovaTable:
+    def anova_of_method(self, method: int) -> AnovaTable:
         """Return the analysis of variance of the cells of one method."""
         readings = self.study.readings
         cells = readings.methods == method

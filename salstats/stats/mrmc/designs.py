@@ -153,25 +153,29 @@ def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | 
     )
 
 
-def study_of_group(all_rows: CodedReadings, rows: NDArray[np.integer], figure: FigureOfMerit) -> ReaderStudy:
+def study_of_group(
+    all_readings: CodedReadings, rows: NDArray[np.integer], figure: FigureOfMerit
+) -> ReaderStudy:
     """Return the readings of `rows`, a group, checked to be of a design that can be analysed."""
-    frame = all_rows.frame
-    group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_rows.by)
+    frame = all_readings.frame
+    group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_readings.by)
     # For messages: " (metric iou, task Edema)"
     group_name = f" ({group})" if group else ""
-    _, first_of_case, case_of_row = np.unique(all_rows.cases[rows], return_index=True, return_inverse=True)
-    method_of_row = np.unique(all_rows.methods[rows], return_inverse=True)[1]
-    reader_of_row = np.unique(all_rows.readers[rows], return_inverse=True)[1]
+    _, first_of_case, case_of_row = np.unique(
+        all_readings.cases[rows], return_index=True, return_inverse=True
+    )
+    method_of_row = np.unique(all_readings.methods[rows], return_inverse=True)[1]
+    reader_of_row = np.unique(all_readings.readers[rows], return_inverse=True)[1]
     n_cases = len(first_of_case)
     n_readers = int(reader_of_row.max()) + 1
     # A cell is a reader with a method.
     cells, cell_of_row = np.unique(method_of_row * n_readers + reader_of_row, return_inverse=True)
     reading_of_row = cell_of_row * n_cases + case_of_row
-    _check_one_score_per_reading(frame, rows, all_rows.by, reading_of_row)
+    _check_one_score_per_reading(frame, rows, all_readings.by, reading_of_row)
     scores = np.full((n_cases, len(cells)), np.nan)
-    scores[case_of_row, cell_of_row] = all_rows.scores[rows]
-    unit_of_case = _units_of_cases(all_rows, rows, case_of_row, first_of_case)
-    truth = _truth_or_minus_1_of_cases(all_rows, rows, case_of_row, n_cases)
+    scores[case_of_row, cell_of_row] = all_readings.scores[rows]
+    unit_of_case = _units_of_cases(all_readings, rows, case_of_row, first_of_case)
+    truth = _truth_or_minus_1_of_cases(all_readings, rows, case_of_row, n_cases)
     scores[truth < 0] = np.nan
     # Cases and cells without any score are left out.
     has_score = ~np.isnan(scores)
@@ -196,7 +200,7 @@ def study_of_group(all_rows: CodedReadings, rows: NDArray[np.integer], figure: F
     _check_method_pairs_share_cases_alike(read_with_method, methods, group_name)
     n_defined = np.bincount(readings.methods, readings.is_read.sum(axis=0)).astype(np.int64)
     method_of_row = np.unique(method_of_row, return_inverse=True)[1]
-    is_absent_row = all_rows.absent[rows][is_read_row]
+    is_absent_row = all_readings.absent[rows][is_read_row]
     return ReaderStudy(
         readings=readings,
         methods=methods,
@@ -204,7 +208,7 @@ def study_of_group(all_rows: CodedReadings, rows: NDArray[np.integer], figure: F
         n=n_defined,
         n_missing=np.bincount(method_of_row) - n_defined,
         n_absent=np.bincount(method_of_row[is_absent_row], minlength=len(methods)),
-        n_cases=len(np.unique(all_rows.images[rows[first_of_case[is_read_case]]])),
+        n_cases=len(np.unique(all_readings.images[rows[first_of_case[is_read_case]]])),
         design=_design_name(readings),
         n_read=read_with_method.sum(axis=0),
         n_shared=int(read_with_method.all(axis=1).sum()),
@@ -248,19 +252,19 @@ def _check_one_score_per_reading(
 
 
 def _units_of_cases(
-    all_rows: CodedReadings,
+    all_readings: CodedReadings,
     rows: NDArray[np.integer],
     case_of_row: NDArray[np.integer],
     first_of_case: NDArray[np.integer],
 ) -> NDArray[np.integer]:
     """Unit of each case, shape (n_cases,); a case of several units raises SalstatsError."""
-    unit_of_row = all_rows.units.codes[rows]
+    unit_of_row = all_readings.units.codes[rows]
     unit_of_case = unit_of_row[first_of_case]
     split_rows = np.flatnonzero(unit_of_row != unit_of_case[case_of_row])
     if len(split_rows):
         raise SalstatsError(
-            Setting("unit", all_rows.units.name),
-            f" splits cases: case {_case_name(all_rows, rows[split_rows[0]])} has rows of several",
+            Setting("unit", all_readings.units.name),
+            f" splits cases: case {_case_name(all_readings, rows[split_rows[0]])} has rows of several",
             hint=Message(
                 "readers and seeds cannot be units here, so name what cases belong to, such as ",
                 Setting("unit", "patient"),
@@ -271,30 +275,30 @@ def _units_of_cases(
 
 
 def _truth_or_minus_1_of_cases(
-    all_rows: CodedReadings, rows: NDArray[np.integer], case_of_row: NDArray[np.integer], n_cases: int
+    all_readings: CodedReadings, rows: NDArray[np.integer], case_of_row: NDArray[np.integer], n_cases: int
 ) -> np.ndarray:
     """Truth of each case (n_cases,): 1, 0, or -1 if unknown; 1 for all without a column of the truth."""
-    if all_rows.truth is None:
+    if all_readings.truth is None:
         return np.ones(n_cases)
-    truth_of_row = all_rows.truth[rows]
+    truth_of_row = all_readings.truth[rows]
     has_truth = ~np.isnan(truth_of_row)
     truth = np.full(n_cases, -1.0)
     truth[case_of_row[has_truth]] = truth_of_row[has_truth]
     contradictory_rows = np.flatnonzero(has_truth & (truth_of_row != truth[case_of_row]))
     if len(contradictory_rows):
-        case = _case_name(all_rows, rows[contradictory_rows[0]])
+        case = _case_name(all_readings, rows[contradictory_rows[0]])
         raise ColumnError(
-            f"column {all_rows.label!r} is 0 and 1 for case {case}; it is the "
+            f"column {all_readings.label!r} is 0 and 1 for case {case}; it is the "
             "truth of a case, the same for all readers and methods",
-            column=all_rows.label,
+            column=all_readings.label,
             rows=rows[contradictory_rows[:1]].tolist(),
         )
     return truth
 
 
-def _case_name(all_rows: CodedReadings, row: int) -> str:
+def _case_name(all_readings: CodedReadings, row: int) -> str:
     """Quoted name of a row's case."""
-    return repr(str(all_rows.frame["case"].iloc[row]))
+    return repr(str(all_readings.frame["case"].iloc[row]))
 
 
 def _check_readers_and_cases_suffice(

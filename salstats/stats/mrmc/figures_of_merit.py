@@ -168,7 +168,7 @@ def blocks_of_comparisons(
         yield rows, np.nan_to_num(won, copy=False)
 
 
-def _cell_aucs_by_replicate(readings: ReaderReadings, unit_weights: np.ndarray) -> np.ndarray:
+def _areas_with_weights(readings: ReaderReadings, unit_weights: np.ndarray) -> np.ndarray:
     """Areas of cells (n_replicates, n_cells) for weights of units (n_replicates, n_units).
 
     A comparison of a positive with a negative has the product of their weights.
@@ -191,7 +191,7 @@ def _cell_aucs_by_replicate(readings: ReaderReadings, unit_weights: np.ndarray) 
 RECORDS = (
     FigureOfMerit("mean", "mean score", _means_with_jackknife, _means_with_weights),
     FigureOfMerit(
-        "auc", "area under the ROC curve", _areas_with_jackknife, _cell_aucs_by_replicate, needs_label=True
+        "auc", "area under the ROC curve", _areas_with_jackknife, _areas_with_weights, needs_label=True
     ),
 )
 #: Choices of the option `figure`.

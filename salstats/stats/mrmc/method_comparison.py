@@ -295,14 +295,14 @@ def _group_rows_and_warnings(
     The rows are a mean for each method, a difference for each pair, and the global test.
     """
     methods = group_figures.study.methods
-    table = group_figures.table
+    table = group_figures.anova
     means = table.means
     # Standard errors up to this one are rounding errors, and count as 0.
     smallest_error = ROUNDING * np.abs(group_figures.values).max()
     rows = []
     problems = []
     for i, method in enumerate(methods):
-        method_table = group_figures.table_of_method(i)
+        method_table = group_figures.anova_of_method(i)
         error, df = std_error_of_mean(method_table, analysis)
         if not error > smallest_error:
             error = 0.0
@@ -312,7 +312,7 @@ def _group_rows_and_warnings(
         row["n_readers"] = int(table.n_readers[i])
         rows.append(row)
     difference_errors = []
-    for i, j in _compared_pairs(methods, reference):
+    for i, j in _positions_of_compared_methods(methods, reference):
         error, df = std_error_of_difference(table, analysis, i, j)
         if not error > smallest_error:
             error = 0.0
@@ -378,7 +378,7 @@ def _warning_texts(table: AnovaTable, analysis: Analysis, std_errors: Sequence[f
     return problems
 
 
-def _compared_pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
+def _positions_of_compared_methods(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
     """Positions of the two methods of each comparison: all with the reference, or all pairs without one."""
     if reference is None:
         return list(itertools.combinations(range(len(methods)), 2))

@@ -82,7 +82,7 @@ def mrmc_components(
     group_of_row = []
     for group, group_figures in enumerate(groups):
         study = group_figures.study
-        table = group_figures.table
+        table = group_figures.anova
         n_methods = len(table.means)
         for term, estimate in variance_components_of_table(table).items():
             row: dict[str, Any] = {"term": term}

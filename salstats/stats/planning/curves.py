@@ -85,10 +85,10 @@ class Curve:
             n_units = self.units_needed(target, error_ratio)
             if n_units is not None:
                 n_units = math.ceil(size_ratio * n_units - _ROUNDING)
-            columns[name] = self.cases_needed(n_units)
+            columns[name] = self.cases_in_units_or_none(n_units)
         return columns
 
-    def cases_needed(self, n_units: int | None) -> int | None:
+    def cases_in_units_or_none(self, n_units: int | None) -> int | None:
         """Return the number of cases in `n_units` units, None for None."""
         if n_units is None:
             return None
@@ -126,7 +126,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulationOptions:
     """Options of simulated studies."""
 
     n_studies: int
@@ -139,7 +139,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
     n_units = np.array([size.n_units for size in sizes])
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
     width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
-    needed_columns = {"n_needed": curve.cases_needed(curve.units_needed(target))}
+    needed_columns = {"n_needed": curve.cases_in_units_or_none(curve.units_needed(target))}
     needed_columns |= curve.limits_of_cases_needed(target)
     rows = []
     for i, size in enumerate(sizes):
@@ -156,7 +156,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
 
 
 def rows_by_simulation(
-    curve: Curve, sizes: Sequence[StudySize], target: float, simulation: Simulation
+    curve: Curve, sizes: Sequence[StudySize], target: float, simulation: SimulationOptions
 ) -> list[dict[str, Any]]:
     """Return the rows of a curve, from simulated studies."""
     assert curve.sampler is not None
@@ -175,7 +175,7 @@ def rows_by_simulation(
     # At the smallest size the number needed is only known to be no larger.
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
         size_ratio = units_needed / units_by_formula
-    needed_columns = {"n_needed": curve.cases_needed(units_needed)}
+    needed_columns = {"n_needed": curve.cases_in_units_or_none(units_needed)}
     needed_columns |= curve.limits_of_cases_needed(target, size_ratio)
     rows = []
     for i, size in enumerate(sizes):

@@ -21,7 +21,7 @@ from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.mrmc.anova import are_readers_and_cases_random
 from salstats.stats.planning import curve_sources
-from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
+from salstats.stats.planning.curves import Curve, SimulationOptions, rows_by_formula, rows_by_simulation
 from salstats.stats.planning.studies import Plan
 
 TERMS = ("difference", "percent_decrease", "mrmc")
@@ -248,7 +248,7 @@ def power(
         curves = curve_sources.curves_of_pilot(
             pilot, plan, effects, reference, by, unit, check_generator(rng)
         )
-    simulation = Simulation(n_studies, jobs, progress)
+    simulation = SimulationOptions(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
     for curve in curves:

@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 from agreement_readings import PAIRS, alone, pair_of
 
-from salstats.stats.agreement.concordance import concordance_correlation, lin_concordance
-from salstats.stats.agreement.readings import RaterReadings, equal_row_weights, jackknife_wilson_coefficients
+from salstats.stats.agreement.concordance import concordance_correlation, concordance_with_lin_limits
+from salstats.stats.agreement.readings import (
+    RaterReadings,
+    coefficients_with_wilson_limits,
+    equal_row_weights,
+)
 
 ROUNDING = 1e-12
 
@@ -17,7 +21,7 @@ def pair(r_data):
 @pytest.mark.parametrize("name", PAIRS)
 def test_limits_are_those_of_lin_with_the_erratum(pair, r_expected, name):
     expected = r_expected("ccc").set_index("set").loc[name]
-    found = lin_concordance(pair(name), 0.95)
+    found = concordance_with_lin_limits(pair(name), 0.95)
     numbers = [found.estimate[0], found.std_error[0], found.conf_low[0], found.conf_high[0]]
     np.testing.assert_allclose(
         numbers, expected[["ccc", "se", "lo_z", "hi_z"]].to_numpy(float), atol=ROUNDING
@@ -27,7 +31,10 @@ def test_limits_are_those_of_lin_with_the_erratum(pair, r_expected, name):
 def test_jackknife_of_independent_pairs_lies_near_lins_error(drawn):
     # Lin's is for normal scores
     own = alone(drawn("score").values[:, :2])
-    found, lin = jackknife_wilson_coefficients(own, concordance_correlation, 0.95), lin_concordance(own, 0.95)
+    found, lin = (
+        coefficients_with_wilson_limits(own, concordance_correlation, 0.95),
+        concordance_with_lin_limits(own, 0.95),
+    )
     assert found.std_error[0] == pytest.approx(lin.std_error[0], rel=0.35)
     assert found.conf_low[0] < found.estimate[0] < found.conf_high[0]
 
@@ -36,7 +43,7 @@ def test_repeats_of_a_case_are_left_out_together(drawn):
     own = alone(drawn("score").values[:, :2])
     twice = RaterReadings(np.repeat(own.values, 2, axis=0), np.repeat(own.cases, 2), np.repeat(own.units, 2))
     once_found, twice_found = (
-        jackknife_wilson_coefficients(r, concordance_correlation, 0.95) for r in (own, twice)
+        coefficients_with_wilson_limits(r, concordance_correlation, 0.95) for r in (own, twice)
     )
     for name in ("estimate", "std_error", "conf_low", "conf_high", "p_value"):
         np.testing.assert_allclose(getattr(twice_found, name), getattr(once_found, name), rtol=1e-9)

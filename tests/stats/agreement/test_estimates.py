@@ -158,7 +158,7 @@ def test_scores_are_left_as_they_are(scores):
 
 def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
     found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman", interval="bland-altman")
-    expected = bland_altman.bland_altman_limits(alone(values[:, :2]), 0.95)
+    expected = bland_altman.limits_of_agreement_by_student_t(alone(values[:, :2]), 0.95)
     np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
 
 
@@ -180,7 +180,7 @@ def test_kappas_of_a_frame_are_those_of_their_kernels(ratings, kind, kernel):
 def test_normal_limits_of_cohens_kappa_in_a_frame_are_those_of_its_kernel(ratings):
     two = ratings.query("reader != 'r2'")
     own = alone(two.pivot(index="case", columns="reader", values="score").to_numpy(float))
-    expected = kappas.cohen_by_normal(own, 0.95)
+    expected = kappas.cohen_kappa_with_normal_limits(own, 0.95)
     found = ss.agreement(two, kind="cohen", interval="fleiss-cohen-everitt").iloc[0]
     limits = [found["conf_low"], found["conf_high"]]
     np.testing.assert_allclose(limits, [expected.conf_low[0], expected.conf_high[0]], rtol=ROUNDING)
@@ -282,7 +282,7 @@ def test_alpha_of_few_continuous_scores_has_no_rare_categories(values):
 def test_alpha_of_a_frame_is_that_of_the_scale(ratings, scale):
     own = alone(ratings.pivot(index="case", columns="reader", values="score").to_numpy(float))
     used = scale or "interval"
-    (expected,) = krippendorff.krippendorff(own, equal_row_weights(own), used)[0]
+    (expected,) = krippendorff.krippendorff_alpha(own, equal_row_weights(own), used)[0]
     found = ss.agreement(ratings, kind="krippendorff", scale=scale)
     assert found["term"].tolist() == [f"krippendorff_{used}"]
     assert found["estimate"].item() == pytest.approx(expected, rel=ROUNDING)

@@ -38,7 +38,7 @@ def test_f_limits_are_those_of_psych(readings, r_expected, name):
     table = r_expected("icc")
     table = table[(table["set"] == name) & (table["fun"] == "psych::ICC(lmer=FALSE)")]
     expected = table.set_index("type").loc[TYPES]
-    found = icc.mcgraw_wong_icc(readings(name), 0.95)
+    found = icc.iccs_with_mcgraw_wong_limits(readings(name), 0.95)
     pairs = zip(found[2:4] + found[4:7], ["F", "df1", "p", "lo", "hi"], strict=True)
     for values, column in (*pairs, (found.df_denominator, "df2")):
         np.testing.assert_allclose(values, expected[column], rtol=QUANTILES, atol=ROUNDING, err_msg=column)
@@ -49,7 +49,7 @@ def test_f_limits_are_those_of_irr_but_for_the_mean_under_absolute_agreement(rea
     # of ICC(A,k) irr takes k times the coefficient of the mean where the single one's is meant
     table = r_expected("icc")
     expected = table[(table["set"] == name) & (table["fun"] == "irr::icc")].set_index("type").loc[TYPES]
-    found = icc.mcgraw_wong_icc(readings(name), 0.95)
+    found = icc.iccs_with_mcgraw_wong_limits(readings(name), 0.95)
     same = np.arange(6) != 4
     np.testing.assert_allclose(found.conf_low[same], expected["lo"][same], rtol=QUANTILES)
     np.testing.assert_allclose(found.conf_high[same], expected["hi"][same], rtol=QUANTILES)
@@ -86,7 +86,7 @@ def test_components_with_gaps_are_mean_squared_differences_of_pairs(reference):
 def test_two_way_with_gaps_lies_near_reml(reference):
     # two consistent estimators of the same; they differ by far less than the standard error
     expected = pd.read_csv(reference / "gaps_expected.csv").set_index("term")["estimate"]
-    found = icc.jackknife_icc(gaps(reference), 0.95)
+    found = icc.iccs_with_jackknife_limits(gaps(reference), 0.95)
     for place, term in ((1, "icc2_reml"), (2, "icc3_reml")):
         assert abs(found.estimate[place] - expected[term]) < found.std_error[place] / 2
 
@@ -95,7 +95,7 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
     expected = pd.read_csv(reference / "pingouin_icc.csv").groupby("data")
     own = readings("shrout_fleiss")
     for name, values in (("complete", own.values), ("omit", own.values[1:])):
-        table, found = expected.get_group(name), icc.mcgraw_wong_icc(alone(values), 0.95)
+        table, found = expected.get_group(name), icc.iccs_with_mcgraw_wong_limits(alone(values), 0.95)
         np.testing.assert_allclose(found.estimate, table["ICC"], rtol=1e-11)
         np.testing.assert_allclose(found.conf_low, table["low"], rtol=QUANTILES)
         np.testing.assert_allclose(found.conf_high, table["high"], rtol=QUANTILES)
@@ -119,7 +119,7 @@ def test_jackknife_is_that_of_left_out_units(drawn):
     left = [alone(own.values[own.units != unit]) for unit in range(n)]
     each = np.array([icc.single_reading_icc1_icc2_icc3(part, equal_row_weights(part))[0] for part in left])
     expected = np.sqrt((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0))
-    found = icc.jackknife_icc(own, 0.95)
+    found = icc.iccs_with_jackknife_limits(own, 0.95)
     np.testing.assert_allclose(found.std_error[:3], expected, rtol=1e-10)
     # of consistency readers are fixed: limits are z -+ t * error, by hand
     z, moved = (np.log((1 + 4 * rho) / (1 - rho)) / 2 for rho in (found.estimate[2], each[:, 2]))
@@ -144,7 +144,7 @@ def test_absolute_agreement_adds_the_limits_of_the_readers_variance(readings, r_
         rho = cases / (cases + variance + error)
         return np.log((1 + (k - 1) * rho) / (1 - rho)) / 2
 
-    found = icc.jackknife_icc(readings("synth2_A"), 0.95)
+    found = icc.iccs_with_jackknife_limits(readings("synth2_A"), 0.95)
     reach = stats.t.ppf(0.975, found.df[1]) * z(readers) / found.statistic[1]
     most, least = (readers * (k - 1) / stats.chi2.ppf(share, k - 1) for share in (0.025, 0.975))
     low = z(readers) - np.hypot(reach, z(readers) - z(most))
@@ -154,6 +154,6 @@ def test_absolute_agreement_adds_the_limits_of_the_readers_variance(readings, r_
 
 
 def test_means_have_the_limits_of_single_readings_by_spearman_and_brown(drawn):
-    found = icc.jackknife_icc(drawn("score"), 0.9)
+    found = icc.iccs_with_jackknife_limits(drawn("score"), 0.9)
     for values in (found.estimate, found.conf_low, found.conf_high):
         np.testing.assert_allclose(values[3:], 5 * values[:3] / (1 + 4 * values[:3]), rtol=1e-9)

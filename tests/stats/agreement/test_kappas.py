@@ -5,7 +5,7 @@ from scipy import optimize, stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from salstats.stats.agreement import kappas
-from salstats.stats.agreement.readings import equal_row_weights, jackknife_wilson_coefficients
+from salstats.stats.agreement.readings import coefficients_with_wilson_limits, equal_row_weights
 
 ROUNDING = 1e-12
 # irrCAC prints five digits
@@ -64,7 +64,7 @@ def test_fleiss_1971(r_data, r_expected):
 @pytest.mark.parametrize(("modality", "what"), SETS)
 def test_fleiss_error_and_test_are_those_of_irr(given, expected, modality, what):
     found, table = (
-        kappas.fleiss_by_normal(given(modality, what), 0.95),
+        kappas.fleiss_kappa_with_normal_limits(given(modality, what), 0.95),
         expected(f"synth2_{modality}_{what}", "fleiss"),
     )
     assert found.std_error[0] == pytest.approx(table["se"], rel=1e-11)
@@ -80,7 +80,7 @@ def test_cohen_is_that_of_irr(given, expected, modality, what, weighting, stat):
     whole = given(modality, what)
     own = alone(whole.values[:, :2])
     table = expected(f"synth2_{modality}_{what}_R1R2", f"cohen_{stat}")
-    found = kappas.cohen_by_normal(own, 0.95, weighting)
+    found = kappas.cohen_kappa_with_normal_limits(own, 0.95, weighting)
     assert kappas.cohen_kappa(own, equal_row_weights(own), weighting)[0, 0] == pytest.approx(
         table["value"], abs=ROUNDING
     )
@@ -90,7 +90,7 @@ def test_cohen_is_that_of_irr(given, expected, modality, what, weighting, stat):
 
 @pytest.mark.parametrize(("modality", "what"), SETS)
 def test_cohen_limits_are_those_of_psych(given, expected, modality, what):
-    found = kappas.cohen_by_normal(alone(given(modality, what).values[:, :2]), 0.95)
+    found = kappas.cohen_kappa_with_normal_limits(alone(given(modality, what).values[:, :2]), 0.95)
     table = expected(f"synth2_{modality}_{what}_R1R2", "psych_cohen_unweighted")
     numbers = [found.std_error[0], found.conf_low[0], found.conf_high[0]]
     np.testing.assert_allclose(numbers, table[["se", "lo", "hi"]].to_numpy(float), atol=ROUNDING)
@@ -136,7 +136,7 @@ def test_agreement_of_gaps_is_that_of_the_readings_there_are(drawn):
 @pytest.mark.parametrize(("modality", "what"), SETS)
 def test_jackknife_error_lies_near_gwets_linearized_one(given, expected, kernel, stat, modality, what):
     # two estimators of one variance, alike to the order of 1 / cases
-    found = jackknife_wilson_coefficients(given(modality, what), kernel, 0.95)
+    found = coefficients_with_wilson_limits(given(modality, what), kernel, 0.95)
     assert found.std_error[0] == pytest.approx(expected(f"synth2_{modality}_{what}", stat)["se"], rel=3 / 60)
 
 
@@ -172,7 +172,7 @@ def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_rejec
     low = optimize.brentq(away, 0, share - 1e-9, xtol=1e-14)
     high = optimize.brentq(away, share + 1e-9, 1, xtol=1e-14) if share < 1 else 1
     values = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], pairs, axis=0)
-    found = jackknife_wilson_coefficients(alone(values), kappas.cohen_kappa, 0.95)
+    found = coefficients_with_wilson_limits(alone(values), kappas.cohen_kappa, 0.95)
     assert found.conf_low[0] == pytest.approx(2 * low - 1, abs=1e-10)
     assert found.conf_high[0] == pytest.approx(2 * high - 1, abs=1e-10)
     assert (found.p_value[0] < 0.05) == (found.conf_low[0] > 0)

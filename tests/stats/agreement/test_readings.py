@@ -7,13 +7,13 @@ from scipy import sparse, stats
 from salstats.stats.agreement.readings import (
     LeaveOneOutWeights,
     RaterReadings,
+    coefficients_with_normal_limits,
+    coefficients_with_wilson_limits,
     estimate_and_leave_one_out,
     fisher_z,
     inverse_fisher_z,
     jackknife_df,
     jackknife_std_error,
-    jackknife_wilson_coefficients,
-    normal_coefficients,
     one_way_anova,
     t_or_normal_quantile,
     two_sided_p_value,
@@ -92,7 +92,7 @@ def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones():
     # (1 + (k - 1) rho) / k; with two readings rho = 2 share - 1, and its jackknife is worth n - 1 0/1 scores.
     hits = np.repeat([1.0, 0.0], [14, 6])
     readings = RaterReadings(np.column_stack([hits, hits]), np.arange(20), np.arange(20))
-    coefficients = jackknife_wilson_coefficients(
+    coefficients = coefficients_with_wilson_limits(
         readings, lambda r, w: 2 * mean_of_first_rater(r, w) - 1, level=0.95
     )
     size, t = 19, stats.t.ppf(0.975, 19)
@@ -106,7 +106,7 @@ def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones():
 
 
 def test_normal_limits_and_test():
-    coefficients = normal_coefficients(np.array([0.5]), np.array([0.2]), 0.95)
+    coefficients = coefficients_with_normal_limits(np.array([0.5]), np.array([0.2]), 0.95)
     assert coefficients.conf_low[0] == pytest.approx(0.5 - 1.9599640 * 0.2)
     assert coefficients.conf_high[0] == pytest.approx(0.5 + 1.9599640 * 0.2)
     assert coefficients.p_value[0] == pytest.approx(2 * stats.norm.sf(2.5))

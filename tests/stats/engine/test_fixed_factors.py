@@ -127,7 +127,7 @@ def test_a_plan_from_trainings_speaks_of_those_of_each_method():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:cases are estimated to add less than nothing")
+@pytest.mark.filterwarnings("ignore:the covariance of readers' figures")
 def test_limits_of_three_trainings_hold_for_others_where_these_are_drawn():
     # methods alike in the long run; each training leans to one of them with an SD of .04 a method
     n_studies, covered = 400, {"difference": 0, "mrmc": 0}

@@ -9,7 +9,7 @@ from scipy import special
 from salstats.stats.planning import curves
 from salstats.stats.planning.curves import (
     Curve,
-    Simulation,
+    SimulationOptions,
     StudySize,
     rows_by_simulation,
     units_at_target_power,
@@ -44,7 +44,7 @@ def test_the_error_of_simulated_power_is_that_of_a_share(monkeypatch):
         sampler=lambda n_units: None,
     )
     sizes = [StudySize(20, 10), StudySize(80, 40)]
-    rows = rows_by_simulation(curve, sizes, 0.8, Simulation(n_studies=400, jobs=None, progress=False))
+    rows = rows_by_simulation(curve, sizes, 0.8, SimulationOptions(n_studies=400, jobs=None, progress=False))
     assert [row["power"] for row in rows] == [0.1, 0.9]
     # sqrt(p (1 - p) / n), the same for a share and its complement
     assert [row["mc_error"] for row in rows] == pytest.approx([0.015, 0.015])
