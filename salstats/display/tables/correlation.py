@@ -18,13 +18,13 @@ from salstats.display.facts import (
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
-    Value,
+    TableQuantity,
     interval_texts,
     p_and_margin_p_values_if_any,
     read_estimates_to_show,
     value_table,
 )
-from salstats.display.tables.marks import stars_of
+from salstats.display.tables.marks import p_value_stars
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
@@ -104,20 +104,20 @@ def table_correlation(
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")
-    star_texts = stars_of(estimates, stars, n_tests)
+    star_texts = p_value_stars(estimates, stars, n_tests)
     coefficient = COEFFICIENTS.get(str(estimates.only_term))
     name = "Correlation"
     if coefficient is not None:
         name = coefficient.heading
     texts = interval_texts(estimates, digits, style, star_texts.texts)
-    value = Value(heading_with_interval(name, estimates), texts)
+    value = TableQuantity(heading_with_interval(name, estimates), texts)
     is_triangle = matrix
     if is_triangle is None:
         is_triangle = _has_all_pairs_of_three_variables(frame, keys)
     variables_note = ""
-    p_values: list[Value] = []
+    p_values: list[TableQuantity] = []
     if estimates.has_adjusted_p_values and not is_triangle:
-        # whoever asks for adjustment wants to see these
+        # adjusted P values are shown without an option, as the user asked for the adjustment
         p_values = p_and_margin_p_values_if_any(estimates, style)
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
@@ -156,7 +156,7 @@ def table_correlation(
 
 
 def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
-    """Return the test that P values come from, "" where it is not known."""
+    """Return the test behind the P values, "" where it is not known."""
     if estimates.distinct_values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"
     if coefficient is None:
@@ -179,8 +179,10 @@ def _has_all_pairs_of_three_variables(frame: pd.DataFrame, keys: Sequence[str]) 
     return n_variables > 2 and has_every_pair and len(frame) == len(pairs) * n_groups
 
 
-def _triangle_table(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:
-    """Return a table of the lower triangle of each group."""
+def _triangle_table(
+    frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: TableQuantity
+) -> Table:
+    """Return a table with a lower triangle of pairs of variables for each group."""
     variables = labels.order("x", frame[["x", "y"]].to_numpy().ravel())
     if len(variables) < 3:
         raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")

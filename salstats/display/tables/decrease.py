@@ -21,7 +21,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits_page
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
-    Value,
+    TableQuantity,
     decimals_of_rows,
     interval_texts,
     missing_bounds_value_if_any,
@@ -150,6 +150,7 @@ def table_decrease(  # noqa: C901
         methods_in_columns = len(contrasts.distinct_values("method")) <= _MAX_METHODS_IN_COLUMNS
 
     def contrast_table(placement: ColumnPlacement) -> Table:
+        """Return the table without notes, its grouping columns in the places given."""
         shown = contrasts
         if _has_reference_rows(contrasts, placement):
             shown = with_reference_rows_on_top(contrasts)
@@ -164,14 +165,14 @@ def table_decrease(  # noqa: C901
                     contrasts, differences, column, names, average
                 )
             texts = _mean_texts(shown, column, digits)
-            means.append(Value(heading, texts, heading_by_column=heading_by_method))
+            means.append(TableQuantity(heading, texts, heading_by_column=heading_by_method))
         contrast_values = _contrast_effect_and_p_value_columns(
             shown, metric_label, digits, percent_digits, style
         )
         counts = []
         if n and shown.distinct_values("n_pairs") and not _have_equal_counts(contrasts):
             count_texts = [count_text(count) for count in shown.numbers("n_pairs")]
-            counts = [Value(names.column("n"), count_texts, "right")]
+            counts = [TableQuantity(names.column("n"), count_texts, "right")]
         row_values = []
         if placement.columns:
             row_value_candidates = list(counts)
@@ -271,18 +272,18 @@ def _are_means_over_paired_cases(contrasts: Estimates) -> bool:
 
 
 def _have_equal_counts(contrasts: Estimates) -> bool:
-    """Return whether all of several contrasts have as many pairs, which the notes then say once.
+    """Return whether there are several contrasts, all of the same number of pairs, which a note then gives.
 
-    The notes give the number for averages apart.
+    Average and pooled rows do not count: the note gives their number separately.
     """
     single = contrasts.numbers("n_pairs")[~contrasts.is_summary_row]
     return _are_means_over_paired_cases(contrasts) and len(single) > 1 and len(np.unique(single)) == 1
 
 
-def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:
-    """Return whether a value has one text in all cells of each row.
+def _has_one_text_per_row(grid: CellGrid, value: TableQuantity) -> bool:
+    """Return whether a quantity has one text in all cells of each row.
 
-    The number of pairs and the mean of the reference have where all methods were scored on the same cases.
+    This holds for the number of pairs and the mean of the reference if all methods have the same cases.
     """
     for frame_rows in grid.frame_rows:
         texts = {value.texts[row] for row in frame_rows if row >= 0}
@@ -379,7 +380,8 @@ def _mean_heading_by_method_label(
 
 
 def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[str]:
-    """Return the means of a column, in the unit of their metric where the contrast is a percentage, too."""
+    """Return the means of a column, with the decimals of their metric."""
+    # the contrast may be a percentage; means are in the unit of their metric
     digits_of_rows = decimals_of_rows(contrasts.with_columns(term="mean"), digits)
     means = contrasts.numbers(column)
     return [fixed_text(mean, row_digits) for mean, row_digits in zip(means, digits_of_rows, strict=True)]
@@ -387,7 +389,7 @@ def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[s
 
 def _contrast_effect_and_p_value_columns(
     contrasts: Estimates, metric_label: str, digits: int | None, percent_digits: int, style: str
-) -> list[Value]:
+) -> list[TableQuantity]:
     """Return the contrast with its interval, bounds and effect sizes if there are any, and P values.
 
     `metric_label` is the label of the only metric, "" if there are several.
@@ -402,7 +404,7 @@ def _contrast_effect_and_p_value_columns(
     )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     significant, others = _significant_and_other_tested_rows(contrasts)
-    values.append(Value(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
+    values.append(TableQuantity(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
     values += missing_bounds_value_if_any(contrasts, contrast_digits, style)
     values += _effect_size_value_if_any(contrasts, style)
     values += p_values
@@ -437,7 +439,7 @@ def _significant_and_other_tested_rows(contrasts: Estimates) -> _TestedRows:
 
 
 def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
-    """Return the name of the contrast behind the only metric: "IoU, decrease, %"."""
+    """Return the name of the contrast, after the only metric if there is one: "IoU, decrease, %"."""
     term = str(contrasts.only_term)
     if term not in CONTRASTS:
         term = "difference"
@@ -446,7 +448,7 @@ def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
     return TERMS[term].heading
 
 
-def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
+def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[TableQuantity]:
     """Return the standardised effect sizes with their limits as one value, an empty list without them."""
     if not contrasts.distinct_values("effect_size"):
         return []
@@ -457,18 +459,18 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
     name = "Effect size"
     if record is not None:
         name = record.label
-    return [Value(heading_with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
+    return [TableQuantity(heading_with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _are_all_scores_defined(contrasts: Estimates) -> bool:
-    """Return whether it is known that no score of a pair is undefined, but for absent findings."""
+    """Return whether the frame counts missing scores and has none, apart from those of absent findings."""
     if not contrasts.distinct_values("n_missing"):
         return False
     return not (count_missing_without_absent(contrasts.frame) > 0).any()
 
 
 def _smaller_is_better_and_increase_note(contrasts: Estimates, labels: Labels) -> str:
-    """Name the metrics of which smaller is better, and say what a negative decrease is."""
+    """Return the metrics of which smaller is better, and that a negative decrease is an increase."""
     sentences = []
     metrics = labels.order("metric", contrasts.distinct_values("metric"))
     smaller_is_better = [labels.value("metric", metric) for metric in metrics if direction(metric) == -1]
@@ -480,7 +482,7 @@ def _smaller_is_better_and_increase_note(contrasts: Estimates, labels: Labels) -
 
 
 def _effect_size_note(contrasts: Estimates) -> str:
-    """Say what the effect size is, and which pairs its limits take as independent."""
+    """Return what the effect size is, and by which unit its limits are clustered; "" without effect sizes."""
     record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     if record is None:
         return ""
@@ -492,7 +494,7 @@ def _effect_size_note(contrasts: Estimates) -> str:
 
 
 def _underline_note(contrasts: Estimates) -> str:
-    """Say what underlined means, or that all or none are significant."""
+    """Return what underlined means, or that all or none are significant; "" without verdicts."""
     if not contrasts.distinct_values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)

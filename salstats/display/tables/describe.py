@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates, chosen_or_recorded_references
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, decimals_of_rows, read_estimates_to_show, value_table
+from salstats.display.tables.grid import TableQuantity, decimals_of_rows, read_estimates_to_show, value_table
 from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
@@ -56,7 +56,7 @@ def table_describe(
     One row per method (of one method, per value of the last grouping column that varies), in groups by
     the other grouping columns: n, undefined scores if there are any, units where they have several scores,
     mean (SD) and median (quartiles), and how many scores are exactly 0 and exactly 1. For 0/1 scores, such
-    as hits, these two counts with their percentages say all, and mean and median are left blank.
+    as hits, these two counts with their percentages suffice, and mean and median are left blank.
 
     Parameters
     ----------
@@ -121,16 +121,18 @@ def table_describe(
     return great_table(table, "salstats-describe")
 
 
-def _summary_values(summaries: Estimates, metric_label: str, digits: int | None, style: str) -> list[Value]:
-    """Return the columns of counts, means and medians; those that would be empty are left out.
+def _summary_values(
+    summaries: Estimates, metric_label: str, digits: int | None, style: str
+) -> list[TableQuantity]:
+    """Return the counts, means and medians that a table shows, without those that would be empty.
 
     `metric_label` is the label of the only metric, "" if there are several.
     """
     frame = summaries.frame
     rows = frame.assign(missing=count_missing_without_absent(frame)).to_dict("records")
 
-    def count_value(heading: str, column: str) -> Value:
-        return Value(heading, [count_text(row[column]) for row in rows], "right")
+    def count_value(heading: str, column: str) -> TableQuantity:
+        return TableQuantity(heading, [count_text(row[column]) for row in rows], "right")
 
     values = [count_value("n", "n")]
     if _has_undefined_scores(summaries):
@@ -147,16 +149,16 @@ def _summary_values(summaries: Estimates, metric_label: str, digits: int | None,
         rows_with_digits = list(zip(rows, decimals_of_rows(summaries, digits), strict=True))
         mean_texts = [_mean_and_sd_text(row, row_digits) for row, row_digits in rows_with_digits]
         median_texts = [_median_and_iqr_text(row, row_digits, style) for row, row_digits in rows_with_digits]
-        values.append(Value(mean_heading, mean_texts))
-        values.append(Value(median_heading, median_texts))
+        values.append(TableQuantity(mean_heading, mean_texts))
+        values.append(TableQuantity(median_heading, median_texts))
     if (frame["n_zero"] + frame["n_one"]).any():
         zero_heading = "At 0, n (%)"
         one_heading = "At 1, n (%)"
         if metric_label:
             zero_heading = f"{metric_label} at 0, n (%)"
             one_heading = f"{metric_label} at 1, n (%)"
-        values.append(Value(zero_heading, [_count_and_percent_text(row, "zero") for row in rows]))
-        values.append(Value(one_heading, [_count_and_percent_text(row, "one") for row in rows]))
+        values.append(TableQuantity(zero_heading, [_count_and_percent_text(row, "zero") for row in rows]))
+        values.append(TableQuantity(one_heading, [_count_and_percent_text(row, "one") for row in rows]))
     return values
 
 
@@ -167,13 +169,13 @@ def _has_undefined_scores(summaries: Estimates) -> bool:
 
 
 def _has_one_score_per_unit(summaries: Estimates) -> bool:
-    """Return whether each score is of another unit, so that the number of units is that of scores."""
+    """Return whether each unit has one score, so that there are as many units as scores."""
     n = summaries.numbers("n")
     return bool((n > 0).any()) and np.array_equal(n, summaries.numbers("n_units"))
 
 
 def _mean_and_sd_text(row: dict[Hashable, Any], digits: int) -> str:
-    """Return the mean (SD), blank for 0/1 scores."""
+    """Return the mean (SD), "" for 0/1 scores."""
     if row["binary"]:
         return ""
     mean = fixed_text(row["mean"], digits)
@@ -183,14 +185,14 @@ def _mean_and_sd_text(row: dict[Hashable, Any], digits: int) -> str:
 
 
 def _median_and_iqr_text(row: dict[Hashable, Any], digits: int, style: str) -> str:
-    """Return the median (quartiles), blank for 0/1 scores."""
+    """Return the median (quartiles), "" for 0/1 scores."""
     if row["binary"]:
         return ""
     return interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
 def _count_and_percent_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
-    """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
+    """Return the number and percentage of scores at a bound of metrics from 0 to 1, "" for other metrics."""
     metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""

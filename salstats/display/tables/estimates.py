@@ -21,7 +21,7 @@ from salstats.display.facts import (
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
-    Value,
+    TableQuantity,
     interval_texts,
     missing_bounds_value_if_any,
     p_and_margin_p_values_if_any,
@@ -31,8 +31,8 @@ from salstats.display.tables.grid import (
 from salstats.display.tables.marks import (
     best_estimates,
     estimates_differing_from_reference,
+    p_value_stars,
     rarer_rows,
-    stars_of,
 )
 from salstats.display.tables.models import estimate_kind
 from salstats.display.tables.placement import (
@@ -111,15 +111,15 @@ def table_estimates(
         Grouping columns that stand as rows, as columns (outermost first) and as groups of rows.
     bold : bool, str or sequence of str
         Print the best estimate in bold: among methods (True), or over the values of the columns named.
-        The direction is the metric's; none is bold for a metric that is not known, see `directions`.
+        The metric gives the direction; none is bold for an unknown metric without an entry in `directions`.
         Ties are all bold, compared unrounded. A reference is never the best.
     reference : str, optional
         Method that stands before the others; by default the one that `differences` are from, else `human`.
     exclude : str or sequence of str
         Further methods that may not be the best, such as baselines.
     directions : Mapping, optional
-        Metric -> "larger" or "smaller", which of its scores is the better one, where the package does not
-        know the metric.
+        Metric -> "larger" or "smaller", whichever of its scores are better; for metrics that the package
+        does not know.
     differences : DataFrame, optional
         A frame of `difference` or `percent_decrease` with the same grouping columns: estimates whose
         paired difference from the reference is significant are underlined (where most are, those of which
@@ -198,7 +198,7 @@ def table_estimates(
     )
     grid = frame_row_grid(_with_term_texts(means, names), placement, names)
     best = _bold_estimates(means, keys, bold, references, exclude, names, directions)
-    star_texts = stars_of(means, stars, n_tests)
+    star_texts = p_value_stars(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
     underlined_rows = set[int]()
@@ -213,13 +213,15 @@ def table_estimates(
     p_values = p_and_margin_p_values_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
-    values = [Value(heading, texts, bold=best.rows, underline=underlined_rows)]
+    values = [TableQuantity(heading, texts, bold=best.rows, underline=underlined_rows)]
     bounds = missing_bounds_value_if_any(means, digits, style)
     values += bounds
     values += p_values
-    row_values: list[Value] = []
+    row_values: list[TableQuantity] = []
     if n:
-        counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
+        counts = TableQuantity(
+            names.column("n"), [count_text(count) for count in means.numbers("n")], "right"
+        )
         if _varies_in_a_row(grid, means.numbers("n")):
             values = [counts, *values]
         else:
@@ -261,7 +263,7 @@ def table_estimates(
 
 
 def _table_keys(estimates: Estimates) -> list[str]:
-    """Return the grouping columns of a table: those of the frame, and others in which its rows differ."""
+    """Return the grouping columns of a table: the frame's, and others, such as the term, that vary in it."""
     keys = list(estimates.keys)
     for column in ("reference", "group", "term", "x", "y", "predictor", "response"):
         if column not in keys and estimates.varies(column):
@@ -279,19 +281,20 @@ def _given_rows_or_contrast_levels(
     has_options = rows is not None or columns is not None or groups is not None
     if has_options or not has_marginal_estimates(estimates) or not estimates.varies("reference_level"):
         return rows
+    # the compared level stands in the column before
     position = estimates.keys.index("reference_level")
     return estimates.keys[position - 1 : position + 1]
 
 
 def _absent_text(keys: Sequence[str]) -> str:
-    """Return the text of cells without an estimate: a dash, blank where each pair of tasks stands once."""
+    """Return the text of cells without an estimate: a dash, or "" in a triangle of pairs of tasks."""
     if "other_task" in keys:
         return ""
     return MISSING
 
 
 def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[str]:
-    """Return the columns with one value that a note names; the heading names the metric."""
+    """Return the columns with one value that a note names, without the metric, which the heading names."""
     columns = []
     for column in (*placement.constant, "reference"):
         is_in_table = column == "metric" or column in placement.shown_columns
@@ -303,7 +306,7 @@ def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[
 def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
     """Return the frame of estimates with terms of models as tables of regressions print them, in their order.
 
-    Such a text says for how many units of a covariate a coefficient is: "Area, per 1,000 mm²".
+    Such a text gives the number of units of the covariate: "Area, per 1,000 mm²".
     """
     if not has_coefficients(estimates):
         return estimates.frame
@@ -326,7 +329,8 @@ def _given_or_mrmc_differences(
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
         return read_estimates(differences, "differences", required_columns).with_procedure_column(adjust)
-    if all_rows.subset_of_term_if_mrmc("mean") is all_rows:
+    is_of_mrmc = all_rows.subset_of_term_if_mrmc("mean") is not all_rows
+    if not is_of_mrmc:
         return None
     contrasts = all_rows.subset_of_term_if_mrmc("difference")
     if len(contrasts.distinct_values("reference")) != 1:
@@ -356,7 +360,7 @@ def _heading(
 ) -> str:
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)".
 
-    Beside adjusted P values (`beside_p_values`) it says if the intervals are not adjusted.
+    Beside adjusted P values (`beside_p_values`) it says so where the intervals are not adjusted.
     """
     if has_marginal_estimates(estimates):
         return heading_with_interval(
@@ -394,7 +398,7 @@ def _quantity_name_without_metric(estimates: Estimates, labels: Labels) -> str:
 
 
 def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, has_stars: bool) -> str:
-    """Return where P values of a column or of stars come from; a note on stars says how they are adjusted."""
+    """Return the test behind the P values of a column or of stars; for a column also their adjustment."""
     if has_column:
         return p_value_sentence(estimates, labels)
     source = p_value_source_text(estimates, labels)
@@ -404,7 +408,7 @@ def _p_values_note(estimates: Estimates, labels: Labels, *, has_column: bool, ha
 
 
 def _raters_note(estimates: Estimates) -> str:
-    """Say how many raters agree on how many cases, and which intervals hold for other raters, too."""
+    """Return the numbers of raters and cases, and which intervals hold for these raters only."""
     if not is_agreement_frame(estimates.frame) or not estimates.distinct_values("n_raters"):
         return ""
     rater = str(estimates.only_value("over") or "rater")
@@ -420,7 +424,7 @@ def _raters_note(estimates: Estimates) -> str:
 
 
 def _model_note(estimates: Estimates, labels: Labels) -> str:
-    """Say which models marginal estimates and coefficients are of, "" for other estimates."""
+    """Return the note on the models of marginal estimates or coefficients, "" for other estimates."""
     if has_marginal_estimates(estimates):
         return model_and_averaging_note(estimates, labels)
     if has_coefficients(estimates):
@@ -439,7 +443,7 @@ def _predictor_and_outcome_note(estimates: Estimates, labels: Labels) -> str:
 
 
 def _count_nouns(estimates: Estimates) -> notes.CountedAndMissingNouns:
-    """Return the noun of what n counts, and the words for those that are missing."""
+    """Return the noun that n counts, and the adjective for missing ones."""
     if is_agreement_frame(estimates.frame):
         return notes.CountedAndMissingNouns("reading", "missing or the only one of a case")
     if estimates.distinct_values("n_pairs") or has_variable_pairs(estimates):
@@ -470,7 +474,10 @@ def _bold_estimates(
     labels: Labels,
     directions: Mapping[str, str] | None,
 ) -> _BoldEstimates:
-    """Return the best estimates over the columns that `bold` names, none where it is False."""
+    """Return the estimates that are the best over the columns that `bold` names, none where it is False.
+
+    True stands for the methods, where estimates can be ordered.
+    """
     if isinstance(bold, str):
         compared_columns = [bold]
     elif not isinstance(bold, bool):
@@ -503,11 +510,12 @@ def _bold_estimates(
 def _may_be_best(estimates: Estimates) -> bool:
     """Return whether one of the estimates may be better than another.
 
-    Agreement is no score: what is best of an error would be the worst of its correlation. Nor are
-    correlations, coefficients and slopes of models, variances, and how models are calibrated. Contrasts of a
-    model can be ordered if they are of methods with one reference.
+    Estimates of agreement are not ordered: larger is better for a correlation, smaller for an error.
+    Correlations, coefficients and slopes of models, variances and calibration have no better direction.
+    Contrasts of a model can be ordered if they compare methods with one reference.
     """
     if has_marginal_estimates(estimates) and estimates.distinct_values("reference_level"):
+        # the compared level stands in the column before
         position = estimates.keys.index("reference_level")
         if estimates.keys[position - 1] != "method" or estimates.varies("reference_level"):
             return False

@@ -14,10 +14,10 @@ class TableFormat:
     name : str
         Name in the text of a link.
     of_record : bool
-        Whether it is written from the record of a table of this package; others are written from what
-        great-tables shows, so that any of its tables will do.
+        Whether it is written from the record of a table of this package. Other formats are written from what
+        great-tables shows, so that any of its tables can be written.
     in_results : bool
-        Whether a report and the results of a published study hold their tables in it.
+        Whether reports and the results of published studies include their tables in this format.
     """
 
     suffix: str

@@ -74,11 +74,11 @@ def rearranged_to_fit(table: Table) -> Table:
 
     A table that fits already, or that may not be rearranged, is returned as it is.
 
-    With methods below outcomes in columns, terms in rows and tasks in groups, outcomes become groups of
-    rows, and in rows stand terms as before, or the methods of each task with a column per term, or tasks
-    in groups by term, too. Of the arrangements that fit, those for an upright page are preferred, then the
-    one with the fewest lines. A table that fits in no arrangement stays as it is; files of it are cut into
-    parts.
+    In a table with outcomes above methods as columns, terms as rows and tasks as groups, outcomes become
+    groups of rows. Rows are then terms as before, or the methods of each task with a column per term, or the
+    tasks in groups by outcome and term. Of the arrangements that fit, those for an upright page are
+    preferred, then the one with the fewest lines. A table that fits in no arrangement stays as it is; files
+    of it are cut into parts.
     """
     if not table.may_rearrange or fits_page(table):
         return table
@@ -165,7 +165,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
 
 
 def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
-    """Return whether a table has the axes of an arrangement, and columns that can be mixed as it does."""
+    """Return whether a table has the axes of an arrangement, and columns whose cells it may mix."""
     n_outer_headings = {len(column.spanners) for column in table.columns}
     if len(n_outer_headings) > 1:
         return False
@@ -203,7 +203,7 @@ def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> d
 
 
 def _distinct_with_positions(labels: Sequence[_Label]) -> AxisLabels:
-    """Return labels as distinct ones with their positions."""
+    """Return the distinct labels, and the position of each label among them."""
     distinct = list(dict.fromkeys(labels))
     return AxisLabels(distinct, [distinct.index(label) for label in labels])
 
@@ -266,7 +266,7 @@ def _label_positions(
 def _source_row_by_new_row(
     table: Table, sources: Mapping[tuple[_Position, _Position], _CellIndex], *, rows_stay: bool
 ) -> dict[_Position, int]:
-    """Return the row that each new row comes from; new rows without text are left out, but for headings."""
+    """Return the old row of each new row, without new rows that have no text and are not headings."""
     rows = {}
     for (new_row, _), (row, column) in sources.items():
         is_heading = rows_stay and not any(table.cells[row])
@@ -321,7 +321,7 @@ def _new_columns(
 
 
 def _cell_text(table: Table, cell: _CellIndex | None) -> str:
-    """Return the text of a cell, "" of no cell."""
+    """Return the text of a cell, "" for None."""
     if cell is None:
         return ""
     row, column = cell
@@ -331,7 +331,7 @@ def _cell_text(table: Table, cell: _CellIndex | None) -> str:
 def _cell_positions_in_grid(
     cells: Collection[_CellIndex], grid: Sequence[Sequence[_CellIndex | None]]
 ) -> set[_CellIndex]:
-    """Return where cells stand in a grid of cells."""
+    """Return the row and column at which some of a table's cells stand in a new grid."""
     moved = set()
     for row, line in enumerate(grid):
         moved |= {(row, column) for column, cell in enumerate(line) if cell in cells}
@@ -339,5 +339,5 @@ def _cell_positions_in_grid(
 
 
 def _new_positions_of_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
-    """Return the new rows that come from some of the old ones."""
+    """Return the positions of the new rows whose old row is one of `rows`."""
     return {new_row for new_row, row in enumerate(source_rows) if row in rows}

@@ -188,7 +188,7 @@ def _recorded_marks(styles: Any) -> set[str] | None:
 
 
 def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
-    """Return row and column of the cells at locations, None where one is not of cells, or is a function."""
+    """Return row and column of the body cells that names or numbers select, None for other locations."""
     row_names = [labels[-1] for labels in table.stub]
     column_names = [*_stub_column_names(table), *_cell_column_names(table)]
     n_stub = len(table.stubhead)
@@ -240,7 +240,10 @@ def _cell_column_names(table: Table) -> list[str]:
 
 
 def great_table(table: Table, table_id: str) -> GT:
-    """Return a table as a great-tables object that carries its record, rearranged if it is too wide."""
+    """Return a table as a great-tables object that carries its record.
+
+    Tables wider than a page are rearranged; notes on abbreviations and on the version are added.
+    """
     table = rearranged_to_fit(table)
     all_notes = (*table.notes, _abbreviations_note(table), table.mark_note, table.symbol_note, version_note())
     table = replace(table, notes=[note for note in all_notes if note], symbol_note="")
@@ -289,7 +292,7 @@ def great_table(table: Table, table_id: str) -> GT:
 def record_of(table: GT) -> Table:
     """Return the record of a table with its current heading, notes, bold and underlined cells.
 
-    SalstatsError where the package did not make it, or great-tables changed what a record does not hold.
+    Raise SalstatsError where the package did not make it, or a method of great-tables changed more than that.
     """
     if not isinstance(table, PrintedTable):
         raise SalstatsError(
@@ -318,9 +321,9 @@ def text_without_markup(text: Any) -> str:
 
 
 def text_of_html(html_text: str) -> str:
-    """Return the text of HTML; a raised sign stands behind "^", a lowered one behind "_"."""
+    """Return the text of HTML, with "^" before superscripts and "_" before subscripts."""
     html_text = html_text.replace("<sub>", "_").replace("<sup>", "^")
-    # lines and paragraphs end with a blank
+    # lines and paragraphs end with a space
     html_text = re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", html_text)
     without_tags = re.sub("<[^>]*>", "", html_text)
     return " ".join(unescape(without_tags).split())
@@ -349,7 +352,7 @@ def _abbreviations_note(table: Table) -> str:
 def _heading_shown_as_it_is(text: str) -> Any:
     """Return a heading that great-tables shows as it is.
 
-    Double braces would be read as units; HTML with an entity for each brace is not.
+    great-tables reads text in double braces as units, but not if entities stand for the braces in HTML.
     """
     if "{{" not in text:
         return text
@@ -357,7 +360,7 @@ def _heading_shown_as_it_is(text: str) -> Any:
 
 
 def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str]) -> GT:
-    """Return a table with the headings above columns, which are added from the innermost on."""
+    """Return a table with the headings that columns share, added from the innermost to the outermost."""
     n_levels = max((len(column.spanners) for column in columns), default=0)
     for level in reversed(range(n_levels)):
         runs = groupby(range(len(columns)), key=lambda column: columns[column].spanners[: level + 1])
@@ -392,7 +395,7 @@ def _with_cell_and_heading_styles(gt: GT, table: Table, names: Sequence[str]) ->
 
 
 def _cell_style(table: Table, row: int, column: int, pad: str) -> str:
-    """Return the CSS of one cell, whose text is moved by the width of a pad."""
+    """Return the CSS of one cell, whose text is indented by the width of a pad."""
     declarations = []
     if (row, column) in table.bold:
         declarations.append("font-weight: bold;")

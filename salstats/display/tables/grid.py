@@ -29,23 +29,23 @@ from salstats.display.text.vocabulary import RANK_TERMS, TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.metrics.registry import registered_metric
 
-#: A smaller variance is one of rounding.
+#: Variances below this are 0 but for rounding errors.
 _SMALLEST_VARIANCE = 1e-8
 #: Decimals of estimates that are not in the unit of a metric.
 DEFAULT_DIGITS = 3
 #: Terms whose estimates are in the unit of their metric.
-_IN_UNIT = (
+_TERMS_IN_METRIC_UNIT = (
     *("mean", "median", "quantile", "within_case_sd"),
     *("difference", "median_difference", "quantile_difference"),
 )
-#: Most decimals of a coefficient: one of areas in pixels is that small.
+#: Most decimals of a coefficient; slopes of areas in pixels need many.
 _MAX_DECIMALS = 12
 
 
 def read_estimates_to_show(
     frame: object, digits: int | None, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
-    """Read a frame to show, and check the options of how numbers are written."""
+    """Return the estimates of a frame that a table shows, and check the options `digits` and `style`."""
     reject_estimates_of_models(frame, name, required_columns)
     estimates = read_estimates(frame, name, required_columns)
     if digits is not None:
@@ -79,13 +79,14 @@ def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
     """
     if digits is not None:
         return [digits] * len(estimates)
+    # the figure of merit of `mrmc`: an area under the curve is not in the unit of the metric
     is_area = estimates.only_value("figure") == "auc"
     rank_digits = _rank_decimals(estimates)
     rows = zip(estimates.row_values("metric"), estimates.row_values("term"), strict=True)
     digits_of_rows = []
     for name, term in rows:
         metric = registered_metric(name)
-        is_in_unit = term is None or term in _IN_UNIT or term != term
+        is_in_unit = term in _TERMS_IN_METRIC_UNIT or pd.isna(term)
         if term in RANK_TERMS:
             digits_of_rows.append(rank_digits)
         elif metric is not None and is_in_unit and not is_area:
@@ -172,17 +173,18 @@ def _decimals_showing_width_and_signs(low: float, high: float, min_decimals: int
         is_rounded_to_zero = limit < 0.5 / 10**min_decimals
         # a limit that is tiny beside the width is 0 in effect
         if is_rounded_to_zero and limit > width / 1000:
+            # from half of the last decimal on a limit is not rounded to 0
             decimals.append(decimals_of(2 * limit, 1, _MAX_DECIMALS))
     return max(decimals)
 
 
-class Value(NamedTuple):
-    """Texts that a table shows for the rows of a frame.
+class TableQuantity(NamedTuple):
+    """A quantity that a table shows, such as means or P values, as texts for the rows of a frame.
 
     Attributes
     ----------
     heading : str
-        Name of what is shown.
+        Name of the quantity.
     texts : sequence of str
         One text for each row of the frame.
     align : {"point", "left", "right"}
@@ -190,7 +192,7 @@ class Value(NamedTuple):
     bold, underline : collection of int
         Rows of the frame that are marked.
     heading_by_column : Mapping of str to str
-        Headings in the place of `heading` by the label of the column above them.
+        Headings that replace `heading` below some labels of columns, by these labels.
     """
 
     heading: str
@@ -201,7 +203,7 @@ class Value(NamedTuple):
     heading_by_column: Mapping[str, str] = {}
 
 
-def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
+def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[TableQuantity]:
     """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
     if not estimates.distinct_values("bound_low"):
         return []
@@ -211,15 +213,21 @@ def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style:
         decimals_of_rows(estimates, digits),
         strict=True,
     )
-    return [Value("Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds])]
+    return [
+        TableQuantity(
+            "Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds]
+        )
+    ]
 
 
-def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[Value]:
-    """Return P values, adjusted ones where there are any, and those of margins; an empty list without."""
+def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[TableQuantity]:
+    """Return P values, adjusted where the frame has them, and P values of margins; [] where it has none."""
     values = []
     rows = estimates.frame.to_dict("records")
     if not np.isnan([p_value_adjusted_if_any(row) for row in rows]).all():
-        values.append(Value(p_heading(estimates), [p_text_adjusted_if_any(row, style) for row in rows]))
+        values.append(
+            TableQuantity(p_heading(estimates), [p_text_adjusted_if_any(row, style) for row in rows])
+        )
     if has_margins(estimates):
         p_column = "p_margin"
         if estimates.distinct_values("p_margin_adjusted"):
@@ -227,15 +235,15 @@ def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[Value
         p_texts = []
         for p_value, row in zip(estimates.numbers(p_column), rows, strict=True):
             p_texts.append(p_text(p_value, style, alpha=significance_level_of_row(row, p_column)))
-        values.append(Value(margin_p_heading(estimates), p_texts))
+        values.append(TableQuantity(margin_p_heading(estimates), p_texts))
     return values
 
 
 def value_table(
     grid: CellGrid,
-    values: Sequence[Value],
+    values: Sequence[TableQuantity],
     labels: Labels,
-    row_values: Sequence[Value] = (),
+    row_values: Sequence[TableQuantity] = (),
     absent_text: str = MISSING,
 ) -> Table:
     """Return a table of values in the cells of a grid.
@@ -281,7 +289,9 @@ def value_table(
     )
 
 
-def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence[Value]) -> list[TableColumn]:
+def _value_columns(
+    grid: CellGrid, values: Sequence[TableQuantity], row_values: Sequence[TableQuantity]
+) -> list[TableColumn]:
     """Return the columns of a table of values."""
     columns = [TableColumn(value.heading, align=value.align) for value in row_values]
     for headings in grid.column_labels:
@@ -298,7 +308,7 @@ def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence
 
 
 def _first_summary_rows(grid: CellGrid) -> set[int]:
-    """Return the first average or pooled row of each group that has other rows before it."""
+    """Return the position of the first average or pooled row of each group, unless it begins the group."""
     rows = set()
     for row in range(1, len(grid.row_labels)):
         begins_group = grid.group_labels[row] != grid.group_labels[row - 1]
@@ -308,7 +318,7 @@ def _first_summary_rows(grid: CellGrid) -> set[int]:
 
 
 def _stub_heading(column: str, labels: Labels) -> str:
-    """Return the heading of the row labels that a column gives."""
+    """Return the heading above the row labels that are a column's values."""
     if column in ("x", "y"):
         return "Variable"
     return labels.column(column)

@@ -24,10 +24,10 @@ from salstats.stats.patient_characteristics import text_of_level
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
     """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where it is not known.
 
-    Estimates without a metric are better the larger, and so are areas under a ROC curve whatever their metric
-    is; ranks, Brier scores, shares of empty masks and how much a score changes within a case are not. The
-    sign of a percentage decrease is the opposite of that of its metric. `directions` outweigh what is known
-    of a metric.
+    Larger is better for estimates without a metric, and for areas under a ROC curve whatever their metric;
+    smaller is better for ranks, Brier scores, shares of empty masks and standard deviations within cases. The
+    sign of a percentage decrease is the opposite of that of its metric. `directions` take precedence over the
+    registered direction of a metric.
     """
     if term in ("auroc", "auroc_difference"):
         return 1
@@ -58,9 +58,9 @@ class BestEstimates(NamedTuple):
     strata : tuple of str
         Columns that vary and are not compared: each combination of their values has its own best estimate.
     larger, smaller : tuple
-        Metrics of which larger, and smaller, estimates are better.
+        Metrics whose larger, and whose smaller, estimates are better.
     unknown : tuple
-        Metrics of which it is not known, so that none is the best.
+        Metrics whose direction is not known, so that no estimate is the best.
     """
 
     rows: set[int]
@@ -79,7 +79,8 @@ def best_estimates(
 ) -> BestEstimates:
     """Return the best estimates among those that differ in the compared columns only.
 
-    Of equal estimates all are the best; an estimate without a competitor is not.
+    Of equal estimates all are the best; an estimate without a competitor is not. Rows with a value in
+    `exclude`, or of a metric without a direction, do not compete.
     """
     for metric, preferred in (directions or {}).items():
         if preferred not in ("larger", "smaller"):
@@ -116,7 +117,7 @@ def best_estimates(
 def _excluded_row_mask(
     frame: pd.DataFrame, keys: Sequence[str], compared_columns: Sequence[str], exclude: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Return, for each row, whether its method or its value of `compared_columns` is excluded."""
+    """Return, for each row, whether `exclude` names its method or one of its values of `compared_columns`."""
     # methods can be excluded even where the compared column is another one
     columns = [column for column in keys if column in compared_columns or column == "method"]
     values = frame[columns].astype(TEXT)
@@ -156,11 +157,12 @@ class DifferingEstimates(NamedTuple):
 def estimates_differing_from_reference(
     estimates: Estimates, keys: Sequence[str], differences: Estimates
 ) -> DifferingEstimates:
-    """Return the rows that differ from the reference of differences."""
+    """Return which estimates differ from the reference method, by verdicts and margins of `differences`."""
     references = differences.distinct_values("reference")
     _check_differences(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
     difference_keys = _key_texts(differences.frame, shared_keys)
+    # a side is "lower", "higher" or "inconclusive"
     sides, _ = sides_and_claims(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
     is_tested_by_key = dict(zip(difference_keys, differences.has_estimate_and_limit_or_p_value, strict=True))
@@ -196,7 +198,7 @@ def estimates_differing_from_reference(
 
 
 def rarer_rows(differing: Collection[int], others: Collection[int]) -> set[int]:
-    """Return the rarer ones of the rows that differ and of the others, so that few are underlined."""
+    """Return the smaller of the two sets of rows, so that few are underlined."""
     if len(differing) > len(others):
         return set(others)
     return set(differing)
@@ -205,7 +207,7 @@ def rarer_rows(differing: Collection[int], others: Collection[int]) -> set[int]:
 def _check_differences(
     estimates: Estimates, keys: Sequence[str], differences: Estimates, references: Sequence[object]
 ) -> None:
-    """Raise unless estimates and differences vary in the same grouping columns, with one reference."""
+    """Raise unless both vary in the same grouping columns and differences have one reference at most."""
     only_in_estimates = []
     for column in keys:
         if column not in differences.keys and estimates.varies(column):
@@ -250,12 +252,12 @@ class Stars(NamedTuple):
     note: str
 
 
-def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
+def p_value_stars(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
     """Return stars of adjusted P values, or of unadjusted ones at levels divided by the number of tests.
 
-    Adjusted P values are used where the frame has them, unless `n_tests` gives the number of tests. By
-    default this is the number of P values in the frame, or 1 where the procedure "none" was chosen.
-    Intercepts are no tests and have no stars.
+    Without `stars` all texts and the note are empty. Adjusted P values are used where the frame has them,
+    unless `n_tests` gives the number of tests. By default this is the number of P values in the frame, or 1
+    where the procedure "none" was chosen. Intercepts are not counted as tests and have no stars.
     """
     if n_tests is not None:
         check_count(n_tests, "n_tests")
@@ -298,7 +300,7 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
 
 
 def p_heading(estimates: Estimates) -> str:
-    """Return the heading of P values with what they are adjusted by: "P, Holm"."""
+    """Return the heading of P values with the procedure that adjusted them: "P, Holm"."""
     if not estimates.has_adjusted_p_values:
         return "P"
     if not estimates.adjustment_procedure:

@@ -61,7 +61,7 @@ def _has_factor_and_interaction(terms: set[str]) -> bool:
 
 
 def p_texts(estimates: Estimates, style: str) -> list[str]:
-    """Return P of each row, adjusted where it is, "" of reference levels."""
+    """Return P of each row, adjusted where the row has an adjusted one, "" for reference levels."""
     rows = zip(estimates.frame.to_dict("records"), estimates.has_estimate, strict=True)
     texts = []
     for row, is_defined in rows:
@@ -73,7 +73,7 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
 
 
 def p_note(estimates: Estimates, *, in_column: bool) -> str:
-    """Name the test behind the stars; behind P values in a column also what they were adjusted by."""
+    """Return the test behind P values or stars; for P values in a column also their adjustment."""
     if not estimates.existing_columns(["df"]):
         return ""
     text = f"P values: two-sided {_wald_prefix(estimates)}{_t_or_z_tests_text(estimates)}"

@@ -37,8 +37,8 @@ from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.random_effect_summaries import RESIDUAL
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
-#: Column with the names of frames that were given by name.
-NAME = "_name"
+#: Column with the name of each row's frame, where frames were given by name.
+FRAME_NAME_COLUMN = "_name"
 _RESIDUAL_SD = "Residual SD"
 
 
@@ -77,13 +77,15 @@ _STATISTICS = (
 
 
 def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
-    """Read frames and join their rows, the names of frames, if they have any, in a column in front."""
+    """Return the rows of one or several frames as one; names of frames stand in a first column."""
     reject_estimates_of_models(frames, name, required_columns)
     readings: list[Estimates] = []
     if isinstance(frames, Mapping):
         for key, frame in frames.items():
             reading = read_estimates(frame, name, required_columns)
-            readings.append(reading.with_frame_and_new_keys(reading.frame.assign(**{NAME: str(key)})))
+            readings.append(
+                reading.with_frame_and_new_keys(reading.frame.assign(**{FRAME_NAME_COLUMN: str(key)}))
+            )
     elif isinstance(frames, pd.DataFrame):
         readings.append(read_estimates(frames, name, required_columns))
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
@@ -98,8 +100,8 @@ def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) ->
         raise SalstatsError(f"{name} holds no frame", option=name)
     joined_frame = pd.concat([reading.frame for reading in readings], ignore_index=True)
     first_columns = []
-    if NAME in joined_frame.columns:
-        first_columns.append(NAME)
+    if FRAME_NAME_COLUMN in joined_frame.columns:
+        first_columns.append(FRAME_NAME_COLUMN)
     for reading in readings:
         first_columns += [key for key in reading.keys if key != "reference"]
     columns = list(dict.fromkeys([*first_columns, *joined_frame.columns]))
@@ -107,7 +109,7 @@ def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) ->
 
 
 def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
-    """Return the terms that a table shows, in the frame's order or that of `keep`."""
+    """Return the terms that a table shows: those of `keep`, else all, without the intercept by default."""
     terms = [str(term) for term in dict.fromkeys(frame["term"])]
     if keep is None:
         return [term for term in terms if term != INTERCEPT or intercept]
@@ -145,7 +147,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
 
 
 def is_row_of_gap_model(estimates: Estimates) -> NDArray[np.bool_]:
-    """Return, for each row, whether it is of a model of the gap between a reference and a method."""
+    """Return, for each row, whether its model explains the gap between a reference and a method."""
     references = estimates.row_values("reference")
     return np.array([not _is_missing(reference) for reference in references], dtype=bool)
 
@@ -171,10 +173,10 @@ class ModelColumns(NamedTuple):
 def models_to_columns(
     estimates: Estimates, column_keys: Sequence[str], groups: Sequence[str], labels: Labels
 ) -> ModelColumns:
-    """Return the columns of models: by name, outcome, the values of `column_keys` and gap, then formula.
+    """Return the columns of models: one for each name, outcome, values of `column_keys`, and formula.
 
-    The formula only counts where two models would have the same term in one cell: models of one
-    outcome with one term each share a column.
+    Models that differ in the formula only share a column unless they have a term in common, which would
+    stand twice in one cell.
     """
     frame = estimates.frame
     levels = _heading_texts_by_level(estimates, column_keys, labels)
@@ -232,7 +234,7 @@ def _check_cells_hold_one_estimate(
 def _ordered_grouping_texts(
     estimates: Estimates, grouping_texts: Sequence[str], column_keys: Sequence[str], labels: Labels
 ) -> list[str]:
-    """Return the texts of grouping values with methods in the order of labels, gaps behind."""
+    """Return the distinct texts of grouping values in the order of labels, those of gaps last."""
     codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in column_keys]
     is_gap_row = is_row_of_gap_model(estimates)
 
@@ -253,15 +255,15 @@ def _heading_texts_by_level(
     """
     rows = estimates.frame.to_dict("records")
     levels = {"kind": [estimate_kind(row) for row in rows]}
-    if estimates.distinct_values(NAME):
-        levels["name"] = [str(name) for name in estimates.row_values(NAME)]
+    if estimates.distinct_values(FRAME_NAME_COLUMN):
+        levels["name"] = [str(name) for name in estimates.row_values(FRAME_NAME_COLUMN)]
     if estimates.distinct_values("formula"):
         outcomes = [str(formula).partition("~")[0].strip() for formula in estimates.row_values("formula")]
         levels["outcome"] = [labels.term(outcome) for outcome in outcomes]
     has_one_kind = len(set(levels["kind"])) == 1
     has_one_outcome = len(set(levels.get("outcome", []))) == 1
     if has_one_kind and has_one_outcome:
-        # a single outcome stands in front of what the estimates are
+        # a single outcome stands in front of the kind of estimate
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
@@ -300,8 +302,8 @@ def _is_missing(value: Any) -> bool:
 def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
     """Return whether the texts of a level stand in headings.
 
-    Outcomes do not where each frame, named in the headings, has one outcome; grouping values do not where
-    all rows have the same, unless it is a gap.
+    Outcomes are left out where each frame has a name and one outcome; grouping values where all rows have
+    the same, unless it is a gap.
     """
     texts = levels[level]
     if level == "outcome" and "name" in levels:
@@ -337,7 +339,7 @@ def foot_texts(
     digits: int,
     style: str,
 ) -> FootRows:
-    """Return the rows at the foot, which have texts in columns with one model only.
+    """Return the rows at the foot; columns with several models have no texts there.
 
     Parameters
     ----------
@@ -394,7 +396,7 @@ def _parameter_texts(
     labels: Labels,
     digits: int,
 ) -> FootRows:
-    """Return variances and other parameters by term; they may be small, so that `digits` are significant."""
+    """Return variances and other parameters by term, with significant digits as they may be small."""
     # the column `group` of broom.mixed has values for variances only, and does not identify models
     columns = [
         column for column in columns_identifying_models(estimates) if estimates.distinct_values(column)
@@ -437,10 +439,11 @@ def _component_texts(
         if cell is None:
             continue
         if row["parameter"] == "variance":
-            n_units = units_of.get(row["term"]) or 1.0
-            deviation = n_units * row["std_dev"]
-            sd_low = n_units * np.sqrt(row["conf_low"])
-            sd_high = n_units * np.sqrt(row["conf_high"])
+            covariate_units = units_of.get(row["term"]) or 1.0
+            deviation = covariate_units * row["std_dev"]
+            # the limits are those of the variance
+            sd_low = covariate_units * np.sqrt(row["conf_low"])
+            sd_high = covariate_units * np.sqrt(row["conf_high"])
             estimate_text = interval_text(deviation, sd_low, sd_high, digits, style)
             parameter = "SD"
         else:
@@ -481,7 +484,7 @@ def _statistic_texts(
     n_heading: str,
     digits: int,
 ) -> FootRows:
-    """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
+    """Return n and the statistics of each model, a dash where `fit` has no row of the model."""
     fit_row_of_cell = _fit_row_by_cell(estimates, fit, row_by_model_cell)
 
     def texts_by_cell(texts_of_fit: Sequence[str]) -> dict[ModelCell, str]:

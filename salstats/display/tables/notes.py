@@ -67,12 +67,13 @@ def _statistic_text(row: Mapping[Any, Any]) -> str:
     elif residual_df < 100:
         distribution = f"F({df}, {fixed_text(residual_df, 1)})"
     else:
+        # decimals of large degrees of freedom do not matter
         distribution = f"F({df}, {count_text(residual_df)})"
     return f"{distribution} = {fixed_text(row['statistic'], 2)}"
 
 
 def summary_rows_note(estimates: Estimates) -> str:
-    """Say of what rows "Overall" and "Average" are."""
+    """Return sentences on what the rows "Overall" and "Average" pool or average."""
     sentences = []
     for key in estimates.keys:
         values = estimates.distinct_values(key)
@@ -90,8 +91,10 @@ def summary_rows_note(estimates: Estimates) -> str:
 def _average_text(weights: str, kinds: set[AverageKind | None]) -> str:
     """Return the name of an average: "unweighted mean".
 
-    `weights` are those of the frame, and `kinds` those of average decreases, None for other estimates.
+    `weights` is the text in the frame's column `weights`; `kinds` are those of average decreases, None for
+    other estimates.
     """
+    # the column averaged over, ": ", and the weights of its values; without weights all are equal
     _, _, shares = weights.partition(MEMBER_SEPARATOR)
     weighting = "unweighted"
     shares_text = ""
@@ -224,7 +227,7 @@ def dash_note(
 
 
 def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) -> str:
-    """Name the grouping columns that have one value only, and it."""
+    """Return the names and values of grouping columns that have one value only."""
     texts = []
     for column in columns:
         values = estimates.distinct_values(column)
@@ -236,7 +239,7 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
 
 
 def metric_notes(frame: pd.DataFrame) -> str:
-    """Return the notes of metrics that are values of a frame or stand in its formulas."""
+    """Return the notes of metrics that a frame or one of its formulas names."""
     texts: list[str] = []
     for column in frame.columns:
         is_numeric = frame[column].dtype.kind in "iufb"
@@ -288,7 +291,7 @@ def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
     if column == "threshold":
         text = f"{threshold_label(text)} threshold"
     elif isinstance(value, float):
-        # a whole number in a column with gaps is one all the same
+        # a whole number is a float in a column with missing values
         text = str(int(value)) if value.is_integer() else f"{value:g}"
     return _SCORING_SENTENCES[column].format(metrics=metrics, value=text)
 
@@ -305,14 +308,14 @@ def abbreviation_note(texts: Iterable[str]) -> str:
 
 
 class CountedAndMissingNouns(NamedTuple):
-    """The noun of what n counts, "pair", and the words for those that are missing, "incomplete"."""
+    """The noun that n counts, "pair", and the adjective for missing ones, "incomplete"."""
 
     counted: str
     missing: str
 
 
 class EstimatesNotes(NamedTuple):
-    """Two paragraphs: what estimates are of, and their intervals with the data behind them."""
+    """Two paragraphs: the scores that estimates describe, and their intervals and numbers of scores."""
 
     subject: str
     statistics: str
@@ -327,8 +330,7 @@ def estimates_notes(
 ) -> EstimatesNotes:
     """Return the notes on estimates.
 
-    `constant` are grouping columns with one value; `subject_note` is a further sentence on what estimates
-    are of.
+    `constant` are grouping columns with one value; `subject_note` is a further text for the first paragraph.
     """
     subject = paragraph(
         constant_note(estimates, constant, labels),

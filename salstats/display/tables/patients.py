@@ -29,7 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.patient_characteristics import COLUMNS, CONTINUOUS, DICHOTOMOUS, text_of_level
 
-#: What stands behind the label of a covariate whose patients are counted.
+#: Text after the label of a categorical covariate.
 _COUNTED = "n (%)"
 #: Label of the row that counts patients whose value is missing.
 _MISSING_LABEL = "Missing"
@@ -88,8 +88,8 @@ def table_patients(
         As for `table_estimates`: `{"age": "Age (years)", "sex": {"F": "Female", "M": "Male"}}`. A list of
         levels, or of groups such as `{"arm": ["Overall", "A", "B"]}`, orders them.
     digits : int, optional
-        Decimals of continuous covariates; by default as many as give the width between the quartiles two
-        digits. Percentages have one.
+        Decimals of continuous covariates; by default the width between the quartiles has two significant
+        digits. Percentages have one decimal.
     style, title
         As for `table_estimates`.
 
@@ -187,7 +187,11 @@ def _continuous_rows(
 
 
 def _decimals_of_statistic(rows: pd.DataFrame, statistic: _Statistic) -> int:
-    """Return the decimals of a statistic of one covariate in all groups: none where all are whole numbers."""
+    """Return the decimals of a statistic of one covariate, the same in all groups.
+
+    There are none where all values are whole numbers; else the width between the quartiles, or the range
+    where it is 0, has two significant digits.
+    """
     shown = rows[list(statistic.columns)].to_numpy(dtype=np.float64)
     shown = shown[~np.isnan(shown)]
     width = (rows["q3"] - rows["q1"]).max()
@@ -201,7 +205,7 @@ def _decimals_of_statistic(rows: pd.DataFrame, statistic: _Statistic) -> int:
 
 
 def _statistic_text(rows: pd.DataFrame, statistic: str, digits: int, style: str) -> str:
-    """Return a statistic of a group, which has one row."""
+    """Return a statistic of a continuous covariate from the one row of a group, a dash without a row."""
     if rows.empty:
         return MISSING
     row = rows.iloc[0]
@@ -229,7 +233,7 @@ def _counted_rows(
 
 
 def _count_and_percent_text(rows: pd.DataFrame) -> str:
-    """Return how many patients of a group have a level, which has one row, and their percentage."""
+    """Return how many patients have a level, and their percentage, from the one row of a group and level."""
     if rows.empty or rows["n"].iloc[0] == 0:
         return MISSING
     row = rows.iloc[0]
@@ -237,7 +241,7 @@ def _count_and_percent_text(rows: pd.DataFrame) -> str:
 
 
 def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
-    """Return the row of patients whose value is missing; none where it is known of all."""
+    """Return the row that counts patients whose value is missing, an empty list where there are none."""
     texts = []
     for group_rows in by_group:
         text = MISSING
@@ -250,7 +254,7 @@ def _missing_rows(by_group: Sequence[pd.DataFrame]) -> list[_Row]:
 
 
 def _units_and_missing_note(characteristics: Estimates) -> str:
-    """Say what N counts and, where values are missing, that these are left out."""
+    """Return what N counts and, where values are missing, that these are left out."""
     unit = str(characteristics.only_value("unit") or "unit")
     units = plural(unit)
     unit_columns = unit.split(", ")

@@ -13,6 +13,7 @@ from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.errors import ColumnError, Message, SalstatsError, Setting
 from salstats.stats.patient_characteristics import text_of_level
 
+#: Names of columns, or a row's values or labels in them.
 Key: TypeAlias = tuple[str, ...]
 #: Values of columns as positions in the order of their labels.
 Ranks: TypeAlias = tuple[int, ...]
@@ -43,11 +44,12 @@ def choose_placement(
     columns: Columns = None,
     groups: Columns = None,
 ) -> ColumnPlacement:
-    """Return where each grouping column stands: as options name them, the others by what varies.
+    """Return where each grouping column stands: as options name them, the others by which of them vary.
 
-    Rows are what was correlated with, else tasks, else methods. Methods stand in columns where they are
-    not the rows, else metrics do. Metrics that have no place then, and tasks, make groups of rows. What
-    else varies stands above the columns, or as a further label of rows where some rows have no value of it.
+    Rows are the second variables of correlations (`y`), else pairs, else tasks, else methods. Methods stand
+    in columns where they are not the rows, else metrics do. Metrics that have no place then, and tasks, make
+    groups of rows. Other columns that vary stand above the columns, or label rows as well where some rows
+    have no value of them.
     """
     row_columns = checked_columns_of_option(keys, rows, "rows")
     heading_columns = checked_columns_of_option(keys, columns, "columns")
@@ -95,8 +97,8 @@ def choose_placement(
 def _default_row_columns(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
     """Return the columns that label rows by default.
 
-    `varying` are the columns without a place that vary; where there are none, one of all `unnamed` columns
-    labels the rows.
+    One of the columns without a place that vary (`varying`) labels the rows, or where there are none, one of
+    all `unnamed` columns. Other varying columns label them as well if they have missing values.
     """
     candidates = varying or unnamed
     preferred = [column for column in _DEFAULT_ROWS if column in candidates]
@@ -134,7 +136,7 @@ def _default_heading_columns(varying: Sequence[str], *, has_groups: bool) -> lis
 
 
 def checked_columns_of_option(keys: Sequence[str], value: Columns, option: str) -> list[str] | None:
-    """Return the grouping columns that an option names."""
+    """Return the grouping columns that an option names, None where it names none; raise for other columns."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
@@ -228,7 +230,7 @@ def frame_row_grid(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labe
 
 
 def _label_ranks_of_rows(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
-    """Return the values of some columns in each row of a frame as positions in the order of labels."""
+    """Return, for each row of a frame, the positions of its values of some columns in the order of labels."""
     if not columns:
         return [()] * len(frame)
     codes_of_columns = [labels.categorical(frame, column).codes.tolist() for column in columns]

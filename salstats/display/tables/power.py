@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, read_estimates_to_show, value_table
+from salstats.display.tables.grid import TableQuantity, read_estimates_to_show, value_table
 from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
@@ -44,8 +44,8 @@ def table_power(
 ) -> GT:
     """Tabulate a plan: a row per number of cases, in groups by effect, number of readers and group.
 
-    Columns are the units that the cases make, where these are no cases, the power in percent (of simulations
-    with its Monte-Carlo interval), the mean width of the interval and, where rows have different ones, the
+    Columns are the number of units, where these are not cases, the power in percent (with its Monte-Carlo
+    interval if it was simulated), the mean width of the interval and, where rows have different tests, the
     test; below stands `power_sentence`, with the cases that are needed and their limits.
 
     Parameters
@@ -101,31 +101,33 @@ def table_power(
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 
 
-def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
-    """Return units, power, width and test of each row."""
+def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) -> list[TableQuantity]:
+    """Return the numbers of units, power, widths of intervals and tests as quantities of a table."""
     values = []
     first = frame.iloc[0]
     unit = first["unit"]
     if pd.notna(unit) and unit != "case":
         n_units = [count_text(n) for n in frame["n_units"]]
-        values.append(Value(plural(unit).capitalize(), n_units, "right"))
+        values.append(TableQuantity(plural(unit).capitalize(), n_units, "right"))
     interval = f"{level_text_without_sign(first['level'])}% CI"
     widths = [fixed_text(width, digits) for width in frame["width"]]
-    values += [_power_value(frame, interval, style), Value(f"Width of the {interval}", widths)]
+    values += [_power_value(frame, interval, style), TableQuantity(f"Width of the {interval}", widths)]
     if rows_differ_in_test(frame):
-        values.append(Value("Test", [label_of_test(test) for test in frame["test"]], "left"))
+        values.append(TableQuantity("Test", [label_of_test(test) for test in frame["test"]], "left"))
     return values
 
 
-def _power_value(frame: pd.DataFrame, interval: str, style: str) -> Value:
-    """Return the power in percent, of simulations with the limits of its Monte-Carlo error."""
+def _power_value(frame: pd.DataFrame, interval: str, style: str) -> TableQuantity:
+    """Return the power in percent, with its Monte-Carlo interval if it was simulated."""
     first = frame.iloc[0]
     name = "Power"
     if first["goal"] == "width":
         name = f"Studies with a {interval} no wider than {effect_text(first['widest'], first['term'])}"
     percents = 100 * frame["power"]
     if not frame["conf_low"].notna().any():
-        return Value(f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents])
+        return TableQuantity(
+            f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents]
+        )
     limits = zip(percents, 100 * frame["conf_low"], 100 * frame["conf_high"], strict=True)
     texts = [interval_text(percent, low, high, 1, style) for percent, low, high in limits]
-    return Value(f"{name}, % ({level_text_without_sign(first['conf_level'])}% CI)", texts)
+    return TableQuantity(f"{name}, % ({level_text_without_sign(first['conf_level'])}% CI)", texts)

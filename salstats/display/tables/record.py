@@ -53,7 +53,8 @@ class Table:
     indented_rows : set of int
         Rows whose label is set in, such as the levels of a factor.
     foot_rows : set of int
-        Rows of other numbers than those above, which are aligned at their first digit.
+        Rows at the foot, whose numbers are of another kind than those above and are aligned at their first
+        digit.
     notes : sequence of str
         Paragraphs below the table; empty ones are left out.
     mark_note : str
@@ -66,8 +67,8 @@ class Table:
         Whether rows, columns and groups may change places where the table is wider than a page, see
         `rearranged_to_fit`; its notes then have to name outcomes and methods, not rows and columns.
     axis_headings : tuple of str
-        What groups of rows and headings of columns are values of, such as "Task" and "Method": the heading
-        where they become labels of rows.
+        Names of the variables whose values label the groups of rows and the columns, such as "Task" and
+        "Method". They head the labels of rows that groups and columns become in a rearranged table.
     """
 
     stubhead: tuple[str, ...]

@@ -11,7 +11,7 @@ _EQUAL_DECIMALS = 12
 
 
 def has_one_reference_mean_per_group(contrasts: Estimates) -> bool:
-    """Return whether all methods of each group are compared with the same mean, of as many pairs.
+    """Return whether all methods of a group are compared with the same mean of the same number of pairs.
 
     A group has the same values of all grouping columns but the method. False where there are several
     references.
@@ -26,10 +26,10 @@ def has_one_reference_mean_per_group(contrasts: Estimates) -> bool:
 
 
 def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
-    """Return contrasts with a row of the reference in front, one for each group.
+    """Return contrasts after a row of the reference for each group.
 
-    The row has the reference as its method, its mean as the method's mean, the number of pairs, and nothing
-    that is estimated.
+    Such a row has the reference as its method, the reference's mean as its mean, the number of pairs, and no
+    estimate.
     """
     frame = contrasts.frame
     first_rows = frame[~_group_numbers_apart_from_method(contrasts).duplicated()]
@@ -42,7 +42,7 @@ def with_reference_rows_on_top(contrasts: Estimates) -> Estimates:
 
 
 def is_reference_row(contrasts: Estimates) -> NDArray[np.bool_]:
-    """Return True for each row that `with_reference_rows_on_top` has added."""
+    """Return, for each row, whether `with_reference_rows_on_top` added it, its method being the reference."""
     references = contrasts.row_values("reference")
     methods = contrasts.row_values("method")
     return np.array([method == reference for method, reference in zip(methods, references, strict=True)])

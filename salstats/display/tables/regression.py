@@ -22,10 +22,10 @@ from salstats.display.facts import (
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
-from salstats.display.tables.marks import p_heading, stars_of
+from salstats.display.tables.marks import p_heading, p_value_stars
 from salstats.display.tables.model_tests import factor_tests_of_rows, p_note, p_texts
 from salstats.display.tables.models import (
-    NAME,
+    FRAME_NAME_COLUMN,
     FootRows,
     Frames,
     ModelCell,
@@ -73,7 +73,7 @@ class TermCell(NamedTuple):
 
 
 #: Texts of each cell: the estimate, and P where it has a column.
-Texts: TypeAlias = Mapping[TermCell, list[str]]
+CellTexts: TypeAlias = Mapping[TermCell, list[str]]
 
 
 def table_regression(
@@ -124,9 +124,9 @@ def table_regression(
     columns : str or sequence of str, optional
         Grouping columns that stand beside each other; by default `method`.
     keep : sequence of str, optional
-        Terms to show, in this order; the others are named in a note.
+        Terms to show, in this order; a note names variables without a row.
     intercept : bool
-        Show intercepts.
+        Show intercepts; with `keep` only those that it names.
     p_values : bool
         Give P in a column beside the estimates, adjusted where the frame has `p_adjusted`.
     stars : bool
@@ -166,7 +166,7 @@ def table_regression(
     parameters = all_rows.subset(~is_term)
     shown_terms = terms_shown(coefficients.frame, keep, intercept)
     estimates = per_covariate_units(coefficients.subset(coefficients.frame["term"].isin(shown_terms)))
-    keys = [key for key in estimates.keys if key not in (NAME, "reference")]
+    keys = [key for key in estimates.keys if key not in (FRAME_NAME_COLUMN, "reference")]
     column_keys = checked_columns_of_option(keys, columns, "columns")
     if column_keys is None:
         column_keys = [key for key in keys if key == "method"]
@@ -182,7 +182,7 @@ def table_regression(
         estimates = with_references
     frame = estimates.frame
     arranged = models_to_columns(estimates, column_keys, groups, names)
-    star_texts = stars_of(estimates, stars, n_tests)
+    star_texts = p_value_stars(estimates, stars, n_tests)
     cells = _term_cells(frame, groups, arranged)
     estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
@@ -263,7 +263,7 @@ def _term_cells(frame: pd.DataFrame, groups: Sequence[str], arranged: ModelColum
 
 
 def _components_note(components: Estimates | None) -> str:
-    """Say how random effects were estimated, and what their limits are; "" without components."""
+    """Return how random effects and their limits were estimated; "" without components."""
     if components is None:
         return ""
     estimation = ""
@@ -278,12 +278,12 @@ def _components_note(components: Estimates | None) -> str:
 class _TermRows:
     """Rows of a table of terms, added one below the other.
 
-    `n_models` models stand side by side, each in `n_cells` columns.
+    `n_models` models stand side by side, each in `columns_per_model` columns.
     """
 
-    def __init__(self, n_models: int, n_cells: int) -> None:
+    def __init__(self, n_models: int, columns_per_model: int) -> None:
         self.n_models = n_models
-        self.n_cells = n_cells
+        self.columns_per_model = columns_per_model
         self.stub: list[Key] = []
         self.cells: list[list[str]] = []
         self.first_foot_rows: set[int] = set()
@@ -301,11 +301,11 @@ class _TermRows:
 
     def add_heading(self, label: str) -> None:
         """Add the row of a factor, whose levels are added next."""
-        self.add_row(label, [[""] * self.n_cells] * self.n_models)
+        self.add_row(label, [[""] * self.columns_per_model] * self.n_models)
 
     def add_factor_p(self, row: int, model: int, text: str) -> None:
         """Set P of a factor in its row unless it is there already, in the last of a model's columns."""
-        column = (model + 1) * self.n_cells - 1
+        column = (model + 1) * self.columns_per_model - 1
         if not self.cells[row][column]:
             self.cells[row][column] = text
 
@@ -313,7 +313,7 @@ class _TermRows:
         """Add the statistics of the models of a group, in the first of each model's columns."""
         if foot:
             self.first_foot_rows.add(len(self))
-        blanks = [""] * (self.n_cells - 1)
+        blanks = [""] * (self.columns_per_model - 1)
         for heading, texts in foot.items():
             self.foot_rows.add(len(self))
             texts_of_models = []
@@ -327,17 +327,18 @@ def _terms_table(
     headings: Sequence[TableColumn],
     groups: Sequence[str],
     labels: Labels,
-    texts: Texts,
+    texts: CellTexts,
     factor_p: Mapping[TermCell, str],
     foot: FootRows,
     levels_of_terms: Mapping[str, str],
 ) -> Table:
     """Return the terms of each group in the order of labels, levels below their factor, and the foot.
 
-    A term with an entry in `levels_of_terms` is a number whose coefficient holds at these levels.
+    `factor_p` holds P of the whole factor for each of its levels' cells. A term with an entry in
+    `levels_of_terms` is a number in an interaction, whose coefficient holds at these levels.
     """
-    n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
-    rows = _TermRows(n_models, n_cells)
+    n_models, columns_per_model = _n_models_and_columns_per_model(headings, texts)
+    rows = _TermRows(n_models, columns_per_model)
     group_labels: list[str] = []
     for group, group_label in ordered_group_labels(estimates.frame, groups, labels).items():
         n_rows_before = len(rows)
@@ -349,7 +350,7 @@ def _terms_table(
                 factor = term_row.text
                 continue
             cells = [TermCell(group, term_row.term, model) for model in range(n_models)]
-            texts_of_models = [texts.get(cell, [""] * n_cells) for cell in cells]
+            texts_of_models = [texts.get(cell, [""] * columns_per_model) for cell in cells]
             has_text = any(any(texts_of_model) for texts_of_model in texts_of_models)
             if not has_text:
                 continue
@@ -380,14 +381,14 @@ def _terms_table(
     )
 
 
-def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
+def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: CellTexts) -> tuple[int, int]:
     """Return how many models stand side by side, and how many columns each of them has."""
-    n_cells = len(next(iter(texts.values()), [""]))
-    return len(headings) // n_cells, n_cells
+    columns_per_model = len(next(iter(texts.values()), [""]))
+    return len(headings) // columns_per_model, columns_per_model
 
 
 def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
-    """Return how the heading of a table ends that has one term: " of Task: Edema vs Atelectasis"."""
+    """Return the end of the heading of a table of one term: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
     with_references = with_reference_rows(estimates, columns_identifying_models(estimates))
     names = []
@@ -401,17 +402,21 @@ def _heading_ending_of_one_term(estimates: Estimates, labels: Labels) -> str:
 
 
 def _one_term_table_by_group(
-    frame: pd.DataFrame, headings: Sequence[TableColumn], groups: Sequence[str], labels: Labels, texts: Texts
+    frame: pd.DataFrame,
+    headings: Sequence[TableColumn],
+    groups: Sequence[str],
+    labels: Labels,
+    texts: CellTexts,
 ) -> Table:
-    """Return a table with a row per group, of one term that stands in the heading."""
+    """Return a table of one term, which the heading names, with a row per group."""
     term = str(frame["term"].iloc[0])
-    n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
+    n_models, columns_per_model = _n_models_and_columns_per_model(headings, texts)
     group_labels = ordered_group_labels(frame, groups, labels)
     cells = []
     for group in group_labels:
         row: list[str] = []
         for model in range(n_models):
-            row += texts.get(TermCell(group, term, model), [""] * n_cells)
+            row += texts.get(TermCell(group, term, model), [""] * columns_per_model)
         cells.append(row)
     # averages and pooled rows are the last, below a rule
     summary_rows = [
@@ -432,7 +437,7 @@ def _one_term_table_by_group(
 def _table_columns(
     arranged: ModelColumns, estimates: Estimates, p_values: bool, heading_ending: str = ""
 ) -> list[TableColumn]:
-    """Return the columns of a table, the kind of estimates above all others.
+    """Return the columns of a table, whose outermost heading is the kind of estimate.
 
     With `p_values` each model has a column of its estimates and one of P.
     """
@@ -454,7 +459,7 @@ def _table_columns(
 def _model_note(
     coefficients: Estimates, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
 ) -> str:
-    """Say which kind of model it is, how many terms each has, its further variables, and standard errors.
+    """Return the kind of model, whether it has one term or all, its other variables, and standard errors.
 
     `models` holds the rows of each cell's models, `adjusted_for` the text on variables without a row.
     """

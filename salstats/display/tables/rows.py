@@ -179,7 +179,7 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
 
 
 def _texts_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
-    """Return the text of each column in a row, "" where a cell reaches over several columns or rows."""
+    """Return the text of each column in a row, "" where a cell from the left or above extends into it."""
     texts = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
         if cell.n_rows:
@@ -198,7 +198,10 @@ def _padded(text: str, width: int, align: Align) -> str:
 
 
 def _escape_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
-    """Return the numbers of the terminal's escapes in each column: "1;4" is bold and underlined."""
+    """Return the codes of terminal escapes in each column: "1;4" is bold and underlined.
+
+    Headings are not bold, so that bold marks the best estimates only.
+    """
     codes = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
         if not cell.n_rows:
@@ -229,7 +232,10 @@ def cells_by_column(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
 
 
 def _printable(text: str) -> str:
-    """Return a text on one line, what belongs together kept on it, without signs that no file can hold."""
+    """Return a text on one line, with non-breaking spaces where words belong together.
+
+    Characters that no file can hold become U+FFFD.
+    """
     one_line = _SPACE.sub(" ", text)
     return with_no_break_spaces_where_needed(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
 
@@ -247,7 +253,10 @@ def _heading_rows(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell,
 
 
 def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
-    """Return one row of headings that columns share; neighbours share it if they share all above it, too."""
+    """Return one row of headings that columns share.
+
+    Neighbouring columns share a heading if it and all headings above it are the same.
+    """
     cells = [Cell()] * len(table.stubhead)
     for spanners, run in groupby(table.columns, key=lambda column: column.spanners[: level + 1]):
         n_columns = len(list(run))

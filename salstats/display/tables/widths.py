@@ -11,12 +11,12 @@ from typing import NamedTuple
 from salstats.display.tables.rows import Cell, TableRows, cells_by_column, part_with_stub_and_columns
 from salstats.display.text.packing import n_items_per_part
 
-#: Widths of Helvetica's narrow and wide signs, and of its other signs, in ems.
+#: Widths of Helvetica's narrow, wide and other characters, in ems.
 _NARROW_EM = 0.3
 _WIDE_EM = 0.74
 _REGULAR_EM = 0.556
-_NARROW_SIGNS = " !'(),-./:;I[]fijlrt|\u00a0"
-_WIDE_SIGNS = "%&+<=>@Mmw\u2212\u2014\u00d7"
+_NARROW_CHARACTERS = " !'(),-./:;I[]fijlrt|\u00a0"
+_WIDE_CHARACTERS = "%&+<=>@Mmw\u2212\u2014\u00d7"
 #: Bold text is wider than regular text by this factor.
 _BOLD_SCALE = 1.08
 #: How far a label is set in from the label of the row above it, in ems.
@@ -25,7 +25,7 @@ INDENT = 1.0
 _NARROWEST_TEXT_EM = 9.0
 #: Headings of more than this width are wrapped and do not widen their column, in ems.
 _WIDEST_HEADING_EM = 16.0
-#: Steps in which the width of the parts of a table is raised until all columns fit in as few parts.
+#: Steps in which the width of a table's parts is raised until all columns fit in the fewest possible parts.
 _N_WIDTH_STEPS = 20
 #: Tolerance of a comparison of widths, in ems.
 _TOLERANCE_EM = 1e-6
@@ -36,7 +36,7 @@ _NUMBER = re.compile(
     "|\u2014)"  # or the dash of a missing one
     "(?: ([(\\[].*))?"  # its interval or share in brackets
 )
-#: A word of more signs may also be broken behind one that joins its pieces.
+#: A word of more characters may also be broken after a character that joins its pieces.
 _LONG_WORD = 20
 _WORD_PIECES = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
 _NO_BREAK_SPACE = "\u00a0"
@@ -177,8 +177,8 @@ class PageLayout(NamedTuple):
 def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayout]]:
     """Return a table, or where it fits in no setting its parts side by side, each with its layout.
 
-    Every part has the labels of rows. Parts are cut between outer headings where these have room, and are
-    about as wide as each other; the title stands above the first, the notes below the last.
+    Every part has the labels of rows. Parts have about the same width, and are cut between outer headings if
+    the columns below each of these fit on a page; the title stands above the first, the notes below the last.
     """
     has_one_column = len(rows.aligns) < rows.n_stub + 2
     if has_one_column or any(paper.fits(rows, setting) for setting in _SETTINGS):
@@ -191,7 +191,7 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
     starts = _outer_heading_bounds(rows)
     block_widths_points = [sum(widths_points[start:stop]) for start, stop in pairwise(starts)]
     if max(block_widths_points) > available_points:
-        # a block is too wide: the table is cut between any two columns
+        # a block is too wide, so that the table may be cut between any two columns
         starts = list(range(rows.n_stub, len(widths_points) + 1))
         block_widths_points = widths_points[rows.n_stub :]
     parts = []
@@ -205,7 +205,7 @@ def parts_with_layouts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, P
 
 
 def _n_blocks_of_parts(widths: Sequence[float], available: float) -> list[int]:
-    """Return the number of blocks in each part: as few parts as possible, about as wide as each other."""
+    """Return the number of blocks in each part: as few parts as possible, of about the same width."""
     fewest_parts = n_items_per_part(widths, available)
     mean_width = sum(widths) / len(fewest_parts)
     # the smallest width of parts, from the mean on in small steps, that needs no further part
@@ -251,9 +251,10 @@ def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] =
 def _widths_em_filling_room(
     natural: Sequence[float], minimal: Sequence[float], available_em: float
 ) -> list[float]:
-    """Return widths of columns that fill a room in ems, at most the natural widths.
+    """Return widths of columns that fill the available room, at most the natural widths.
 
-    What is left beyond the minimal widths is shared in proportion to what each column lacks.
+    Room beyond the minimal widths is shared in proportion to what each column lacks of its natural width.
+    Where the room is smaller than the minimal widths, these are reduced in proportion.
     """
     spare_em = available_em - sum(minimal)
     if spare_em < 0:
@@ -337,18 +338,18 @@ def cell_text_width_em(cell: Cell, text: str) -> float:
 
 def text_width_em(text: str) -> float:
     """Return the approximate width of a line of text in a sans serif, in ems."""
-    return sum(map(_sign_width_em, text))
+    return sum(map(_character_width_em, text))
 
 
-def _sign_width_em(sign: str) -> float:
-    """Return the width of one sign in ems: none for accents, full for East Asian ones."""
-    if unicodedata.combining(sign):
+def _character_width_em(character: str) -> float:
+    """Return the width of one character in ems: 0 for combining accents, 1 for wide East Asian ones."""
+    if unicodedata.combining(character):
         return 0.0
-    if unicodedata.east_asian_width(sign) in "WF":
+    if unicodedata.east_asian_width(character) in "WF":
         return 1.0
-    if sign in _NARROW_SIGNS:
+    if character in _NARROW_CHARACTERS:
         return _NARROW_EM
-    if sign in _WIDE_SIGNS or sign.isupper():
+    if character in _WIDE_CHARACTERS or character.isupper():
         return _WIDE_EM
     return _REGULAR_EM
 

@@ -7,7 +7,7 @@ from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
-    Value,
+    TableQuantity,
     decimals_of_rows,
     interval_texts,
     missing_bounds_value_if_any,
@@ -110,7 +110,7 @@ def test_small_variances_have_significant_digits():
 
 
 def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
-    value = Value("Mean", ["0.1", "0.2", "0.3"], bold={2}, underline={1})
+    value = TableQuantity("Mean", ["0.1", "0.2", "0.3"], bold={2}, underline={1})
     table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
     assert table.cells == [["0.1", "0.2"], ["0.3", MISSING]]
     assert (table.bold, table.underline) == ({(1, 0)}, {(0, 1)})
@@ -119,8 +119,8 @@ def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
 
 
 def test_values_of_a_row_stand_once_before_the_others():
-    count = Value("n", ["5", "5", "6"], "right")
-    values = [Value("Mean", ["0.1", "0.2", "0.3"]), Value("P", ["0.01", "0.02", "0.03"])]
+    count = TableQuantity("n", ["5", "5", "6"], "right")
+    values = [TableQuantity("Mean", ["0.1", "0.2", "0.3"]), TableQuantity("P", ["0.01", "0.02", "0.03"])]
     table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
     assert table.cells[0] == ["5", "0.1", "0.01", "0.2", "0.02"]
     assert [column.spanners for column in table.columns] == [(), ("x",), ("x",), ("y",), ("y",)]
@@ -131,7 +131,9 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
         {"metric": ["iou", "iou", "hit"], "task": ["a", "Average", "Average"], "estimate": 1.0}
     )
     placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
-    table = value_table(frame_row_grid(frame, placement, Labels()), [Value("Mean", ["1"] * 3)], Labels())
+    table = value_table(
+        frame_row_grid(frame, placement, Labels()), [TableQuantity("Mean", ["1"] * 3)], Labels()
+    )
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
 
 
@@ -155,7 +157,7 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     placement = ColumnPlacement(rows=("x",), columns=("task",), groups=("metric", "task"))
     labels = Labels({"task": "Finding"})
     table = value_table(
-        frame_row_grid(frame, placement, labels), [Value("Mean", ["1"] * 4)], labels, absent_text=""
+        frame_row_grid(frame, placement, labels), [TableQuantity("Mean", ["1"] * 4)], labels, absent_text=""
     )
     assert table.stubhead == ("Variable",)
     assert table.axis_headings == ("Metric, Finding", "Finding")
@@ -164,14 +166,14 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     assert table.may_rearrange
     of_pairs = pd.DataFrame({"y": ["prob", "age"], "estimate": 1.0})
     grid = frame_row_grid(of_pairs, ColumnPlacement(rows=("y",), columns=(), groups=()), labels)
-    assert value_table(grid, [Value("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
+    assert value_table(grid, [TableQuantity("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
 
 
 def test_a_table_without_grouping_columns_has_one_row():
     placement = ColumnPlacement(rows=(), columns=("method",), groups=())
     values = [
-        Value("Mean", ["0.1", "0.2"], heading_by_column={"y": "Average"}),
-        Value("n", ["5", "6"], "right"),
+        TableQuantity("Mean", ["0.1", "0.2"], heading_by_column={"y": "Average"}),
+        TableQuantity("n", ["5", "6"], "right"),
     ]
     table = value_table(frame_row_grid(FRAME.head(2), placement, Labels()), values, Labels())
     assert (table.stubhead, table.stub, table.groups) == (("",), [("All",)], [])

@@ -13,8 +13,8 @@ from salstats.display.tables.marks import (
     better_sign,
     estimates_differing_from_reference,
     p_heading,
+    p_value_stars,
     rarer_rows,
-    stars_of,
 )
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
@@ -173,22 +173,23 @@ def test_two_differences_of_one_estimate_are_an_error():
 
 def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
     adjusted = read_estimates(frame([0.1, 0.2], p_value=[1e-9, 0.04], p_adjusted=[0.02, 0.2]))
-    assert stars_of(adjusted, True, None).texts == ["*", ""]
+    assert p_value_stars(adjusted, True, None).texts == ["*", ""]
     plain = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04]))
-    assert stars_of(plain, True, None).texts == ["*", ""]
-    assert stars_of(plain, True, 1).texts == ["*", "*"]
-    assert stars_of(plain, False, None) == (["", ""], "")
+    assert p_value_stars(plain, True, None).texts == ["*", ""]
+    assert p_value_stars(plain, True, 1).texts == ["*", "*"]
+    assert p_value_stars(plain, False, None) == (["", ""], "")
     unadjusted = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04], p_adjusted=0.9, procedure="none"))
-    assert stars_of(unadjusted, True, None).texts == ["*", "*"]
-    assert stars_of(adjusted, True, 2).texts == ["***", ""]
-    assert "Holm" in stars_of(adjusted.with_procedure_column("holm"), True, None).note
-    assert "Holm" not in stars_of(adjusted.with_procedure_column("holm"), True, 2).note
+    assert p_value_stars(unadjusted, True, None).texts == ["*", "*"]
+    assert p_value_stars(adjusted, True, 2).texts == ["***", ""]
+    assert "Holm" in p_value_stars(adjusted.with_procedure_column("holm"), True, None).note
+    assert "Holm" not in p_value_stars(adjusted.with_procedure_column("holm"), True, 2).note
     with raises(ValueRangeError, option="n_tests", value=0):
-        stars_of(plain, True, 0)
+        p_value_stars(plain, True, 0)
     # a footnote on stars stands where there are any
-    assert stars_of(plain, True, None).note
+    assert p_value_stars(plain, True, None).note
     assert (
-        stars_of(read_estimates(frame([0.1], p_value=0.5)), True, None).note != stars_of(plain, True, 1).note
+        p_value_stars(read_estimates(frame([0.1], p_value=0.5)), True, None).note
+        != p_value_stars(plain, True, 1).note
     )
 
 
@@ -206,14 +207,14 @@ def test_intercepts_have_no_stars_and_are_no_tests():
     terms = read_estimates(
         pd.DataFrame({"term": ["(Intercept)", "age"], "estimate": 1.0, "p_value": [1e-9, 0.04]})
     )
-    assert stars_of(terms, True, None).texts == ["", "*"]
+    assert p_value_stars(terms, True, None).texts == ["", "*"]
 
 
 def test_stars_need_p_values_and_adjusted_ones_of_all_rows():
     with raises(ColumnError, option="stars", column="p_value"):
-        stars_of(read_estimates(frame([0.1])), True, None)
+        p_value_stars(read_estimates(frame([0.1])), True, None)
     with raises(SalstatsError, column="p_adjusted", rows=(1,)):
-        stars_of(read_estimates(frame([0.1, 0.2], p_value=0.01, p_adjusted=[0.02, np.nan])), True, None)
+        p_value_stars(read_estimates(frame([0.1, 0.2], p_value=0.01, p_adjusted=[0.02, np.nan])), True, None)
 
 
 def test_the_heading_of_p_names_the_procedure():
