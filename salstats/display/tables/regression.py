@@ -203,7 +203,10 @@ def table_regression(
         )
         factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
         levels_of_terms = reference_levels_by_slope_term(coefficients, names)
-        table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms)
+        kept_terms = [] if keep is None else shown_terms
+        table = _terms_table(
+            estimates, headings, groups, names, texts, factor_p, foot, levels_of_terms, kept_terms
+        )
 
     constant = [key for key in keys if not estimates.varies(key)]
     gap_note = ""
@@ -331,8 +334,11 @@ def _terms_table(
     factor_p: Mapping[TermCell, str],
     foot: FootRows,
     levels_of_terms: Mapping[str, str],
+    kept_terms: Sequence[str],
 ) -> Table:
-    """Return the terms of each group in the order of labels, levels below their factor, and the foot.
+    """Return the terms of each group, levels below their factor, and the foot.
+
+    Terms stand in the order of `kept_terms`, or where it is empty in that of labels.
 
     `factor_p` holds P of the whole factor for each of its levels' cells. A term with an entry in
     `levels_of_terms` is a number in an interaction, whose coefficient holds at these levels.
@@ -344,7 +350,7 @@ def _terms_table(
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
-        for term_row in distinct_term_and_factor_rows(estimates, labels):
+        for term_row in distinct_term_and_factor_rows(estimates, labels, kept_terms):
             if term_row.term is None:
                 # the heading is added with the first of its levels that this group has
                 factor = term_row.text

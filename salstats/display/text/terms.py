@@ -199,8 +199,13 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
 
 
-def distinct_term_and_factor_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
-    """Return the rows of terms in the order of labels, levels below their factor."""
+def distinct_term_and_factor_rows(
+    estimates: Estimates, labels: Labels, first_terms: Sequence[str] = ()
+) -> list[TermRow]:
+    """Return the rows of terms, levels below their factor.
+
+    `first_terms` stand before the others, which have the order of labels.
+    """
     frame = estimates.frame
     formula_of: dict[str, str] = {}
     for term, formula in zip(frame["term"].astype(TEXT), _formula_of_rows(estimates), strict=True):
@@ -211,7 +216,9 @@ def distinct_term_and_factor_rows(estimates: Estimates, labels: Labels) -> list[
     is_normalized = dict(zip(terms, estimates.row_values("normalized"), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
-    for term in labels.order("term", list(formula_of)):
+    ordered_terms = labels.order("term", list(formula_of))
+    kept = [term for term in first_terms if term in formula_of]
+    for term in dict.fromkeys([*kept, *ordered_terms]):
         variables = term_variables(term, formula_of[term], factor_levels)
         row, heading = _row_and_heading(
             term, variables, units_of[term], labels, is_normalized=is_normalized[term] in (True, 1)

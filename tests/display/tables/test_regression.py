@@ -372,6 +372,18 @@ def test_terms_that_are_not_kept_are_named(multiple, read):
         ss.table_regression(terms, keep=["eccentricity"], stars=True)
 
 
+def test_terms_that_are_kept_stand_in_the_order_in_which_they_are_named(factors, multiple, read):
+    terms, _ = multiple
+    seen = read(ss.table_regression(terms, keep=["n_instances", "elongation"]))
+    assert list(seen.rows)[:2] == ["Number of instances", "Elongation"]
+    levels = read(ss.table_regression(factors, keep=["xai_methodgradcam", "xai_methoda: b", "prob"]))
+    # the reference stands before the levels that are compared with it
+    assert [row[0] for row in levels.body][:5] == [
+        *("Xai method", "Gradients intégrés", "gradcam", "a: b"),
+        "Model confidence, at small",
+    ]
+
+
 def test_labels_name_terms_outcomes_and_order(simple, read):
     labels = {"iou": "mIoU", "elongation": "Elongation (0 to 1)", "term": ["area_ratio"]}
     seen = read(ss.table_regression(simple, labels=labels, stars=True))
