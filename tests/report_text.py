@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from salstats.display.report.analyses import run_analyses
-from salstats.display.report.composition import composed_report, labels_of
+from salstats.display.report.composition import composed_report, report_labels
 from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
 
@@ -27,7 +27,9 @@ def frames_of(scores, **options):
 def composed(scores, **options):
     """A report on scores."""
     used, settings = resolve_scores_and_settings(scores, Settings(**{"n_replicates": 199} | options))
-    return composed_report(used, run_analyses(used, settings), Wording(settings, labels_of(used, settings)))
+    return composed_report(
+        used, run_analyses(used, settings), Wording(settings, report_labels(used, settings))
+    )
 
 
 def sentences_of(scores, **options):

@@ -12,7 +12,12 @@ import pandas as pd
 import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.report.calls import COMPARED, SCORED, assignment_code, call_text
+from salstats.display.report.calls import (
+    COMPARED_SCORES_NAME,
+    DEFINED_SCORES_NAME,
+    assignment_code,
+    call_text,
+)
 from salstats.display.report.ranking import (
     compared_means_best_first,
     first_metric_of_compared_methods,
@@ -34,18 +39,17 @@ from salstats.stats.contrasts import min_score_by_metric
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import sides_and_claims
 from salstats.stats.engine.intervals import interval_names
-from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.resampling_units import Unit
 
 #: Analyses without which there is no report.
-_REQUIRED = ("flow", "describe", "means")
+_REQUIRED_ANALYSES = ("flow", "describe", "means")
 #: Columns that percentage decreases take from differences: their test, its family and the verdict.
 _TEST_COLUMNS = (
     "statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure", "p_floor",
     "p_adjusted_floor",
 )  # fmt: skip
-#: Test with which differences have no P values.
-_NO_TEST = TESTS[-1]
+#: Choice of `test` with which differences have no P values.
+_NO_TEST = "none"
 
 
 class ReportFrames:
@@ -140,7 +144,10 @@ class Analyses:
         scores_name: str = "scores",
         **options: Any,
     ) -> None:
-        """Run a public function on scores, which have a name in its call."""
+        """Run a public function on scores, and keep its frame, or its error, with the Python that calls it.
+
+        `scores_name` stands for the scores in that Python.
+        """
         call = self.call_code(function, scores_name, *arguments, **options)
         self.store_frame_or_error(key, call, lambda: function(scores, *arguments, **options))
 
@@ -160,7 +167,7 @@ class Analyses:
                 self.frames[key] = compute()
                 self.calls[key] = call
             except SalstatsError as error:
-                if key in _REQUIRED:
+                if key in _REQUIRED_ANALYSES:
                     raise
                 self.skipped[key] = error
         self.count(1)
@@ -183,11 +190,11 @@ def run_analyses(
     Parameters
     ----------
     scores : DataFrame
-        The rows that the report is on, from `resolve_scores_and_settings`.
+        Rows of the report, from `resolve_scores_and_settings`.
     settings : Settings
-        Its settings, from there.
+        Settings of the report, from the same function.
     count : callable
-        Called before and after each analysis.
+        Called before and after each analysis, for a bar of progress.
     """
     analyses = Analyses(settings.unit_argument, count)
     with analyses.recording_warnings():
@@ -244,7 +251,7 @@ def _run_differences_from_best_method(
 ) -> None:
     """Compare every method with the one that has the best first mean, where there are several.
 
-    Bonferroni's procedure over these comparisons allows for the choice of that method by the same scores.
+    Bonferroni's procedure over these comparisons corrects for having chosen that method by the same scores.
     """
     means = analyses.results.estimates("means")
     metric = first_metric_of_compared_methods(means, settings.reference)
@@ -322,7 +329,7 @@ def _metrics_with_percentage_decreases(scores: pd.DataFrame) -> list[str]:
 
 
 def _key_columns(difference: pd.DataFrame) -> list[str]:
-    """Return the columns that tell the rows of differences apart."""
+    """Return the columns that identify the rows of differences: all before the term."""
     columns = list(difference.columns)
     return columns[: columns.index("term")]
 
@@ -335,17 +342,18 @@ def _test_columns(difference: pd.DataFrame) -> list[str]:
 def _decreases_with_tests_of(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataFrame:
     """Return decreases with the P values, their family and the verdicts of differences.
 
-    A margin is one of differences, so the verdicts of decreases are without its claims.
+    Margins apply to differences, so that verdicts of decreases omit what was shown about margins.
     """
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
     untested = decrease.drop(columns=test_columns, errors="ignore")
-    tests = difference.assign(verdict=sides_and_claims(difference["verdict"])[0])
+    sides, _ = sides_and_claims(difference["verdict"])
+    tests = difference.assign(verdict=sides)
     return untested.merge(tests[[*keys, *test_columns]], on=keys, how="left", validate="one_to_one")
 
 
 def _tested_decreases_code(decrease_call: str, difference: pd.DataFrame) -> str:
-    """Return Python that does to a call of `percent_decrease` what `_decreases_with_tests_of` does."""
+    """Return Python that adds the tests of differences to decreases, as `_decreases_with_tests_of` does."""
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
     lines = [f"tested = difference[{[*keys, *test_columns]}]"]
@@ -393,19 +401,19 @@ def _run_patients(analyses: Analyses, scores: pd.DataFrame, settings: Settings) 
 
 def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Relate scores to the model's confidence, and the confidence to the truth."""
-    tasks = [column for column in ("task",) if column in scores.columns]
+    tasks = ["task"] if "task" in scores.columns else []
     level = settings.level
     unit = settings.unit
     if has_several_values(scores, "label"):
-        of_predictions: dict[str, Any] = {"by": tasks or None, "unit": unit, "level": level}
-        analyses.run("auroc", ss.auroc, scores, "prob", "label", **of_predictions)
-        # an AUROC may be of any number, calibration is that of probabilities
+        classifier_options: dict[str, Any] = {"by": tasks or None, "unit": unit, "level": level}
+        analyses.run("auroc", ss.auroc, scores, "prob", "label", **classifier_options)
+        # an AUROC can be computed from any numbers, calibration from probabilities only
         if scores["prob"].dropna().between(0, 1).all():
             for key, function in (
                 ("calibration", ss.calibration),
                 ("calibration_curve", ss.calibration_curve),
             ):
-                analyses.run(key, function, scores, "prob", "label", **of_predictions)
+                analyses.run(key, function, scores, "prob", "label", **classifier_options)
     compared = scores_without_reference(scores, settings)
     compared_name = _name_of_scores_without_reference(settings)
     metrics = ordered_metrics(compared)
@@ -438,11 +446,11 @@ def _run_model_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Se
 
 
 def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
-    """Regress every score, and its gap to the reference, on each covariate with tasks held fixed."""
+    """Regress every score, and its gap to the reference, on each covariate, holding several tasks fixed."""
     covariates = list(settings.covariates or ())
     scored = scores[scores["score"].notna()]
     by = "task" if "task" in scores.columns else None
-    analyses.run("covariates", ss.letter_values, scored, covariates, scores_name=SCORED, by=by)
+    analyses.run("covariates", ss.letter_values, scored, covariates, scores_name=DEFINED_SCORES_NAME, by=by)
     # task is the first term, so that a covariate that does not vary within tasks has no slope
     task_term = ""
     if has_several_values(scores, "task"):
@@ -454,7 +462,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     reference = settings.reference
     options: dict[str, Any] = {"by": "method", "unit": settings.unit, "level": settings.level}
     if isinstance(settings.weights, str):
-        # weights of tasks are of averages only
+        # weights of tasks apply to averages only
         options["weights"] = settings.weights
 
     def slopes() -> pd.DataFrame:
@@ -475,7 +483,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
         calls.append(analyses.call_code(ss.regress, "normalized, formulas", reference=reference, **options))
     lines = [
         f"formulas = {formulas}",
-        f"normalized = {call_text(ss.normalize, SCORED, covariates)}",
+        f"normalized = {call_text(ss.normalize, DEFINED_SCORES_NAME, covariates)}",
         f"terms = {_concat_code(calls)}",
         f"terms = terms[terms['term'].isin({covariates})]",
         call_text(ss.adjust, "terms", procedure=settings.adjust),
@@ -484,16 +492,16 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
 
 
 def _concat_code(calls: list[str]) -> str:
-    """Return Python that puts the frames of some calls one below the other."""
+    """Return Python that concatenates the frames of some calls."""
     lines = "".join(f"    {call},\n" for call in calls)
     return f"pd.concat([\n{lines}], ignore_index=True)"
 
 
 def _name_of_scores_without_reference(settings: Settings) -> str:
-    """Return the name in calls of the scores of every method but the reference."""
+    """Return the variable name, in the report's Python, of the scores of every method but the reference."""
     if settings.reference is None:
         return "scores"
-    return COMPARED
+    return COMPARED_SCORES_NAME
 
 
 def _formula_name(column: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.wording import (
-    MAX_WRITTEN,
+    MAX_ESTIMATES_IN_SENTENCE,
     Wording,
     name_list,
     named_values_text,
@@ -23,7 +23,7 @@ _CHANCE = 0.5
 
 
 def slope_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
+    """Yield how many slopes, of scores and of gaps, were shown to differ from 0, and how to read them."""
     for rows in (slopes.subset(~is_slope_of_gap_model(slopes)), slopes.subset(is_slope_of_gap_model(slopes))):
         if not np.isnan(rows.p_values_adjusted_if_any).all():
             yield _significant_slope_count_sentence(rows, wording)
@@ -43,14 +43,14 @@ def slope_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def is_slope_of_gap_model(slopes: Estimates) -> np.ndarray:
-    """Return, for each row, whether it is a slope of the gap to a reference; slopes of scores have none."""
+    """Return, for each row, whether the outcome of its model is the gap to a reference, not a score."""
     if "reference" not in slopes.frame.columns:
         return np.zeros(len(slopes), dtype=bool)
     return np.asarray(slopes.frame["reference"].notna(), dtype=bool)
 
 
 def outcome_metric_of_rows(slopes: Estimates) -> list[str]:
-    """Return the metric that each row's model is of."""
+    """Return the metric that is the outcome of each row's model."""
     metrics = {formula: parse_formula(formula).response.name for formula in slopes.distinct_values("formula")}
     return [metrics[formula] for formula in slopes.frame["formula"]]
 
@@ -85,7 +85,7 @@ def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator
 
 
 def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -> str:
-    """Return one metric's correlations of methods and tasks; of many, the range and those shown."""
+    """Return one metric's correlations by method and task; of many, their range and the significant ones."""
     first = correlations.frame.iloc[0]
     variables = f"{wording.metric(first['x'])} with {wording.column(first['y'])}"
     subject = f"{str(first['term']).capitalize()}'s correlation of {variables}"
@@ -97,10 +97,10 @@ def _correlation_sentence_of_metric(correlations: Estimates, wording: Wording) -
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values_text(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
-    if len(defined) > MAX_WRITTEN:
+    if len(defined) > MAX_ESTIMATES_IN_SENTENCE:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
         sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p_phrase(correlations)}"
-        if 0 < len(significant_rows) <= MAX_WRITTEN:
+        if 0 < len(significant_rows) <= MAX_ESTIMATES_IN_SENTENCE:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]
             sentence += f": {named_values_text(significant_texts, significant_names, [])}"
@@ -123,6 +123,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     """Yield areas by task, and the tasks in which they are undefined or their interval holds 0.5."""
     predictor = wording.column(str(areas.frame["predictor"].iloc[0]))
     subject = f"The AUROC of {predictor}{target_phrase(areas, wording)}"
+    # without tasks there is one area
     tasks = np.array([""], dtype=object)
     if "task" in areas.frame.columns:
         tasks = np.array(wording.task_labels(areas.frame["task"]), dtype=object)
@@ -148,7 +149,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def _tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
-    """Return tasks behind their preposition: " in Edema"; "" where no task has a name."""
+    """Return tasks after their preposition, " in Edema"; "" where the scores have no tasks."""
     if not tasks[0]:
         return ""
     return f" in {name_list(list(tasks), 'tasks')}"

@@ -11,23 +11,23 @@ import numpy as np
 import salstats as ss
 from salstats.display.report.settings import Settings
 
-#: Name in calls of the scores of every method but the reference.
-COMPARED = "compared"
-#: Name in calls of the defined scores.
-SCORED = "scored"
-#: Name in calls of the labels that the user gave.
-LABELS = "labels"
+#: Variable name, in the report's Python, of the scores of every method but the reference.
+COMPARED_SCORES_NAME = "compared"
+#: Variable name of the defined scores.
+DEFINED_SCORES_NAME = "scored"
+#: Variable name of the labels that the user gave.
+LABELS_NAME = "labels"
 
 
 class VariableName(str):
-    """A name that stands for a value in a call."""
+    """The name of a variable, which stands in code without quotation marks."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def call_text(function: Callable[..., object], data_name: str, *arguments: object, **options: object) -> str:
-    """Return Python that calls a public function on data with a name, without options that are None.
+    """Return Python that calls a public function on a named variable, without options that are None.
 
     >>> import salstats as ss
     >>> call_text(ss.regress, "scores", "iou ~ prob", by="method", unit=None)
@@ -41,7 +41,7 @@ def call_text(function: Callable[..., object], data_name: str, *arguments: objec
 
 
 def assignment_code(name: str, call: str) -> str:
-    """Return Python that gives the value of a call's last line a name.
+    """Return Python that assigns the value of a call's last line to a variable.
 
     >>> assignment_code("means", "ss.summarize(scores)")
     'means = ss.summarize(scores)'
@@ -100,12 +100,12 @@ def code_preamble(settings: Settings, calls: Iterable[str]) -> str:
     lines = [f"scores = {code}{comment}"]
     for column, value in (settings.only or {}).items():
         lines.append(f"scores = scores[scores[{column!r}].astype(str) == {str(value)!r}]")
-    if COMPARED in names:
-        lines.append(f"{COMPARED} = scores[scores['method'] != {settings.reference!r}]")
-    if SCORED in names:
-        lines.append(f"{SCORED} = scores[scores['score'].notna()]")
-    if LABELS in names:
-        lines.append(f"{LABELS} = {python_literal(settings.labels_with_reference_first)}")
+    if COMPARED_SCORES_NAME in names:
+        lines.append(f"{COMPARED_SCORES_NAME} = scores[scores['method'] != {settings.reference!r}]")
+    if DEFINED_SCORES_NAME in names:
+        lines.append(f"{DEFINED_SCORES_NAME} = scores[scores['score'].notna()]")
+    if LABELS_NAME in names:
+        lines.append(f"{LABELS_NAME} = {python_literal(settings.labels_with_reference_first)}")
     return "\n".join([*imports, "", *lines])
 
 

@@ -22,6 +22,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
         Names of the report.
     """
     n_undefined_by_reason, n_absent = count_undefined_and_absent(flow)
+    # the first stage counts all rows of the scores
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
     n_undefined = int(n_undefined_by_reason.sum())
@@ -98,14 +99,14 @@ def count_undefined_and_absent(flow: pd.DataFrame) -> UnscoredCounts:
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()
     n_rows = n_rows.sort_values(ascending=False, kind="stable")
     is_absent = n_rows.index.isin(ABSENT_REASONS)
-    # a reason that no score of these branches has counts none
+    # reasons without a score are left out
     return UnscoredCounts(
         undefined_by_reason=n_rows[~is_absent & (n_rows > 0)], absent=int(n_rows[is_absent].sum())
     )
 
 
 def reasons_text(n_undefined_by_reason: pd.Series) -> str:
-    """Return the reasons of undefined scores in brackets, "" where none is given."""
+    """Return the reasons of undefined scores in brackets, "" where no reason is given."""
     if set(n_undefined_by_reason.index) <= {UNDEFINED}:
         return ""
     texts = []

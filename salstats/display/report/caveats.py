@@ -61,7 +61,7 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
-    """Find rows whose interval rests on fewer units, or degrees of freedom, than its kind needs."""
+    """Return, for each row, whether its interval rests on too few units or degrees of freedom."""
     n_units = estimates.numbers("n_units")
     df_of_interval = estimates.numbers("df")
     is_few = np.zeros(len(estimates), dtype=bool)
@@ -83,7 +83,7 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
 
 
 def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording: Wording) -> str:
-    """Say how few units intervals rest on, and what follows for P values and averages."""
+    """Return how few units intervals rest on, and the consequences for P values and averages."""
     n_units = counted_range(estimates.numbers("n_units")[rests_on_few], wording.unit)
     consequence = "they are likely too narrow"
     if estimates.has_p_values:
@@ -96,5 +96,5 @@ def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording:
 
 
 def _n_intervals_text(row_mask: np.ndarray) -> str:
-    """Return how a sentence on the intervals of some rows begins: "Intervals of 3 estimates"."""
+    """Return the subject of a sentence on the intervals of some rows: "Intervals of 3 estimates"."""
     return f"Intervals of {counted(row_mask.sum(), 'estimate')}"

@@ -8,7 +8,7 @@ from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
 from salstats.display.report.wording import (
-    MAX_WRITTEN,
+    MAX_ESTIMATES_IN_SENTENCE,
     Wording,
     better_or_worse_verdict,
     decimals_by_magnitude,
@@ -40,7 +40,7 @@ _PREDICATES = {
 
 
 def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield the result of each method, metric by metric, and notes that are needed to read these."""
+    """Yield the results of all methods, metric by metric, and notes on how to read them."""
     if contrasts.has_estimate.any():
         yield _significance_rule_sentence(contrasts, wording)
     for _, rows in wording.rows_by_metric(contrasts):
@@ -50,17 +50,17 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield what was shown of each method with a margin, metric by metric; nothing without a margin."""
+    """Yield the results of the tests against a margin, metric by metric; nothing without a margin."""
     tested = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
     for metric, rows in wording.rows_by_metric(tested):
         yield f"On {wording.metric(metric)}, {_margin_result_text(wording.sorted_by_method(rows), wording)}."
 
 
 def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
-    """Return what a margin shows of the methods on one metric."""
+    """Return which methods were shown, on one metric, to lie within a margin of the reference."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
     margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
-    claims = sides_and_claims(contrasts.frame["verdict"])[1]
+    _, claims = sides_and_claims(contrasts.frame["verdict"])
     methods = contrasts.distinct_values("method")
     results = []
     for method in methods:
@@ -74,8 +74,9 @@ def _margin_result_text(contrasts: Estimates, wording: Wording) -> str:
             results.append(f"{wording.method(method)} was {claim} to {reference}{tasks}")
     if not results:
         return f"no method was shown to have {margin} from {reference}"
-    if len(results) > MAX_WRITTEN:
-        claim = max(claims)
+    if len(results) > MAX_ESTIMATES_IN_SENTENCE:
+        # on one metric a margin can lead to one claim only, such as "equivalent"
+        claim = next(text for text in claims if text)
         result = f"{len(results)} of {len(methods)} methods were {claim} to {reference}"
         if len(contrasts.distinct_values("task")) > 1:
             result += " in some task"
@@ -104,7 +105,7 @@ def _claimed_tasks_phrase(claimed: Estimates, contrasts: Estimates, wording: Wor
 
 
 def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
-    """Return all methods against the reference on one metric: averaged over tasks, or in the only one."""
+    """Return all methods' results against the reference on one metric, averaged over tasks if several."""
     rows = contrasts
     if contrasts.is_over_tasks.any():
         rows = contrasts.subset(contrasts.is_over_tasks)
@@ -128,8 +129,8 @@ def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
 
 
 def _subject(names: Sequence[str], n_methods: int) -> str:
-    """Return the methods that a clause is on: their names, or "all 9 methods", or "7 of 9 methods"."""
-    if len(names) <= MAX_WRITTEN:
+    """Return the methods as the subject of a clause: names, or "all 9 methods", or "7 of 9 methods"."""
+    if len(names) <= MAX_ESTIMATES_IN_SENTENCE:
         return joined(names)
     if len(names) == n_methods:
         return f"all {n_methods} methods"
@@ -137,7 +138,7 @@ def _subject(names: Sequence[str], n_methods: int) -> str:
 
 
 def _over_tasks_phrase(contrasts: Estimates) -> str:
-    """Return what an average is over, "" where there is none."""
+    """Return the tasks that contrasts are averaged over, "" where there are no averages."""
     if not contrasts.is_over_tasks.any():
         return ""
     has_pairs = contrasts.numbers("n_pairs")[~contrasts.is_over_tasks] > 0
@@ -150,7 +151,8 @@ def verdicts_or_missing_reasons(contrasts: Estimates) -> np.ndarray:
     """Return each row's state: its verdict in words, or the reason why it has none."""
     frame = contrasts.frame
     states = []
-    for row, side in enumerate(sides_and_claims(frame["verdict"])[0]):
+    sides, _ = sides_and_claims(frame["verdict"])
+    for row, side in enumerate(sides):
         if not contrasts.numbers("n_pairs")[row] > 0:
             states.append("unpaired")
         elif not contrasts.has_estimate[row]:
@@ -167,7 +169,7 @@ def _contrast_sizes_clause(
 ) -> str:
     """Return the sizes of some contrasts as a clause: ", with a difference in mean score of 0.2 [...]".
 
-    `contrasts` are all rows of the metric, from which the decimals follow.
+    `contrasts` are all rows of the metric, whose magnitude gives the decimals.
     """
     if not rows.has_estimate.any():
         return ""
@@ -192,13 +194,13 @@ def _contrast_sizes_clause(
         nouns_of_rows = np.where(is_increase, _INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
         sizes_text = named_values_text(texts, value_names, rows.numbers("estimate"))
-        if len(value_names) > MAX_WRITTEN:
+        if len(value_names) > MAX_ESTIMATES_IN_SENTENCE:
             return f", with changes {sizes_text}"
         return f", with {sizes_text}"
     sizes_text = named_values_text(
         wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate")
     )
-    if len(value_names) > MAX_WRITTEN:
+    if len(value_names) > MAX_ESTIMATES_IN_SENTENCE:
         return f", with {nouns} {sizes_text}"
     return f", with a {noun} of {sizes_text}"
 
@@ -221,7 +223,7 @@ def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
 
 
 def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
-    """Return the rule by which a difference is taken as shown."""
+    """Return the sentence on when a difference is taken as shown."""
     interval = f"{wording.level_text_without_sign}% confidence interval"
     rule = f"A difference is taken as shown where the {interval} excludes 0"
     if used_procedure(contrasts) is None:

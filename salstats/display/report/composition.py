@@ -33,7 +33,7 @@ def write_report(
     jobs: int = 2,
     progress: bool = False,
 ) -> dict[str, pd.DataFrame]:
-    """Write a report into a checked folder, and return the frame of each analysis.
+    """Write a report into a folder that was checked before, and return the frame of each analysis by its key.
 
     Warnings of the analyses and of the drawing are given after everything is written.
 
@@ -48,7 +48,7 @@ def write_report(
     """
     check_count(jobs, "jobs")
     rows, settings = resolve_scores_and_settings(scores, settings)
-    wording = Wording(settings, labels_of(rows, settings))
+    wording = Wording(settings, report_labels(rows, settings))
     with FigureJobs(jobs) as figures:
         with counting(None, "Statistics", progress=progress) as count:
             analyses = run_analyses(rows, settings, count)
@@ -64,7 +64,7 @@ def write_report(
     return analyses.frames
 
 
-def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
+def report_labels(scores: pd.DataFrame, settings: Settings) -> Labels:
     """Return labels with the reference before the other methods, unless the user ordered them.
 
     Raises
@@ -83,7 +83,7 @@ def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
 def composed_report(
     scores: pd.DataFrame, analyses: Analyses, wording: Wording, examples: Examples | None = None
 ) -> Report:
-    """Return the contents of the page."""
+    """Return the sections, methods, warnings and settings of the page."""
     settings = wording.settings
     sections = sections_of(Contents(scores, analyses, wording, examples))
     paragraphs = methods_text(analyses.results, wording, scores)
@@ -108,7 +108,7 @@ def composed_report(
 
 
 def named_counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return what the summary counts, and the numbers of it."""
+    """Return what the summary counts with its numbers: ("Cases", "194"), ("Methods", "3")."""
     names = {
         "case": "Cases",
         settings.unit: plural(settings.unit).capitalize(),

@@ -27,7 +27,7 @@ class Contents:
     Attributes
     ----------
     scores : DataFrame
-        The rows that the report is on.
+        Rows of the report.
     analyses : Analyses
         The analyses of these scores.
     wording : Wording
@@ -62,7 +62,7 @@ class Contents:
 
     @cached_property
     def decrease_or_difference_key(self) -> str:
-        """Key of the contrasts in figures: decreases if all metrics have them, and without a margin."""
+        """Key of the contrasts in figures: "decrease" if all metrics have them and there is no margin."""
         results = self.analyses.results
         if "decrease" not in results or "difference" not in results:
             return "difference"
@@ -76,7 +76,7 @@ class Contents:
 
     @cached_property
     def first_compared_method(self) -> str:
-        """First compared method, by which cases are picked."""
+        """First method in the order of labels but the reference, by whose scores cases are picked."""
         return str(
             self.wording.labels.order("method", self.scores_without_reference["method"].astype(TEXT))[0]
         )
@@ -188,7 +188,7 @@ def _method_means_on_first_metric(contents: Contents) -> FrameWithCall:
 
 
 def _contrasts_over_tasks(contents: Contents) -> FrameWithCall | None:
-    """Return the contrasts over tasks, or those of the only task."""
+    """Return the contrasts averaged over tasks, or those of the only task; None without contrasts."""
     if contents.decrease_or_difference_key not in contents.analyses.frames:
         return None
     if _contrasts_have_averages(contents):
@@ -198,7 +198,7 @@ def _contrasts_over_tasks(contents: Contents) -> FrameWithCall | None:
 
 
 def _contrasts_by_task(contents: Contents) -> FrameWithCall | None:
-    """Return the contrasts in single tasks, None where there is one task only."""
+    """Return the contrasts in single tasks, None without contrasts or with one task only."""
     if contents.decrease_or_difference_key not in contents.analyses.frames:
         return None
     if not _contrasts_have_averages(contents):
@@ -207,12 +207,12 @@ def _contrasts_by_task(contents: Contents) -> FrameWithCall | None:
 
 
 def _contrasts_have_averages(contents: Contents) -> bool:
-    """Return whether contrasts have rows over tasks."""
+    """Return whether contrasts have rows that average over tasks."""
     return bool(contents.analyses.results.estimates(contents.decrease_or_difference_key).is_over_tasks.any())
 
 
 def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
-    """Return the contrasts over tasks, or those in single tasks."""
+    """Return the contrasts averaged over tasks, or those in single tasks."""
     key = contents.decrease_or_difference_key
     frame = contents.analyses.frames[key]
     is_over_tasks = contents.analyses.results.estimates(key).is_over_tasks
@@ -263,9 +263,10 @@ def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
 
 
 def _interval_plot_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
-    """Return the call that draws means as far as the report has frames of decreases and of AUROC.
+    """Return the call that draws means.
 
-    Tasks are in the order of their decreases from the reference, with their AUROC behind their names.
+    Tasks stand in the order of their decreases from the reference, with their AUROC after their names, where
+    the report has frames of these.
     """
     frames = contents.analyses.frames
     options: dict[str, Any] = {}
@@ -352,7 +353,7 @@ class SectionPlan:
     key, title : str
         Its name in the page's addresses, and its heading, which has the slots of `Contents.slots`.
     sentence_keys : tuple of str
-        Keys of the frames that its sentences are on.
+        Keys of the frames that its sentences describe.
     items : tuple of ItemPlan
         Its tables and figures.
     """
@@ -363,7 +364,7 @@ class SectionPlan:
     items: tuple[ItemPlan, ...]
 
 
-#: Width of a forest with its numbers beside it, which a phone shows whole.
+#: Width of a forest plot with its numbers beside it, which fits the screen of a phone.
 _FOREST_MM = 120
 _FILES_NOTE = "the numbers are in the files below."
 #: Sections in their order, the first the summary; a report has those for which there is something to show.

@@ -49,7 +49,7 @@ class Examples:
         has_map = np.array([key in mapped for key in keys_of_rows], dtype=bool)
         candidates = scores[has_map & (scores["metric"] == metric)]
         if not candidates["score"].notna().any():
-            raise SalstatsError(f"{self.source} has no map of {method!r} that these scores are of")
+            raise SalstatsError(f"{self.source} has no map of {method!r} for these scores")
         return pick_cases(candidates, at=PICKS, method=method, by="metric")
 
     def figure(self, picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> Figure:

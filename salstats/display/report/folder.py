@@ -25,7 +25,7 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
 def check_report_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return the real path of the folder of a report; InputFileError where it may not be made.
+    """Return the resolved path of a report's folder; raise InputFileError where it may not be made.
 
     A folder that an earlier report made is replaced if `overwrite` is True.
     """
@@ -108,7 +108,7 @@ def _write_table(item: ReportItem, folder: Path) -> _WrittenItem:
 
 
 def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
-    """Return the files of a figure that was drawn, and the PNG of each page."""
+    """Return the files of a figure that was drawn, and as its content the PNG of each page."""
     files_of_pages = _figure_files_by_page(item, folder)
     pictures = tuple(files[-1].read_bytes() for files in files_of_pages)
     files = [file for files_of_page in files_of_pages for file in files_of_page]
@@ -145,5 +145,5 @@ def _manifest_text(report: Report) -> str:
 
 
 def _write_text(file: Path, text: str) -> None:
-    """Write text; bytes of a file's name that are no text stand as escapes."""
+    """Write text; bytes in the names of files that are not valid text are written as escapes."""
     file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

@@ -1,4 +1,4 @@
-"""The first sentences of a report: the best method, its distance to people, and what scores go with."""
+"""The first sentences of a report: the best method, its distance to the reference, and associations."""
 
 from collections.abc import Sequence
 
@@ -229,13 +229,13 @@ def _defined_contrast(key: str, method: str, metric: str, frames: ReportFrames) 
 
 
 def _has_interpretable_share(decreases: Estimates) -> bool:
-    """Return whether a share of the reference's mean has a plain reading: a mean above 0, finite limits."""
+    """Return whether means can be read as shares of the reference's: its mean is above 0, limits finite."""
     has_infinite_limit = np.isinf(decreases.numbers("conf_low")) | np.isinf(decreases.numbers("conf_high"))
     return bool((decreases.numbers("reference_mean") > 0).all() and not has_infinite_limit.any())
 
 
 def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
-    """Return what is left of the reference's mean, in percent, of decreases as they are printed."""
+    """Return the method's mean in percent of the reference's: 100 minus the decrease as it is printed."""
     return decreases.with_columns(
         estimate=100 - decreases.numbers("estimate").round(digits),
         conf_low=100 - decreases.numbers("conf_high").round(digits),
@@ -254,7 +254,7 @@ def _better_or_worse_phrase(contrasts: Estimates) -> str:
 def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str:
     """Say with which covariates the scores rose or fell, and for how many methods this was shown.
 
-    The sentence says so where there are no covariates, no regression or no P values.
+    Without covariates, a regression or P values the sentence says that this was not tested.
     """
     metric_name = wording.metric(metric)
     covariates = wording.settings.covariates or ()
@@ -286,21 +286,21 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
 
 
 def _share_of_groups_text(n_significant: int, n_groups: int, groups: str) -> str:
-    """Return a share of groups in brackets, "" of a single one: " (3 of 8 methods)"."""
+    """Return the share of groups with a low P value, " (3 of 8 methods)"; "" where there is one group."""
     if n_groups == 1:
         return ""
     return f" ({n_significant} of {count_text(n_groups)} {groups})"
 
 
 def _significant_row_masks_by_verb(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
-    """Find rows with a low P value: under "rose" those with an estimate above 0, under "fell" below 0."""
+    """Return which rows have a low P value and an estimate above 0 ("rose") or below 0 ("fell")."""
     is_significant = wording.is_significant(associations)
     estimate = associations.numbers("estimate")
     return {"rose": is_significant & (estimate > 0), "fell": is_significant & (estimate < 0)}
 
 
 def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
-    """Say in how many groups scores were shown to rise or fall with the model's confidence.
+    """Say for how many methods and tasks scores were shown to rise or fall with the model's confidence.
 
     The sentence follows that on slopes and has its form; it is "" where nothing was tested.
     """
@@ -316,7 +316,7 @@ def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording
         if is_significant.any():
             share = _share_of_groups_text(int(is_significant.sum()), len(correlations), groups)
             clauses.append(f"{verb} with {confidence}{share}")
-    # slopes are of methods with tasks held fixed, correlations of each task
+    # unlike slopes, which hold tasks fixed, correlations are computed within each task
     start = f" By correlation, {wording.metric(metric)}"
     if clauses:
         return f"{start} {', and '.join(clauses)}."

@@ -22,8 +22,9 @@ def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def undefined_score_bounds_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield the largest changes of means if undefined scores were known, where these have bounds."""
+    """Yield how much means could change at most if undefined scores were known, for metrics with bounds."""
     if means.distinct_values("weights"):
+        # bounds of weighted means are not implemented
         return
     with warnings.catch_warnings():
         # metrics without a least or largest value have no bounds, which needs no warning here
@@ -84,7 +85,7 @@ def _mean_and_missing_task_sentences(metric_name: str, means: Estimates, wording
 
 
 def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
-    """Return the tasks that a method has no mean in: ["Grad-CAM has none in Edema"]."""
+    """Return the tasks in which each method lacks a mean: ["Grad-CAM has none in Edema"]."""
     tasks = wording.labels.order("task", means.distinct_values("task"))
     texts = []
     for method in means.distinct_values("method"):

@@ -37,14 +37,14 @@ from salstats.stats.models.error_kinds import ERRORS
 
 #: Text of a slot that is only the condition of a sentence.
 _CONDITION_HOLDS = ""
-#: Explanations of slices, behind their name.
-_SLICES = {
+#: Explanations of slices of the data, which follow the slice's name.
+_SLICE_EXPLANATIONS = {
     "true-positive": " (where the truth has the finding)",
     "full": " (all images; undefined only where there was nothing to divide by)",
     "predicted-positive": " (where the model finds the finding)",
 }
-#: Explanations of units, with their name.
-_UNITS = {
+#: Units of resampling with their definitions.
+_UNIT_DEFINITIONS = {
     "case": "case (one image): all scores of a case",
     "patient": "patient, as a patient can contribute several cases (images): all scores of a patient",
 }
@@ -55,15 +55,15 @@ _ESTIMATE_NOUNS = {
     "difference": "differences",
     "best": "differences from the best method",
 }
-#: Packages that the report's own analyses run on.
+#: Packages that the analyses of a report use.
 _COMPUTED_WITH = {"numpy": "NumPy", "pandas": "pandas", "scipy": "SciPy"}
 
 
 def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -> tuple[str, ...]:
     """Return the paragraphs of a paper's section on statistical analysis, in the past tense.
 
-    They are only on analyses that were run, which follows from the frames of the report, and on the masks
-    that the scores' columns describe. Papers are cited by author and year, see `methods_references`.
+    They describe the analyses whose frames the report has, and the masks that columns of the scores describe.
+    Papers are cited by author and year, see `methods_references`.
     """
     slots: Slots = {}
     if "regression" in frames:
@@ -116,7 +116,9 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "seed": str(wording.settings.seed),
         "unit": wording.unit,
         "units": wording.units,
-        "unit_definition": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
+        "unit_definition": _UNIT_DEFINITIONS.get(
+            unit, f"{wording.unit}: all scores with the same value of {unit}"
+        ),
         "unit_role": unit_role,
         "lines": _condition_slot("confidence" in frames),
         "letter_values": _condition_slot("covariates" in frames),
@@ -232,7 +234,7 @@ def _slice_and_mask_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
     }
     if len(slices) == 1:
         slots["slice"] = slices[0]
-        slots["slice_definition"] = _SLICES.get(slices[0], "")
+        slots["slice_definition"] = _SLICE_EXPLANATIONS.get(slices[0], "")
     return slots
 
 
@@ -244,7 +246,7 @@ def _sorted_distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
 
 
 def _threshold_names_and_range(thresholds: Sequence[str]) -> list[str]:
-    """Return thresholds in print: those with a name first, then the range of those that are numbers."""
+    """Return descriptions of thresholds: those with a name first, then the range of numeric ones."""
     numbers = sorted((text for text in thresholds if _is_number(text)), key=float)
     texts = [f"{threshold_label(text)} threshold" for text in thresholds if text not in numbers]
     if len(numbers) == 1:
@@ -281,7 +283,7 @@ def _fixed_readers_and_trainings_slots(frames: ReportFrames) -> Slots:
 
 
 def _weighting_sentences(wording: Wording) -> str | None:
-    """Return how much scores counted, None where they counted alike."""
+    """Return sentences on the weights of scores, None where all scores have the same weight."""
     weights = wording.settings.weights
     if weights is None:
         return None
@@ -365,7 +367,7 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
 def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference: bool) -> Slots:
     """Fill the slots on the comparison of the method with the best mean with the others.
 
-    The pairs of a comparison are described once, with the reference where there is one.
+    With a reference, complete pairs are explained with the comparison with the reference and not again.
     """
     n_tests = contrasts.numbers("n_tests")
     is_adjusted = used_procedure(contrasts) is not None and np.nanmax(n_tests) > 1
@@ -393,7 +395,7 @@ def _further_significance_conditions(contrasts: Estimates, wording: Wording) -> 
 
 
 def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
-    """Say how differences were tested: the most frequent test first."""
+    """Return how differences were tested, the most frequent test first."""
     sentences: list[str] = []
     for name, n_rows in contrasts.frame["test"].value_counts().items():
         note = TESTS[str(name)].note
@@ -436,9 +438,9 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
 def _adjustment_sentence(
     plural_noun: str, estimates: Estimates, wording: Wording, earlier: Iterable[Estimates] = ()
 ) -> str | None:
-    """Say how P values were adjusted, None without P values.
+    """Return how P values were adjusted, None without P values.
 
-    If those of `earlier` estimates were adjusted, too, the procedure is not described again.
+    The procedure is not described again if P values of `earlier` estimates were adjusted as well.
     """
     if not estimates.has_p_values:
         return None
@@ -530,7 +532,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     intervals = areas.distinct_values("interval")
     source = None
     if intervals:
-        # Wilson's interval replaces the one of the analysis, by default logit, where that has no variance
+        # rows without a variance have Wilson's interval; all others have one kind, by default logit
         interval = next((name for name in intervals if name != "wilson"), "logit")
         record = interval_by_name(interval, "auroc")
         if record is not None:

@@ -118,8 +118,8 @@ def _first_warnings(texts: Sequence[str]) -> Markup:
 def _section_part(section: Section) -> _FoldedSection:
     """Return one part of the results: its figures, its sentences and its tables.
 
-    Sentences stand behind a figure, where they fill a sheet that the figure is too high for. A part without a
-    figure on the page begins with its tables, and figures that are folded away end it.
+    Sentences follow the figures: in print, a high figure after them would leave a sheet half empty. A part
+    without an open figure begins with its tables and ends with its folded figures.
     """
     anchor = f"section-{section.key}"
     figures = [item for item in section.items if not item.is_table]
@@ -142,7 +142,7 @@ def _section_part(section: Section) -> _FoldedSection:
 
 
 def _table_links_block(tables: Sequence[ReportItem]) -> Markup:
-    """Return a hint for phones, which show a part of a wide figure: links to the tables of its section."""
+    """Return links to the tables of a section, for phones, on which wide figures have to be scrolled."""
     if not tables:
         return Markup()
     links: list[Child] = ["Wide figures scroll sideways. Tables of this part:"]
@@ -152,7 +152,7 @@ def _table_links_block(tables: Sequence[ReportItem]) -> Markup:
 
 
 def _item_blocks_folded_last(items: Sequence[ReportItem]) -> list[Markup]:
-    """Return tables or figures, and below them those that are folded away."""
+    """Return the open tables or figures, then the folded ones."""
     blocks = [item_block(item) for item in items if item.display is Display.OPEN]
     folded = [item for item in items if item.display is not Display.OPEN]
     if folded:
@@ -165,7 +165,7 @@ def _item_blocks_folded_last(items: Sequence[ReportItem]) -> list[Markup]:
 
 
 def _closing_parts(report: Report) -> list[_FoldedSection]:
-    """Return the Methods, warnings, items of guidelines that are missing, and settings."""
+    """Return the last parts: Methods, warnings, missing items of guidelines, and settings."""
     parts = []
     if report.methods:
         parts.append(

@@ -139,7 +139,7 @@ def _item_tools(item: ReportItem) -> Markup:
 
 
 def _file_links(item: ReportItem) -> Iterator[Markup]:
-    """Yield links to the files of a table or figure, with the format, or that they are unrounded data."""
+    """Yield links to the files of a table or figure, named by their format; frames are unrounded data."""
     for path in item.files:
         stem, _, suffix = path.rpartition(".")
         text = _FILE_FORMATS.get(suffix.lower(), suffix.upper())
@@ -174,7 +174,7 @@ def scrollable_region(content: Markup, label: str) -> Markup:
 
 
 def toolbar(*children: Child) -> Markup:
-    """Return buttons and links below what they are for."""
+    """Return a row of buttons and links, which stands below a table, figure or text."""
     return element("div", *children, class_="tools")
 
 

@@ -17,7 +17,7 @@ from salstats.errors import InputFileError
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import RECOMMENDED
 
-#: Packages whose numbers or pictures a report holds, in the order in which they are listed.
+#: Packages that compute or draw what a report shows, in the order in which they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
 #: Name of the row on the input of a report.
 INPUT = "Input"
@@ -33,7 +33,7 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 def frame_digest(frame: pd.DataFrame) -> str:
-    """Return the SHA-256 of the CSV that `write_frame` writes of a frame."""
+    """Return the SHA-256 of the CSV that `write_frame` writes from a frame."""
     text = frame.to_csv(index=False, lineterminator="\n")
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -101,7 +101,7 @@ def _provenance_rows_of_inputs(settings: Settings, scores: pd.DataFrame) -> dict
 
 
 def _distinct_names(names: Sequence[str]) -> list[str]:
-    """Number names that occur several times: two files of one name in two folders stay two rows."""
+    """Return names, numbered where they occur several times, as files in two folders may have one name."""
     distinct: list[str] = []
     for name in names:
         distinct_name = name

@@ -7,8 +7,8 @@ from typing import Any
 import salstats as ss
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.calls import (
-    COMPARED,
-    LABELS,
+    COMPARED_SCORES_NAME,
+    LABELS_NAME,
     VariableName,
     assignment_code,
     call_text,
@@ -40,7 +40,7 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
     The error of an item that cannot be drawn is kept with those of the analyses.
     """
     sections = []
-    # tables and figures are numbered apart
+    # tables and figures are numbered separately
     n_items: Counter[str] = Counter()
     for section_plan in SECTION_PLANS:
         sentences = _sentences(section_plan, contents)
@@ -65,7 +65,7 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
 def _drawn_item(plan: ItemPlan, contents: Contents, *, number: str, result: str) -> ReportItem | None:
     """Draw a table or figure under a number; None if there is no frame for it.
 
-    `result` are the first sentences of its section, with which the alternative text of a figure ends.
+    `result` holds the first sentences of its section, which end the alternative text of a figure.
     """
     source = _frame_with_call(plan, contents)
     if source is None:
@@ -100,14 +100,14 @@ def _frame_with_call(plan: ItemPlan, contents: Contents) -> FrameWithCall | None
 
 
 def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], contents: Contents) -> str:
-    """Return Python that makes the frames that an item is drawn with, its own last, and draws it."""
+    """Return Python that makes the frames needed to draw an item, its own last, and draws it."""
     if not hasattr(ss, drawing_call.func.__name__):
         # the maps of examples are not among the report's files
         return frame_call
     frame_name = "shown"
     if isinstance(plan.frame, str):
         frame_name = plan.frame
-    names = _variable_name_by_id(contents)
+    names = _variable_names_by_object_id(contents)
     # a frame that no analysis made has no name yet
     names.setdefault(id(drawing_call.args[0]), frame_name)
     arguments = [_as_variable_name(value, names) for value in drawing_call.args]
@@ -126,18 +126,18 @@ def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], cont
     return "\n".join(lines)
 
 
-def _variable_name_by_id(contents: Contents) -> dict[int, str]:
-    """Return the names of frames and labels in calls, by their identity."""
+def _variable_names_by_object_id(contents: Contents) -> dict[int, str]:
+    """Return the variable names of frames and labels in the report's Python, by `id()` of each object."""
     names = {id(frame): key for key, frame in contents.analyses.frames.items()}
-    names[id(contents.scores_without_reference)] = COMPARED
+    names[id(contents.scores_without_reference)] = COMPARED_SCORES_NAME
     # without a reference these are the same frame
     names[id(contents.scores)] = "scores"
-    names[id(contents.wording.labels)] = LABELS
+    names[id(contents.wording.labels)] = LABELS_NAME
     return names
 
 
 def _as_variable_name(value: object, names: dict[int, str]) -> object:
-    """Return the name of a frame or of labels, other values as they are."""
+    """Return the variable name of a frame or of labels; other values stay as they are."""
     if id(value) in names:
         return VariableName(names[id(value)])
     return value

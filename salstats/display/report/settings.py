@@ -38,7 +38,7 @@ _COVARIATES_BY_NAME = (
     "tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px",
     "phase", "n_readers", "n_unseen", "n_samples", "floor",
 )  # fmt: skip
-#: Columns that a report takes one value of, since means over several would mix different populations.
+#: Columns that may have one value in a report, since means over several would mix different populations.
 _SINGLE_VALUE_COLUMNS = ("dataset", "model")
 #: Most levels of a column of text by which patients are described; others are names or remarks.
 _MAX_LEVELS = 10
@@ -85,7 +85,7 @@ class Settings:
     unit_argument: Unit = None
 
     def __post_init__(self) -> None:
-        """Raise where a setting is none of its choices."""
+        """Raise where a setting has an invalid value."""
         check_choice(self.style, tuple(STYLES), "style")
         check_level(self.level)
         interval = choose_interval(self.interval, "difference")
@@ -121,7 +121,7 @@ class Settings:
 
 
 def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, Settings]:
-    """Return the rows that a report is on, and its settings with what the user left open.
+    """Return the rows of a report, and its settings with reference, unit and covariates filled in.
 
     Raises
     ------
@@ -196,10 +196,10 @@ def _resolve_reference(scores: pd.DataFrame, reference: str | None) -> str | Non
 
 
 def _check_scores_can_be_reported(scores: pd.DataFrame) -> None:
-    """Raise where no score is defined, or a report could not be on one thing.
+    """Raise where no score is defined, or where means would mix different populations or units.
 
-    Scores may not be of several data sets or models, nor those of a metric in several distance units; no
-    task may be named "Overall" or "Average".
+    Scores must be of one data set and model, and those of a metric in one distance unit; no task may be named
+    "Overall" or "Average".
     """
     for column in _SINGLE_VALUE_COLUMNS:
         if has_several_values(scores, column):
@@ -265,14 +265,14 @@ def _default_covariates(scores: pd.DataFrame) -> tuple[str, ...]:
         values = scores[column].to_numpy(dtype=float, na_value=np.nan)
         if holds_three_or_more_labels(column, values) or not has_several_values(scores, column):
             continue
-        # what differs between the rows of one case and task, as a row number does, is no covariate of it
+        # a column that varies within a case and task, such as a row number, describes neither
         if rows_of_case[column].nunique().max() <= 1:
             covariates.append(column)
     return tuple(covariates)
 
 
 def text_covariates(scores: pd.DataFrame) -> list[str]:
-    """Return the columns of text with several but few levels that are no key and no score."""
+    """Return the columns of text or of bool with 2 to `_MAX_LEVELS` levels that are no key and no score."""
     columns = []
     for column in scores.select_dtypes(exclude=["number", "datetime"]).columns:
         is_covariate = column not in (*_NOT_COVARIATES, *_COVARIATES_BY_NAME)
@@ -282,7 +282,7 @@ def text_covariates(scores: pd.DataFrame) -> list[str]:
 
 
 def warn_of_covariates_read_as_text(scores: pd.DataFrame) -> None:
-    """Warn of columns of text most of whose cells are numbers, which have no slope for that reason."""
+    """Warn of columns of text most of whose cells are numbers, as a column of text has no slope."""
     for column in scores.select_dtypes(exclude=["number", "datetime", "bool"]).columns:
         if column in (*_NOT_COVARIATES, *_COVARIATES_BY_NAME):
             continue

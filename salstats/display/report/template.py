@@ -10,7 +10,7 @@ Slots = dict[str, str | None]
 
 
 class Sentence(NamedTuple):
-    """A sentence with slots, which stands if every slot, and the slot named as its condition, has a text."""
+    """A sentence with slots, which is written if every slot, and the slot named as condition, has a text."""
 
     text: str
     condition: str = ""

@@ -37,12 +37,12 @@ _LABELS_WITH_ARTICLE = {
 _PERSON_NAMES = {"Dice", "Hausdorff"}
 #: Most decimals that are added so that limits differ from their estimate in print.
 _MAX_EXTRA_DECIMALS = 4
-#: Limits that are nearer to an estimate, relative to their size, are equal to it.
+#: A limit that differs less from its estimate, relative to the limit's size, is equal to it.
 _ROUNDING = 1e-9
 #: A longer list of names is replaced by the number of names.
-MAX_LISTED = 4
-#: Of more estimates a sentence has only the smallest and the largest.
-MAX_WRITTEN = 6
+MAX_NAMES_IN_LIST = 4
+#: Of more estimates than this a sentence gives the smallest and the largest only.
+MAX_ESTIMATES_IN_SENTENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +139,11 @@ class Wording:
         return f"{procedure.label}-adjusted P"
 
     def is_significant(self, estimates: Estimates) -> np.ndarray:
-        """Find rows whose P value lies below the level."""
+        """Return, for each row, whether its P value is below the level."""
         return np.asarray(estimates.p_values_adjusted_if_any < self.significance_level)
 
     def is_not_significant(self, estimates: Estimates) -> np.ndarray:
-        """Find rows whose P value does not lie below the level."""
+        """Return, for each row, whether it has a P value that is not below the level."""
         return np.asarray(estimates.p_values_adjusted_if_any >= self.significance_level)
 
     def low_p_phrase(self, estimates: Estimates) -> str:
@@ -155,7 +155,7 @@ class Wording:
     def estimate_texts(
         self, estimates: Estimates, digits: int | None = None, *, p_values: bool = True
     ) -> list[str]:
-        """Return each row's estimate as in running text, its P value named for what it is."""
+        """Return each row's estimate for running text, with its interval and the named P value."""
         if digits is None:
             digits = decimals_by_magnitude(estimates.numbers("estimate"))
         p_name = ""
@@ -203,7 +203,7 @@ def label_in_sentence(text: str) -> str:
 
 def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") -> str:
     """Return names as a list in a sentence, or their number where the list would be long: "7 methods"."""
-    if len(names) <= MAX_LISTED:
+    if len(names) <= MAX_NAMES_IN_LIST:
         return joined(names, conjunction)
     return f"{len(names)} {plural_noun}"
 
@@ -226,6 +226,7 @@ def decimals_by_magnitude(values: Iterable[float]) -> int:
         return 2
     if largest >= 0.01 or largest == 0:
         return 3
+    # three significant digits of the largest
     return min(6, 2 - math.floor(math.log10(largest)))
 
 
@@ -256,8 +257,8 @@ def named_values_text(
 ) -> str:
     """Return each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes.
 
-    `values` are the numbers that the texts are of. `plural_noun` says what many texts are of, and a text
-    whose name is "" stands alone.
+    `values` are the numbers behind the texts, `plural_noun` counts many of them, and a text whose name is ""
+    stands alone.
     """
     phrases = []
     for text, name in zip(texts, names, strict=True):
@@ -265,7 +266,7 @@ def named_values_text(
         if name:
             phrase = f"{text} {preposition} {name}"
         phrases.append(phrase)
-    if len(phrases) <= MAX_WRITTEN:
+    if len(phrases) <= MAX_ESTIMATES_IN_SENTENCE:
         return joined(phrases)
     numbers = np.array([float(value) for value in values])
     smallest = phrases[int(numbers.argmin())]
@@ -275,7 +276,7 @@ def named_values_text(
 
 
 def family_of_tests_text(estimates: Estimates) -> str:
-    """Return the families that P values were adjusted in: single tasks, and what is over tasks."""
+    """Return the families in which P values were adjusted: one, or those of single tasks and of averages."""
     n_tests = estimates.numbers("n_tests")
     is_over_tasks = estimates.is_over_tasks
     if not is_over_tasks.any() or is_over_tasks.all():

@@ -10,7 +10,7 @@ from report_text import composed
 
 import salstats as ss
 from salstats.display.report.calls import (
-    COMPARED,
+    COMPARED_SCORES_NAME,
     VariableName,
     assignment_code,
     call_text,
@@ -118,7 +118,7 @@ def test_the_lines_before_calls_import_read_and_name_what_the_calls_use(tmp_path
         "import salstats as ss", "", read,
     ]  # fmt: skip
     settings = Settings(reference="it's", only={"site": 3}, labels={"iou": "IoU"})
-    calls = [f"ss.plot_box({COMPARED}, labels=labels)", "pd.concat([scored])"]
+    calls = [f"ss.plot_box({COMPARED_SCORES_NAME}, labels=labels)", "pd.concat([scored])"]
     assert code_preamble(settings, calls).splitlines() == [
         "import pandas as pd",
         "import salstats as ss",

@@ -14,7 +14,7 @@ from report_text import files, page_text, sentences_of, settings_of
 import salstats as ss
 from salstats.cli.app import run
 from salstats.display.report.analyses import Analyses
-from salstats.display.report.composition import composed_report, labels_of, named_counts
+from salstats.display.report.composition import composed_report, named_counts, report_labels
 from salstats.display.report.methods import reference_by_citation
 from salstats.display.report.settings import Settings
 from salstats.display.report.wording import LabelSpelling, Wording
@@ -265,7 +265,7 @@ def test_counts_are_of_the_columns_that_scores_have_without_absent_findings():
 
 def test_the_reference_is_the_first_label():
     scores = pd.DataFrame({"method": ["cam", "human"], "metric": "iou"})
-    labels = labels_of(scores, Settings(reference="human"))
+    labels = report_labels(scores, Settings(reference="human"))
     assert labels.order("method", ["cam", "human"]) == ["human", "cam"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from report_text import analyses_of, settings_of
 
 import salstats as ss
-from salstats.display.report.composition import labels_of
+from salstats.display.report.composition import report_labels
 from salstats.display.report.contents import SECTION_PLANS, Contents
 from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
@@ -17,7 +17,7 @@ def contents_of(scores, **options):
     """The material of a report on scores."""
     rows, settings = resolve_scores_and_settings(scores, Settings(n_replicates=199, **options))
     analyses = analyses_of(scores, **options)
-    return Contents(rows, analyses, Wording(settings, labels_of(rows, settings)))
+    return Contents(rows, analyses, Wording(settings, report_labels(rows, settings)))
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ def test_a_study_of_other_cases_is_said_not_to_be_shown(small, tmp_path):
     edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")]
     ss.report(edema, tmp_path / "out", study=small_study(["elsewhere"]), jobs=1, n_replicates=199)
     assert not (tmp_path / "out" / "figures" / "examples.png").exists()
-    said = "Not shown: examples. arrays has no map of 'gradcam' that these scores are of"
+    said = "Not shown: examples. arrays has no map of 'gradcam' for these scores"
     assert said in page_text(tmp_path / "out")
 
 

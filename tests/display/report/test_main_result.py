@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from report_frames import faults
 
 from salstats.display.report.analyses import ReportFrames, run_analyses
-from salstats.display.report.composition import labels_of
+from salstats.display.report.composition import report_labels
 from salstats.display.report.main_result import main_sentences
 from salstats.display.report.settings import Settings, resolve_scores_and_settings
 from salstats.display.report.wording import Wording
@@ -184,7 +184,7 @@ def test_first_sentences_agree_with_the_tables(drawn):
         warnings.simplefilter("ignore")
         used, chosen = resolve_scores_and_settings(scores, Settings(**options))
         frames = run_analyses(used, chosen).frames
-    words = Wording(chosen, labels_of(used, chosen))
+    words = Wording(chosen, report_labels(used, chosen))
     sentences = main_sentences(ReportFrames(frames), words)
     assert not [fault for text in sentences for fault in faults(text)]
     compared = set(METHODS[:n_methods])
@@ -293,7 +293,7 @@ def test_first_sentences_of_the_studies_name_method_direction_mean_and_interval(
     options = {"reference": reference, "n_replicates": 99, "covariates": ()}
     used, chosen = resolve_scores_and_settings(scores, Settings(**options))
     frames = run_analyses(used, chosen).frames
-    wording = Wording(chosen, labels_of(used, chosen))
+    wording = Wording(chosen, report_labels(used, chosen))
     sentences = main_sentences(ReportFrames(frames), wording)
     assert not [fault for text in sentences for fault in faults(text)]
 
