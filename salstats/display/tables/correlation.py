@@ -29,7 +29,7 @@ from salstats.display.tables.placement import ColumnPlacement, choose_placement,
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import correlated_variables_note, covariates_note, stratum_note
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError, Setting
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.coefficients import CoefficientRecord
 
@@ -64,7 +64,8 @@ def table_correlation(
         Grouping columns, `x` and `y` among them, that stand as rows, as columns (outermost first) and as
         groups of rows.
     matrix : bool, optional
-        Draw the triangle; by default where every pair of three variables and more is there.
+        Draw the triangle; by default where every pair of three variables and more is there, and none of
+        `rows`, `columns` and `groups` is given.
     stars : bool
         Stars for the p-values. Adjusted ones stand in a column beside the correlations where the frame has
         `p_adjusted`, except in a triangle.
@@ -84,7 +85,7 @@ def table_correlation(
     ------
     SalstatsError
         No column `estimate`, `x` or `y`; a grouping column has no place; two correlations in one cell;
-        `matrix=True` with one pair.
+        `matrix=True` with one pair, or with `rows`, `columns` or `groups`.
 
     Examples
     --------
@@ -111,9 +112,19 @@ def table_correlation(
         name = coefficient.heading
     texts = interval_texts(estimates, digits, style, star_texts.texts)
     value = TableQuantity(heading_with_interval(name, estimates), texts)
+    placement_options = {"rows": rows, "columns": columns, "groups": groups}
+    given_options = [name for name, value in placement_options.items() if value is not None]
+    if matrix and given_options:
+        raise SalstatsError(
+            Setting("matrix", True),
+            " has rows, columns and groups of its own",
+            hint=Message("leave out ", Setting(given_options[0])),
+            option=given_options[0],
+            value=placement_options[given_options[0]],
+        )
     is_triangle = matrix
     if is_triangle is None:
-        is_triangle = _has_all_pairs_of_three_variables(frame, keys)
+        is_triangle = not given_options and _has_all_pairs_of_three_variables(frame, keys)
     variables_note = ""
     p_values: list[TableQuantity] = []
     if estimates.has_adjusted_p_values and not is_triangle:

@@ -127,6 +127,13 @@ def test_the_triangle_can_be_asked_for_and_refused(pairs, read):
         ss.table_correlation(some.query("x == 'iou' and y == 'hit'"), matrix=True, stars=True)
 
 
+def test_named_rows_are_not_overruled_by_a_triangle(pairs, read):
+    seen = read(ss.table_correlation(pairs, rows="method"))
+    assert list(seen.rows) == ["Human benchmark", "Grad-CAM", "Occlusion"]
+    with raises(SalstatsError, option="groups", value="method"):
+        ss.table_correlation(pairs, matrix=True, groups="method")
+
+
 def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
     with raises(SalstatsError, rows=(0, len(pairs))):
         ss.table_correlation(pd.concat([pairs, pairs.iloc[:1]]), matrix=True, stars=True)
