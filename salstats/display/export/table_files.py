@@ -73,8 +73,8 @@ def save_table(
     SalstatsError
         Not a great-tables table; for all endings but `.html` and `.png`, a table that was made otherwise, or
         that great-tables changed since in a way that its record does not hold, such as colours; for
-        `.png`, no browser, a table too long for one picture or too wide for `width`; `width` for another
-        ending.
+        `.png`, no browser, a table too long for one picture or too wide for `width`, or a `dpi` too high for
+        it; `width` for another ending.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def table_rows(table: GT) -> TableRows:
 
 
 def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
-    """Return the content of a file of a table that is no picture.
+    """Return the content of a table's file in any format but PNG.
 
     `page` is the table as HTML; `rows` is for formats that are written from the table's record.
     """
@@ -172,7 +172,7 @@ def _word_content(rows: TableRows, target: Path) -> bytes:
 
 
 def _csv_content(rows: TableRows, target: Path) -> bytes:
-    """Return the CSV of a table, with a byte order mark, or Excel takes a dash for three other signs."""
+    """Return the CSV of a table, with a byte order mark, without which Excel misreads dashes."""
     return csv_text(rows).encode("utf-8-sig")
 
 

@@ -145,7 +145,8 @@ def table_regression(
     ------
     SalstatsError
         No column `term` or `estimate`; `columns` or `keep` names what is not there; two estimates in one
-        cell; frames of which only some have `p_adjusted`; `fit` of other models.
+        cell; `fit`, `components` or `joint` of other models; with `stars`, frames of which only some have
+        `p_adjusted`.
 
     Examples
     --------
