@@ -26,7 +26,7 @@ from salstats.study import HUMAN
 
 #: The first of these columns ends the grouping columns of an estimates frame.
 _AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
-#: Columns that have to be numbers, and that a frame which another program made may hold as text.
+#: Columns that must hold numbers; a frame that another program made may have text in them.
 _NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 
 
@@ -34,14 +34,14 @@ _NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value"
 class Estimates:
     """An estimates frame.
 
-    A column that the frame does not have is one without values, so that callers need not test for columns.
+    A column that the frame lacks is treated as one without values, so that callers need not test for columns.
 
     Attributes
     ----------
     frame : DataFrame
         The rows, with a default index.
     name : str
-        What the frame is called in messages.
+        Name of the frame in messages.
     keys : tuple of str
         Its grouping columns.
     """
@@ -89,7 +89,7 @@ class Estimates:
         return numbers[~np.isnan(numbers)]
 
     def varies(self, column: str) -> bool:
-        """Return whether a column has two values, a missing one counting as one."""
+        """Return whether a column has at least two values, a missing value counting as one."""
         return column in self.frame.columns and self.frame[column].nunique(dropna=False) > 1
 
     def subset(self, row_mask: Any) -> "Estimates":
@@ -108,7 +108,7 @@ class Estimates:
         return self.subset(~self.frame["metric"].isin(metrics))
 
     def with_columns(self, **columns: Any) -> "Estimates":
-        """Return the same rows with other values in some columns."""
+        """Return the same rows with some columns added or replaced."""
         return replace(self, frame=self.frame.assign(**columns))
 
     def with_frame_and_new_keys(self, frame: pd.DataFrame) -> "Estimates":
@@ -125,7 +125,7 @@ class Estimates:
 
     @cached_property
     def varying_keys(self) -> tuple[str, ...]:
-        """Grouping columns that have two values and more."""
+        """Grouping columns that have at least two values."""
         return tuple(key for key in self.keys if self.varies(key))
 
     @cached_property
@@ -186,7 +186,7 @@ class Estimates:
         if not {"method_mean", "reference_mean"} <= set(frame.columns):
             return tuple(kinds)
         members = {}
-        # scores that are weighted do not count alike in their average
+        # with weights the members of an average do not contribute by their numbers of scores
         if {"n", "term"} <= set(frame.columns) and not self.distinct_values("weights"):
             members = members_of_averages(frame, self.keys)
         is_average = averaged_column_mask(frame, self.keys).any(axis=1)
@@ -298,7 +298,7 @@ def read_estimates(
 def chosen_or_recorded_references(estimates: Estimates, chosen_reference: str | None = None) -> list[str]:
     """Return the reference methods: the chosen one, else those of the column `reference`, else `human`.
 
-    Raises if `chosen_reference` is no method of the estimates.
+    Raise SalstatsError if `chosen_reference` is no method of the estimates.
     """
     if chosen_reference is None:
         return [str(method) for method in estimates.distinct_values("reference")] or [HUMAN]
@@ -313,7 +313,7 @@ def chosen_or_recorded_references(estimates: Estimates, chosen_reference: str | 
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that tell the rows of an estimates frame apart.
+    """Return the columns that identify the rows of an estimates frame.
 
     These are the columns before the estimates, the package's key columns wherever they stand, and the
     reference where there are several.
@@ -328,7 +328,7 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> NDArray[np.float64]:
-    """Return a column as float; ColumnError where it holds text."""
+    """Return a column as float; raise ColumnError where it holds text."""
     try:
         values = pd.to_numeric(column)
     except (ValueError, TypeError):
@@ -343,7 +343,7 @@ def numbers_of(column: pd.Series, column_name: str, frame_name: str) -> NDArray[
 def check_rows_are_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
     """Raise SalstatsError where two estimates have the same values of some columns."""
     rows = estimates.frame
-    # without columns that tell them apart, all rows but the first repeat it
+    # without columns that distinguish them, all rows but the first are repeated
     is_repeated = pd.Series(np.arange(len(rows)) > 0)
     if columns:
         is_repeated = rows.duplicated(list(columns))

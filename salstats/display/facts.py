@@ -26,8 +26,8 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import count_of_models, has_marginal_estimates
 from salstats.display.text.vocabulary import (
-    NO_INTERVAL,
     RANK_TERMS,
+    REPLICATE_LIMITS,
     TERMS,
     inference_population_text,
     limits_name_without_level,
@@ -47,8 +47,8 @@ IMPOSSIBLE_LIMITS = (
     "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
 )
 #: Sentence on the bounds of estimates with undefined scores.
-BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
-#: What terms are tested against, of those for which it does not go without saying.
+BOUNDS_NOTE = "Bounds: the estimate if all undefined scores were the worst or best possible."
+#: Null hypotheses of terms for which they are not obvious.
 _NULL_HYPOTHESES = {
     "auroc": "against 0.5",
     "calibration_intercept": "against an intercept of 0",
@@ -121,17 +121,16 @@ def limits_of(estimates: Estimates) -> EstimateLimits:
 
 
 def interval_name_with_level(estimates: Estimates) -> str:
-    """Return "95% CI", "CI" where levels differ, nothing where no row has limits."""
+    """Return "95% CI", "CI" where levels differ, "" where no row has limits."""
     if not estimates.has_limits.any():
         return ""
     return limits_of(estimates).name
 
 
 def heading_with_interval(heading: str, estimates: Estimates, *, beside_p_values: bool = False) -> str:
-    """Return a heading with the interval that stands in brackets behind the estimates: "Mean (95% CI)".
+    """Return a heading with the name of the interval in brackets: "Mean (95% CI)".
 
-    If they stand beside P values (`beside_p_values`) that are adjusted, and the intervals are not, the
-    heading says so.
+    Beside P values (`beside_p_values`) that are adjusted, intervals that are not are called unadjusted.
     """
     heading = heading_with_quantile_level(heading, estimates)
     name = interval_name_with_level(estimates)
@@ -159,11 +158,11 @@ def _only_p_values_are_adjusted(estimates: Estimates) -> bool:
 def distinct_texts_with_groups_or_counts(
     estimates: Estimates, texts_of_rows: Sequence[str], labels: Labels | None = None
 ) -> list[str]:
-    """Return the distinct texts of rows, each with what it belongs to: "Student's t (IoU and Dice)".
+    """Return the distinct texts of rows, each with the metrics that have it: "Student's t (IoU and Dice)".
 
-    Metrics, or values of another grouping column, are named where each has one text, by the labels of the
-    package if there are no others. Where none tells texts apart, or there are many values, the number of
-    estimates follows: "Student's t (5 of 20 estimates)".
+    Values of another grouping column are named where metrics have several texts each. Where no column
+    separates the texts, or it has many values, the number of estimates follows instead: "Student's t (5 of
+    20 estimates)". Without `labels` those of the package are used.
     """
     counts = Counter(texts_of_rows)
     if len(counts) < 2:
@@ -193,7 +192,7 @@ def distinct_texts_with_groups_or_counts(
 
 
 def _value_or_term_label(key: str, value: Any, labels: Labels) -> str:
-    """Return the label of a value, of a kind of estimate its name: "calibration slope"."""
+    """Return the label of a value, for a kind of estimate its name: "calibration slope"."""
     if key == "term" and value in TERMS:
         return TERMS[value].name
     return labels.value(key, value)
@@ -202,17 +201,17 @@ def _value_or_term_label(key: str, value: Any, labels: Labels) -> str:
 def _joined_texts_with_groups_or_counts(
     estimates: Estimates, column: str, text_by_value: Mapping[str, str], labels: Labels | None
 ) -> str:
-    """Return the texts of the values of a column joined, each with the rows that it belongs to."""
+    """Return the texts of a column's values in one phrase, each with the metrics or number of its rows."""
     rows = estimates.subset(estimates.frame[column].notna())
     texts = [text_by_value[str(value)] for value in rows.row_values(column)]
     return joined(distinct_texts_with_groups_or_counts(rows, texts, labels))
 
 
 def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
-    """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient.".
+    """Return briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient.".
 
-    Where there are several kinds of intervals, `labels` name the metrics that have each. Intervals that are
-    not adjusted are called so if the P values of the estimates are, also in a figure without P values.
+    Where there are several kinds of intervals, `labels` name the metrics that have each. Intervals are called
+    unadjusted if the P values of the estimates are adjusted, also in a figure without P values.
     """
     if not estimates.has_limits.any():
         return NO_LIMITS
@@ -234,7 +233,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", labels: Labels | 
     if limits.any_infinite:
         sentence += "; a bar that ends with the axis has no limit there"
     if limits.is_no_confidence_interval:
-        sentence += f"; {NO_INTERVAL}"
+        sentence += f"; {REPLICATE_LIMITS}"
     if limits.any_beyond:
         sentence += "; values beyond the range of what is estimated are impossible: the interval does not fit"
     return f"{sentence}."
@@ -257,7 +256,7 @@ def _interval_name_in_caption(kind: str) -> str:
 
 
 def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
-    """Say in full how limits were made: "95% CI: percentile bootstrap of patients, 1,000 replicates.".
+    """Return in full how limits were computed: "95% CI: percentile bootstrap of patients, 1,000 replicates.".
 
     Where there are several kinds of intervals, `labels` name the metrics that have each.
     """
@@ -275,7 +274,7 @@ def limits_sentences(estimates: Estimates, labels: Labels | None = None) -> str:
         kinds = _joined_texts_with_groups_or_counts(limits.rows, "interval", text_by_kind, labels)
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
     if limits.is_no_confidence_interval:
-        sentences.append(f"Limits: {NO_INTERVAL}.")
+        sentences.append(f"Limits: {REPLICATE_LIMITS}.")
     if limits.n_without:
         sentences.append("An estimate that stands alone has no interval.")
     if limits.any_beyond:
@@ -318,12 +317,13 @@ def _interval_name_needs_clusters(record: Interval | None, rows: Estimates) -> b
 
 
 def _family_sentence(limits: EstimateLimits) -> str:
-    """Say at which level all limits of a family hold together, and at which each of them does."""
+    """Return the levels at which all limits of a family hold together, and at which each of them does."""
+    assert limits.family_level is not None
     has_several_families = len(np.unique(limits.rows.non_missing_numbers("n_tests"))) > 1
     subject = "All of them"
     if has_several_families:
         subject = "Those of a family"
-    family_level = rounded_level_text_without_sign(limits.family_level or 0)
+    family_level = rounded_level_text_without_sign(limits.family_level)
     level_texts = dict.fromkeys(f"{rounded_level_text_without_sign(level)}%" for level in limits.levels)
     levels = joined(list(level_texts), "and")
     return f"{subject} hold together at {family_level}%, singly at {levels}."
@@ -338,7 +338,7 @@ def replicates_text(estimates: Estimates) -> str:
 
 
 def population_and_caution_sentences(estimates: Estimates) -> str:
-    """Say for which population limits hold, and what makes estimates doubtful."""
+    """Return for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.subset(estimates.has_limits)
     return paragraph(
         inference_population_text(limited.distinct_values("inference_to")), caution_note(estimates.frame)
@@ -346,12 +346,12 @@ def population_and_caution_sentences(estimates: Estimates) -> str:
 
 
 def limits_and_caution_note(estimates: Estimates, labels: Labels | None = None) -> str:
-    """Say in full how intervals were made, for which population they hold and what makes them doubtful."""
+    """Return in full how intervals were computed, for which population, and what makes them doubtful."""
     return paragraph(limits_sentences(estimates, labels), population_and_caution_sentences(estimates))
 
 
 def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels | None = None) -> str:
-    """Say briefly what bars are, how scores are weighted, and for which population intervals hold.
+    """Return briefly what bars are, how scores are weighted, and for which population intervals hold.
 
     Cautions on doubtful estimates follow.
     """
@@ -363,13 +363,13 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", labels: Labels
 
 
 def score_weights_sentence(estimates: Estimates) -> str:
-    """Say how scores are weighted, where they have different weights."""
+    """Return how scores are weighted, "" where all have the same weight."""
     weights = [value for value in estimates.distinct_values("weights") if MEMBER_SEPARATOR not in str(value)]
     return weights_note(weights, noun_of_identifier(str(estimates.only_value("unit") or "unit")))
 
 
 def tasks_taken_together_sentence(estimates: Estimates) -> str:
-    """Say that ranks, or tests of every two methods, are over all tasks; "" where each task has its own.
+    """Return that ranks, or pairwise tests of methods, pool all tasks; "" where each task has its own.
 
     Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping
     column; they do not hold the number of tasks.
@@ -383,13 +383,14 @@ def tasks_taken_together_sentence(estimates: Estimates) -> str:
     return "Tasks are taken together where there are several."
 
 
-def count_sentence(estimates: Estimates, observation: str = "score", missing: str = "undefined") -> str:
-    """Say how many observations an estimate has: "136 to 140 scores of 109 to 114 patients per estimate.".
+def count_sentence(
+    estimates: Estimates, observation_noun: str = "score", missing_adjective: str = "undefined"
+) -> str:
+    """Return how many observations an estimate has: "136 to 140 scores of 109 to 114 patients per estimate.".
 
-    `observation` is the noun of an observation, `missing` the adjective of those that are missing. Averages
-    and pooled rows are counted apart; estimates that are not drawn count among the missing. Coefficients and
-    marginal estimates have the observations of their model: "334 observations in the model; 26 incomplete and
-    left out.".
+    Averages and pooled rows are counted separately; estimates without observations add to the missing ones
+    only. Coefficients and marginal estimates have the observations of their model: "334 observations in the
+    model; 26 incomplete and left out.".
     """
     if has_marginal_estimates(estimates) or has_coefficients(estimates):
         return _model_observations_sentence(estimates)
@@ -403,43 +404,43 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
         counted_rows = single.subset(~is_empty)
     if not len(counted_rows.non_missing_numbers("n")):
         return ""
-    text = _observations_text(counted_rows, observation)
+    text = _observations_text(counted_rows, observation_noun)
     if counted_rows.distinct_values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing_numbers('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " per estimate"
     text += _summary_row_counts_text(
-        estimates, observation, with_units=_has_one_observation_per_unit(counted_rows)
+        estimates, observation_noun, with_units=_has_one_observation_per_unit(counted_rows)
     )
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.distinct_values("n_positive"):
         text += f" ({count_range_text(counted_rows.non_missing_numbers('n_positive'))} positive)"
-    return f"{text}{_missing_text(single, missing)}."
+    return f"{text}{_missing_count_text(single, missing_adjective)}."
 
 
 def _model_observations_sentence(estimates: Estimates) -> str:
-    """Say how many observations the models of estimates have, and how many they leave out."""
+    """Return how many observations the models of estimates have, and how many they leave out."""
     if not len(estimates.non_missing_numbers("n")):
         return ""
     models = "in the model"
     if count_of_models(estimates) > 1:
         models = "per model"
     text = f"{_observations_text(estimates, 'observation')} {models}"
-    return f"{text}{_missing_text(estimates, 'incomplete and left out')}."
+    return f"{text}{_missing_count_text(estimates, 'incomplete and left out')}."
 
 
 def _has_one_observation_per_unit(estimates: Estimates) -> bool:
-    """Return whether each observation of the estimates is of another unit."""
+    """Return whether each unit has one observation."""
     return np.array_equal(estimates.non_missing_numbers("n"), estimates.non_missing_numbers("n_units"))
 
 
-def _observations_text(estimates: Estimates, observation: str) -> str:
+def _observations_text(estimates: Estimates, observation_noun: str) -> str:
     """Return the observations of estimates with their units: "136 to 140 scores of 109 to 114 patients".
 
-    Where each observation is of another unit, the units alone are named: "64 patients".
+    Where each unit has one observation, only the units are named: "64 patients".
     """
-    text = counted_range(estimates.non_missing_numbers("n"), observation)
+    text = counted_range(estimates.non_missing_numbers("n"), observation_noun)
     unit = estimates.only_value("unit")
     n_units = estimates.non_missing_numbers("n_units")
     if unit is None or not len(n_units):
@@ -450,21 +451,22 @@ def _observations_text(estimates: Estimates, observation: str) -> str:
     return f"{text} of {units_text}"
 
 
-def _missing_text(estimates: Estimates, missing: str) -> str:
+def _missing_count_text(estimates: Estimates, missing_adjective: str) -> str:
     """Return the numbers of missing observations as the end of a sentence: "; 0 to 3 undefined"."""
     n_missing = count_missing_without_absent(estimates.frame)
     n_missing = n_missing[~np.isnan(n_missing)]
     if not len(n_missing):
         return ""
     if not n_missing.any():
-        return f"; none {missing}"
-    return f"; {count_range_text(n_missing)} {missing}"
+        return f"; none {missing_adjective}"
+    return f"; {count_range_text(n_missing)} {missing_adjective}"
 
 
-def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_units: bool) -> str:
+def _summary_row_counts_text(estimates: Estimates, observation_noun: str, *, with_units: bool) -> str:
     """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)".
 
-    With units, as those of the other rows are not named: " (Average, 549 pairs of 200 cases)".
+    `with_units` names observations and units, as the text before names units only: " (Average, 549 pairs of
+    200 cases)".
     """
     if estimates.is_summary_row.all():
         return ""
@@ -475,7 +477,7 @@ def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_uni
             continue
         counts = count_range_text(rows.non_missing_numbers("n"))
         if with_units:
-            counts = _observations_text(rows, observation)
+            counts = _observations_text(rows, observation_noun)
         texts.append(f"{name}, {counts}")
     if not texts:
         return ""
@@ -483,7 +485,7 @@ def _summary_row_counts_text(estimates: Estimates, observation: str, *, with_uni
 
 
 def clustering_or_independence_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
-    """Say whether limits and P values are clustered by unit, where a unit has several pairs."""
+    """Return whether limits and P values are clustered by unit, "" unless some unit has several pairs."""
     unit = estimates.only_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
@@ -495,7 +497,7 @@ def clustering_or_independence_sentence(estimates: Estimates, pair_noun: str = "
 
 
 def undefined_replicates_sentence(estimates: Estimates) -> str:
-    """Say how many replicates were undefined, "" where all were defined."""
+    """Return how many replicates were undefined, "" where all were defined."""
     n_undefined = estimates.non_missing_numbers("n_undefined")
     if not len(n_undefined) or not n_undefined.max():
         return ""
@@ -507,7 +509,7 @@ def undefined_replicates_sentence(estimates: Estimates) -> str:
 
 
 def metrics_without_scores_sentence(estimates: Estimates, labels: Labels) -> str:
-    """Name the metrics without a defined score, of contrasts without a complete pair of scores."""
+    """Return which metrics have no defined score, or for contrasts no complete pair of scores."""
     metrics = labels.order("metric", estimates.metrics_without_scores)
     if not metrics:
         return ""
@@ -518,7 +520,7 @@ def metrics_without_scores_sentence(estimates: Estimates, labels: Labels) -> str
 
 
 def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[str]) -> str:
-    """Name the estimates without a value, which a figure does not draw."""
+    """Return which estimates have no value and are not drawn in a figure."""
     rows = estimates.subset(~estimates.has_estimate).frame[list(columns)].to_dict("records")
     names: dict[str, None] = {}
     for row in rows:
@@ -533,7 +535,7 @@ def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[s
 
 
 def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
-    """Say from which test P values come, and by which procedure they were adjusted."""
+    """Return the test behind P values and the procedure that adjusted them, "" without P values."""
     source = p_value_source_text(estimates, labels)
     if not source:
         return ""
@@ -543,7 +545,7 @@ def p_value_sentence(estimates: Estimates, labels: Labels | None = None) -> str:
 
 
 def p_value_source_text(estimates: Estimates, labels: Labels | None = None) -> str:
-    """Return the test that P values come from, "" where there are none: "P values: two-sided t test".
+    """Return the test behind P values, "" where there are none: "P values: two-sided t test".
 
     Where there are several tests, `labels` name the metrics that have each.
     """

@@ -39,7 +39,7 @@ from salstats.display.plots.decrease import significance_rule_text
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import record_of
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.vocabulary import INFERENCE
+from salstats.display.text.vocabulary import INFERENCE_SENTENCES
 from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
 from salstats.stats.engine.weighting import MEMBER_SEPARATOR, UNIT
@@ -58,7 +58,10 @@ def test_one_score_of_one_case_is_singular():
     assert count_sentence(read(frame.drop(columns=["n_missing", "n_units"]))) == "1 score."
     assert count_sentence(read(frame[["unit"]])) == ""
     by_readers = frame.assign(n_readers=3, n_positive=1)
-    assert count_sentence(read(by_readers), missing="lost") == "1 case by 3 readers (1 positive); none lost."
+    assert (
+        count_sentence(read(by_readers), missing_adjective="lost")
+        == "1 case by 3 readers (1 positive); none lost."
+    )
 
 
 def test_averages_are_counted_apart():
@@ -248,9 +251,9 @@ def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
 
 
 def test_readers_who_are_fixed_are_said_once():
-    assert INFERENCE[THESE_READERS] not in limits_and_caution_note(read(interval("t")))
+    assert INFERENCE_SENTENCES[THESE_READERS] not in limits_and_caution_note(read(interval("t")))
     of_some = interval("t").assign(inference_to=["these readers", None])
-    assert limits_and_caution_note(read(of_some)).count(INFERENCE[THESE_READERS]) == 1
+    assert limits_and_caution_note(read(of_some)).count(INFERENCE_SENTENCES[THESE_READERS]) == 1
     of_all = interval("t").assign(inference_to="readers and cases")
     assert limits_and_caution_note(read(of_all)).endswith("Intervals speak of readers and cases in general.")
 
@@ -354,7 +357,7 @@ def test_a_caption_and_a_note_count_and_warn_alike():
         "percentile", unit="patient", n=20, n_units=9, n_missing=[0, 3], inference_to="these readers"
     )
     for text in (interval_caption(read(frame)), limits_and_caution_note(read(frame))):
-        assert INFERENCE[THESE_READERS] in text
+        assert INFERENCE_SENTENCES[THESE_READERS] in text
     alone = frame.assign(conf_low=None, conf_high=None)
     assert interval_caption(read(alone)) == limits_and_caution_note(read(alone)) == "No confidence intervals."
 

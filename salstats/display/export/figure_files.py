@@ -34,7 +34,7 @@ from salstats.jobs import end_when_parent_ends, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
 _MM_PER_UNIT = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
-#: Largest side of a figure; a page is smaller, and a size in a wrong unit is larger.
+#: Largest side of a figure, above that of any page; a larger size is probably in the wrong unit.
 _LARGEST_MM = 2000.0
 #: Widths by their names.
 _WIDTHS = ("single", "double")
@@ -149,6 +149,7 @@ def save_figure(
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
     check_choice(journal, tuple(COLUMNS_MM), "journal")
     if isinstance(width, str):
+        # an unknown unit raises an error below
         width = _column_width_mm(width, journal) / _MM_PER_UNIT.get(unit, 1.0)
     width_inches, _ = size_inches(figure, width, height, unit)
     if isinstance(figure, Figure):
@@ -192,7 +193,7 @@ def _column_width_mm(width_name: str, journal: str) -> float:
 
 
 def _caption_file_and_content(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
-    """Return the text file of a caption and its content, which may be there already for another format."""
+    """Return the text file of a caption and its content; the same file may exist for another format."""
     file = target.with_suffix(".txt")
     content = f"{caption}\n".encode()
     is_there = file.is_file() and file.read_bytes() == content
@@ -297,7 +298,7 @@ def _warn_of_missing_characters(canvas_figure: DrawnFigure) -> None:
 
 
 def _title_and_caption(figure: p9.ggplot) -> FigureText:
-    """Return the title of a figure, or those of its axes such as "IoU by Confidence", and its caption."""
+    """Return the title of a figure, or its axis titles such as "IoU by Confidence", and its caption."""
     labels = figure.labels
     title = labels.title
     if not title:
@@ -322,7 +323,7 @@ def _svg_with_text(svg: bytes, text: FigureText) -> bytes:
 
 
 def _reset_dpi_of_colour_bars(canvas_figure: DrawnFigure) -> None:
-    """Let colour bars take the resolution of the next format; plotnine leaves them the first one's.
+    """Let colour bars take the resolution of the next format; plotnine keeps that of the first one.
 
     plotnine has no public name for this: without it the second file of a figure has colour bars of the wrong
     size.
@@ -452,6 +453,6 @@ def _write_and_collect_warnings(figure: p9.ggplot, targets: Sequence[Path], text
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         save_figure_as(figure, targets, size_inches(figure), text=text)
-    # deprecations concern who writes code, not who reads the figure
+    # deprecations concern developers, not readers of the figure
     deprecations = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     return [str(warning.message) for warning in caught if not issubclass(warning.category, deprecations)]

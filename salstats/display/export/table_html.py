@@ -12,10 +12,10 @@ from salstats.display.tables.widths import column_widths_em, number_lines
 from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
-#: What headings head, as HTML's attribute `scope` has it.
+#: What a heading stands for, a column or a row, as in HTML's attribute `scope`.
 Scope: TypeAlias = Literal["col", "row"]
-#: On a screen the head stays in sight, and names of rows and of several columns where a table scrolls;
-#: great-tables' own styles have a name to outweigh.
+#: On a screen the head, the labels of rows and headings of several columns stay in sight while a table
+#: scrolls. `!important` overrides the styles of great-tables, whose selectors have the table's id.
 _PAGE_CSS = """
 body { margin: 1rem; background: #fff; }
 @media screen {
@@ -37,9 +37,9 @@ _STUB_CSS = """@media screen {
   }
 }
 """
-#: Space at the sides of a cell, which the names of several columns keep from those of rows.
+#: Space at the sides of a cell, by which headings of several columns stay away from labels of rows.
 _PADDING = "20px"
-#: Widest column of names of rows that stays in sight, in ems.
+#: Largest width at which a column of row labels stays in sight, in ems.
 _WIDEST_LABELS_EM = 22
 #: The id of ten random letters that great-tables gives to a table without a name.
 _RANDOM_ID = re.compile('^<div id="([a-z]{10})"')
@@ -95,15 +95,16 @@ def _row(cells: Sequence[Cell], scope: Scope, row_class: str | None = None) -> l
 
 
 def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
-    """Return one cell; a heading without text is no heading in HTML."""
+    """Return one cell; a heading without text becomes a `td`."""
     is_heading = cell.is_heading and bool(cell.text)
-    text: Child = number_lines(cell.text, 0)[0]
+    # with no breaks there is one line
+    text: Child = number_lines(cell.text, n_breaks=0)[0]
     if cell.underline:
         text = element("u", text)
     if cell.bold:
         text = element("strong", text)
     if is_heading and cell.n_columns > 1:
-        # a cell as wide as the table cannot stay in sight, what stands in it can
+        # a cell as wide as the table scrolls out of sight, but a span inside it can stay
         text = element("span", text)
     tag = "td"
     attributes: dict[str, str | int] = {}
@@ -131,7 +132,7 @@ def _heading_scope(cell: Cell, scope: Scope, row_class: str | None) -> str:
 
 
 def _page_style(table: GT) -> str:
-    """Return the style of a page, with the width of the names of rows if the package made the table."""
+    """Return the style of a page, with the width of the row labels if the package made the table."""
     if not isinstance(table, PrintedTable) or len(table.record.stubhead) > 1:
         return _PAGE_CSS.replace("LABELS", "0")
     width = min(column_widths_em(table_to_rows(table.record), 0).natural[0], _WIDEST_LABELS_EM)
@@ -139,9 +140,9 @@ def _page_style(table: GT) -> str:
 
 
 def html_page(table: GT) -> str:
-    """Return a great-tables table as a page of its own without script, called after its title.
+    """Return a great-tables table as a page of its own without scripts, with the table's title as its title.
 
-    A table without a name is given one, so that the same table always gives the same page; signs that no
+    A table without an id is given one, so that the same table always gives the same page; characters that no
     file can hold are replaced.
     """
     raw_html = table.opt_interactive(active=False).as_raw_html()

@@ -48,7 +48,7 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
 
     A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
     higher than a page; several, one below the other, where it fits on no page. The first lines name the
-    packages it needs. `label` is what `\ref{tab:...}` finds it by; signs other than letters, digits and
+    packages it needs. `label` is its name in `\ref{tab:...}`; characters other than letters, digits and
     hyphens are replaced.
     """
     parts = parts_with_layouts(rows, PAPER)
@@ -69,10 +69,12 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
 
 
 def _preamble_comments(body: str) -> list[str]:
-    """Return comments on the packages that a text needs, and on signs for which pdfLaTeX has no font."""
+    """Return comments on the packages that a text needs, and on characters for which pdfLaTeX has no font."""
     comments = [f"% {package}" for pattern, package in _PACKAGES if re.search(pattern, body)]
+    # pdfLaTeX has fonts for all characters up to the end of Latin Extended-A
     signs_without_font = {sign for sign in body if sign > "\u017f"} - _PDFLATEX_SIGNS
     if signs_without_font:
+        # as many as one line of the comment holds
         signs = " ".join(sorted(signs_without_font)[:40])
         comments.append(f"% XeLaTeX or LuaLaTeX with a font that has {signs}: pdfLaTeX has not")
     return comments
@@ -240,7 +242,7 @@ def _row_line(
 ) -> str:
     """Return the cells of one row.
 
-    A cell that spans columns, or is not set as its column is, has a specification of its own.
+    A cell that spans columns or is aligned otherwise than its column has a specification of its own.
     """
     texts = []
     for column, cell in cells_by_column(cells):
@@ -283,9 +285,9 @@ def _cell_text(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
 
 
 def _underlined(text: str, *, by_word: bool) -> str:
-    """Return LaTeX that underlines a text, word by word where it has to wrap: TeX breaks no underlined text.
+    r"""Return LaTeX that underlines a text, word by word where it has to wrap: TeX breaks no underlined text.
 
-    The height is smashed, or the line would stand closer to the row below than to its own text.
+    With `\smash` the line stands close to its text; without, closer to the row below.
     """
     fragments = [text]
     if by_word:
@@ -293,7 +295,7 @@ def _underlined(text: str, *, by_word: bool) -> str:
     return " ".join(f"\\underline{{\\smash{{{fragment}}}}}" for fragment in fragments)
 
 
-#: Commands of signs that TeX knows in formulas only; signs that it knows in text (dashes, ± × °) stay.
+#: Commands of characters that TeX knows in formulas only; those that it knows in text (dashes, ± × °) stay.
 _MATH_COMMANDS = {
     "≤": "leq",
     "≥": "geq",
@@ -309,7 +311,7 @@ _MATH_COMMANDS = {
     "↓": "downarrow",
     "µ": "mu",
 }
-#: Signs that mean something to TeX, or that its old fonts show as something else.
+#: Characters with a meaning for TeX, or that its old fonts show as other characters.
 _SIGNS = {
     **{sign: f"\\{sign}" for sign in "%_&#${}"},
     "\\": r"\textbackslash{}",
@@ -342,7 +344,7 @@ _PDFLATEX_SIGNS = set(
 
 
 def latex_text(text: str) -> str:
-    r"""Return one line of text as LaTeX; long words may break behind signs that join their pieces."""
+    r"""Return one line of text as LaTeX; long words may break after characters that join their pieces."""
     words = []
     for word in unicodedata.normalize("NFC", text).split(" "):
         words.append("\\allowbreak{}".join(map(_escaped_latex, word_pieces(word))))
@@ -350,13 +352,13 @@ def latex_text(text: str) -> str:
 
 
 def _escaped_latex(text: str) -> str:
-    """Return text sign by sign; "{}" keeps two hyphens, quotes or commas from becoming another sign."""
+    """Return escaped text; "{}" between two hyphens, quotes or commas keeps TeX from joining them."""
     fragments = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
     return "{}".join("".join(map(_escaped_sign, fragment)) for fragment in fragments)
 
 
 def _escaped_sign(sign: str) -> str:
-    """Return one sign as pdfLaTeX, XeLaTeX and LuaLaTeX set it alike."""
+    """Return one character as LaTeX that pdfLaTeX, XeLaTeX and LuaLaTeX print alike."""
     if sign in _SIGNS:
         return _SIGNS[sign]
     if sign.isascii():

@@ -184,7 +184,7 @@ _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
 def find_browser() -> str:
-    """Return the path of Chromium, Chrome or Edge; SalstatsError where there is none."""
+    """Return the path of Chromium, Chrome or Edge; raise SalstatsError where there is none."""
     named_browser = os.environ.get(VARIABLE)
     candidates: Sequence[str] = _BROWSERS
     if named_browser:
@@ -213,8 +213,8 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
 
     `width` is that of the pictures in mm, by default that which the table's columns need.
 
-    SalstatsError where there is no browser, it fails, or the table is too wide for the width or too long for
-    one picture.
+    Raise SalstatsError where there is no browser or it fails, where the table is too wide for `width` or too
+    long for one picture, and where `dpi` is too high for the picture.
     """
     given_width = _table_width_css_or_zero(width)
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
@@ -245,6 +245,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
             (_MAX_PIXELS / (window_width * window_height)) ** 0.5,
         )
         scale = dpi / _CSS_DPI
+        # below one pixel per CSS pixel the text would not be legible
         if largest_scale < min(scale, 1):
             raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS, value=table_height)
         if width is not None and largest_scale < scale:
@@ -279,7 +280,7 @@ def page_with_layout(page: str, width: float | None) -> str:
 
 
 def _page_png(source: Path, number: int, scale: float, options: Sequence[str], width_px: int | None) -> bytes:
-    """Return a picture of one of the pages that a table makes, as wide as its content or as `width_px`."""
+    """Return a picture of one page of a table, as wide as its content or as `width_px`."""
     screenshot = source.with_suffix(".png")
     screenshot.unlink(missing_ok=True)
     _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
@@ -298,7 +299,7 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str], w
 
 
 def _browser_output(address: str, page: Path, *options: str) -> str:
-    """Return the output of a browser that shows a page without a window; its files stand beside the page."""
+    """Return the output of a headless browser that opens an address; its files stand beside the page."""
     browser = find_browser()
     output_file = page.with_name("stdout")
     error_file = page.with_name("stderr")
@@ -342,9 +343,10 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
 
 
 def _check_and_crop_picture(image: Image.Image, margin: int, width_px: int | None = None) -> Image.Image:
-    """Return a picture without the white around its content, except for a margin; raise if that is cut off.
+    """Return a picture without the white around its content, except for a margin.
 
-    With `width_px` it has this width from its left edge on.
+    With `width_px` it has this width, measured from the left edge. Raise SalstatsError where the picture cuts
+    off the content.
     """
     white = Image.new("RGB", image.size, "white")
     box = ImageChops.difference(image, white).getbbox()

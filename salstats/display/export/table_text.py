@@ -10,11 +10,11 @@ from salstats.display.tables.rows import BodyRow, Cell, TableRows, cells_by_colu
 
 #: Heading of the column that holds the labels of groups of rows in CSV.
 _GROUP = "Group"
-#: Signs with which a formula begins in a spreadsheet, also in a text file.
+#: Characters with which a formula begins in a spreadsheet, also in a text file.
 _FORMULA_STARTS = tuple("=+@\t\r")
-#: Signs that Markdown or the HTML in it would not show as they are.
+#: Characters that Markdown or the HTML in it would not show as they are.
 _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~$^&])")
-#: What ends a line of dashes, by the side of a column: the row below the headings in Markdown.
+#: Cells of the row below the headings in Markdown, by the alignment of a column.
 _MARKDOWN_RULES = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
@@ -119,7 +119,7 @@ def _with_plain_spaces(text: str) -> str:
 
 
 def _spreadsheet_text(text: str) -> str:
-    """Return a text with an apostrophe before what a spreadsheet would take for a formula."""
+    """Return a text, with an apostrophe in front if a spreadsheet would read it as a formula."""
     if text.startswith(_FORMULA_STARTS):
         return f"'{text}"
     return text
@@ -140,7 +140,7 @@ def _markdown_line(texts: Sequence[str]) -> str:
 
 
 def _markdown_cells(row: BodyRow, n_columns: int) -> list[str]:
-    """Return the texts of a row of the body, blank where the label above reaches down over it."""
+    """Return the texts of a row of the body, "" where a label from above extends into it."""
     texts = [_markdown_cell(cell) for cell in row.cells]
     return texts + [""] * (n_columns - len(texts))
 

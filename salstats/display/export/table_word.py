@@ -133,7 +133,8 @@ def _paragraph_xml(
 ) -> str:
     """Return a paragraph outside the table.
 
-    `space_below_points` is the space below it; `keep` is Word's name for what it is kept on one page with.
+    `space_below_points` is the space below it; `keep` is Word's element that keeps its lines together
+    ("keepLines") or keeps it on the page of the next paragraph ("keepNext").
     """
     space = f'<w:spacing w:before="0" w:after="{_TWIPS_PER_POINT * space_below_points}"/>'
     run = _run_xml([text], points, bold=bold)
@@ -286,7 +287,7 @@ def _row_xml(
 
 
 def _cell_paragraph_xml(cell: Cell, layout: PageLayout, *, keep: bool, space: int, has_rule: bool) -> str:
-    """Return the paragraph in a cell, empty where a cell above reaches down over it."""
+    """Return the paragraph in a cell, empty where a cell from above extends into it."""
     properties = []
     if keep:
         properties.append("<w:keepNext/>")
@@ -303,7 +304,7 @@ def _cell_paragraph_xml(cell: Cell, layout: PageLayout, *, keep: bool, space: in
 
 
 def _cell_runs_xml(cell: Cell, layout: PageLayout) -> str:
-    """Return the lines of a cell with its marks, its number moved to where the decimal points stand."""
+    """Return the lines of a cell with its marks, its number padded to align the decimal points."""
     text = _run_xml(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
     if not cell.pad:
         return text

@@ -11,7 +11,7 @@ from great_tables import GT
 from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
-    BOUNDS,
+    BOUNDS_NOTE,
     heading_with_interval,
     metrics_without_scores_sentence,
     p_value_sentence,
@@ -201,7 +201,7 @@ def table_decrease(  # noqa: C901
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.distinct_values("bound_low"):
-        bounds_note = BOUNDS
+        bounds_note = BOUNDS_NOTE
     subject_note = paragraph(
         means_note,
         _smaller_is_better_and_increase_note(contrasts, names),

@@ -11,7 +11,7 @@ from great_tables import GT
 from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, chosen_or_recorded_references, read_estimates
 from salstats.display.facts import (
-    BOUNDS,
+    BOUNDS_NOTE,
     heading_with_interval,
     metrics_without_scores_sentence,
     p_value_sentence,
@@ -239,7 +239,7 @@ def table_estimates(
         metrics_without_scores_sentence(with_undefined, names),
     )
     table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
-    bounds_note = BOUNDS if bounds else ""
+    bounds_note = BOUNDS_NOTE if bounds else ""
     statistics = paragraph(
         table_notes.statistics,
         bounds_note,

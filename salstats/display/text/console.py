@@ -18,16 +18,16 @@ _SETTINGS = (
     "errors", "exponentiated", "n_undefined", "n_missing",
 )  # fmt: skip
 #: Columns of P values, and the columns of the smallest P values that their replicates allow.
-_FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
+_FLOOR_COLUMNS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
 _LIMITS = ("conf_low", "conf_high")
 #: An estimate and its limits have the same decimals.
 _SAME_DECIMALS = ("estimate", *_LIMITS)
 #: Columns that follow the grouping columns and the estimate where a terminal has no room for all.
-_FIRST = (*_LIMITS, "p_adjusted", "p_value", "n", "verdict", "std_error")
-#: Rows that a terminal gets of a longer frame.
-ROWS = 60
-#: How many of these rows are the last of the frame, where averages stand.
-_LAST_ROWS = 10
+_PREFERRED_COLUMNS = (*_LIMITS, "p_adjusted", "p_value", "n", "verdict", "std_error")
+#: Most rows of a frame that a terminal shows.
+MAX_ROWS = 60
+#: How many of these rows are the last of a longer frame, where averages stand.
+_N_LAST_ROWS = 10
 _GAP = "  "
 
 
@@ -44,17 +44,17 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
 
     Settings that are the same in all rows stand once above the table. Of a table that is wider than `width`
     characters only the columns that fit are shown, and a line below names the others; of a table longer than
-    `ROWS` the first and the last rows are shown. `option_for_all` is the option of a command that shows all
-    of them. Without a width everything is shown.
+    `MAX_ROWS` the first and the last rows are shown. `option_for_all` is the option of a command that shows
+    all columns and rows. Without a width everything is shown.
     """
     settings = [column for column in _SETTINGS if column in frame.columns and _is_constant(frame, column)]
     if "family_level" in settings:
-        # the level of a single row is a step on the way to that of the family
+        # the confidence level of each row is only derived from that of the family
         frame = frame.drop(columns="conf_level", errors="ignore")
         settings = [column for column in settings if column != "conf_level"]
     setting_texts = [printable(f"{column}: {_setting_text(frame[column].iloc[0])}") for column in settings]
     # floors are shown by the "<" of their P values
-    floors = [column for column in _FLOORS.values() if column in frame.columns]
+    floors = [column for column in _FLOOR_COLUMNS.values() if column in frame.columns]
     columns = {str(name): _padded_column(frame, name) for name in frame.columns.drop([*settings, *floors])}
     hidden: list[str] = []
     if width is not None:
@@ -63,11 +63,11 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
     hint = ""
     if option_for_all:
         hint = f" ({option_for_all} shows them)"
-    if width is not None and len(frame) > ROWS:
-        n_first_rows = ROWS - _LAST_ROWS
+    if width is not None and len(frame) > MAX_ROWS:
+        n_first_rows = MAX_ROWS - _N_LAST_ROWS
         heading_and_first_rows = lines[: 1 + n_first_rows]
-        last_rows = lines[-_LAST_ROWS:]
-        lines = [*heading_and_first_rows, f"... {len(frame) - ROWS} more rows{hint}", *last_rows]
+        last_rows = lines[-_N_LAST_ROWS:]
+        lines = [*heading_and_first_rows, f"... {len(frame) - MAX_ROWS} more rows{hint}", *last_rows]
     hidden_note = ""
     if hidden:
         hidden_note = f"also: {', '.join(hidden)}{hint}"
@@ -88,7 +88,7 @@ def _is_constant(frame: pd.DataFrame, column: str) -> bool:
 
 def _setting_text(value: Any) -> str:
     """Return a setting as a user wrote it: 0.95, not 0.9500."""
-    is_number = hasattr(value, "is_integer") and value == value
+    is_number = hasattr(value, "is_integer") and not pd.isna(value)
     if is_number:
         return f"{float(value):g}"
     return number_text(value)
@@ -111,9 +111,9 @@ def _padded_column(frame: pd.DataFrame, name: Any) -> list[str]:
 
 
 def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
-    """Return the numbers of a column: P values as such, others with the same decimals."""
+    """Return the numbers of a column as text: P values in their own format, others with the same decimals."""
     if str(name).startswith("p_"):
-        floor_column = _FLOORS.get(name)
+        floor_column = _FLOOR_COLUMNS.get(name)
         rows = frame.filter([floor_column, "conf_level", "family_level"]).to_dict("records")
         texts = []
         for value, row in zip(values, rows, strict=True):
@@ -145,7 +145,7 @@ def _fitting_and_omitted_columns(
     columns = {name: _shortened_cells(cells, max(width // 3, len(name))) for name, cells in columns.items()}
     if "estimate" in names:
         fitting = names[: names.index("estimate") + 1]
-        candidates = [*(name for name in _FIRST if name in names), *names]
+        candidates = [*(name for name in _PREFERRED_COLUMNS if name in names), *names]
     else:
         fitting = names[:1]
         candidates = names
@@ -176,7 +176,7 @@ def _shortened_cells(cells: list[str], max_length: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """Return a text as lines of a width, no line of an empty text."""
+    """Return a text as lines of a width, an empty list for an empty text."""
     if not text:
         return []
     if width is None:

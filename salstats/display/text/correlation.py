@@ -11,7 +11,7 @@ def has_variable_pairs(estimates: Estimates) -> bool:
 
 
 def correlated_variables_note(estimates: Estimates, labels: Labels) -> str:
-    """Name the variables of correlations that are the same everywhere, "" where there are none."""
+    """Return the variables that all correlations share, "" where they share none."""
     if not has_variable_pairs(estimates):
         return ""
     variables = []
@@ -27,7 +27,7 @@ def correlated_variables_note(estimates: Estimates, labels: Labels) -> str:
 
 
 def stratum_note(estimates: Estimates, labels: Labels) -> str:
-    """Say within which values correlations were computed."""
+    """Return the stratum within whose values correlations were computed, "" without one."""
     stratum = estimates.only_value("stratum")
     if stratum is None:
         return ""

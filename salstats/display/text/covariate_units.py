@@ -11,11 +11,11 @@ from salstats.stats.adjust import INTERCEPT
 
 #: Columns that are effects of a covariate.
 _EFFECTS = ("estimate", "conf_low", "conf_high")
-#: Coefficients none of whose limits reaches this are zeros in print.
-_LEGIBLE = 0.001
-#: Where the first digit of the limit of a legible coefficient is to stand.
-_FIRST_DIGIT = 0.01
-#: Smaller ones are rounding errors of models without any residuals.
+#: A coefficient that is smaller than this, like both of its limits, is a zero in print.
+_SMALLEST_LEGIBLE = 0.001
+#: A rescaled coefficient or one of its limits is at least this large, and has two digits at three decimals.
+_SMALLEST_RESCALED = 0.01
+#: Smaller coefficients are rounding errors of models without any residuals.
 _ROUNDING = 1e-9
 
 
@@ -26,7 +26,7 @@ def has_coefficients(estimates: Estimates) -> bool:
 
 
 def without_intercepts(estimates: Estimates) -> Estimates:
-    """Return the coefficients of a figure's terms; raise SalstatsError where all are intercepts."""
+    """Return coefficients without intercepts, as a figure shows them; raise SalstatsError if none is left."""
     is_intercept = estimates.frame["term"] == INTERCEPT
     if is_intercept.all():
         raise SalstatsError(
@@ -63,9 +63,9 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
     smallest_sizes = sizes.groupby(level=0).min()
     n_units = np.ones(len(estimates))
     for name, size in smallest_sizes.items():
-        if name and size < _LEGIBLE:
+        if name and size < _SMALLEST_LEGIBLE:
             # rounded, since the logarithm of 1,000 may be a little more than 3
-            exponent = np.ceil(np.round(np.log10(_FIRST_DIGIT / size), 9))
+            exponent = np.ceil(np.round(np.log10(_SMALLEST_RESCALED / size), 9))
             n_units[covariates == name] = 10.0**exponent
     if (n_units == 1).all():
         return estimates
@@ -83,9 +83,9 @@ def per_covariate_units(estimates: Estimates) -> Estimates:
 
 
 def _largest_magnitudes_on_link_scale(estimates: Estimates) -> NDArray[np.float64]:
-    """Return the size of the largest of each row's estimate and limits, of ratios of their logarithms.
+    """Return the largest absolute value of each row's estimate and limits, for ratios of their logarithms.
 
-    Infinite limits and rounding errors do not count; a row without any other has NaN.
+    Infinite limits and rounding errors do not count; a row without other values has NaN.
     """
     is_ratio = estimates.is_exponentiated
     largest = np.full(len(estimates), np.nan)
@@ -109,7 +109,7 @@ def _outcome_and_metric_of_rows(estimates: Estimates) -> NDArray[np.object_]:
 
 
 def _unscaled_covariates_of_rows(estimates: Estimates) -> NDArray[np.object_]:
-    """Return the names of the numbers in each row's term; "" where they are none, or are rescaled already."""
+    """Return the numeric variables in each row's term; "" where it has none or they are rescaled already."""
     is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
     covariates = []
     for row, variables in enumerate(variables_of_rows(estimates)):

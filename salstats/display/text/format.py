@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_count
-from salstats.stats.engine.monte_carlo import ROUNDING
+from salstats.stats.engine.monte_carlo import ROUNDING as RELATIVE_ROUNDING_ERROR
 
 #: Text of a missing value.
 MISSING = "—"
@@ -23,9 +23,9 @@ _MAX_DECIMALS = 8
 _SMALLEST_P = 0.001
 #: P values below this have three decimals at least.
 _SMALL_P = 0.01
-#: Levels that differ by less are the same: they are computed.
+#: Levels that differ by less are equal, as they are computed with rounding errors.
 LEVEL_TOLERANCE = 1e-9
-#: Blanks where a line must not end, also in HTML.
+#: Spaces at which a line must not end, also in HTML.
 _UNBROKEN_BLANK = re.compile(
     "|".join(
         (
@@ -94,7 +94,7 @@ _AMA = JournalStyle(
     text_brackets="()",
     interval_prefix="{level}% CI, ",
 )
-#: As nature, with square brackets in tables, too: they stay legible around limits with a minus sign.
+#: Like nature, but with square brackets in tables, which stay legible around limits with a minus sign.
 _BRACKETS = replace(_NATURE, name="brackets", cell_brackets="[]")
 #: Styles of Nature portfolio, Radiology (RSNA) and the AMA Manual of Style (11th edition, as JAMA has it).
 STYLES = {style.name: style for style in (_NATURE, _RADIOLOGY, _AMA, _BRACKETS)}
@@ -109,8 +109,8 @@ def with_no_break_spaces_where_needed(text: str, space: str = "\u00a0") -> str:
     return _UNBROKEN_BLANK.sub(lambda match: match[0].replace(" ", space), text)
 
 
-def number_text(value: Any, digits: int = 4) -> str:
-    """Return a number with `digits` significant digits, whole numbers whole, missing as a dash.
+def number_text(value: Any, significant_digits: int = 4) -> str:
+    """Return a number with some significant digits, whole numbers as they are, missing as a dash.
 
     >>> number_text(0.123456), number_text(1234567.0), number_text(3), number_text(float("nan"))
     ('0.1235', '1234567', '3', '—')
@@ -127,14 +127,14 @@ def number_text(value: Any, digits: int = 4) -> str:
     if number == 0:
         return "0"
     exponent = math.floor(math.log10(abs(number)))
-    decimals = max(0, digits - 1 - exponent)
+    decimals = max(0, significant_digits - 1 - exponent)
     if decimals > _MAX_DECIMALS:
-        return f"{number:.{digits - 1}e}"
+        return f"{number:.{significant_digits - 1}e}"
     return f"{number:.{decimals}f}"
 
 
-def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
-    """Return numbers of a column with the same decimals, which give the largest `digits` significant digits.
+def column_texts(values: Iterable[float], significant_digits: int = 4) -> list[str]:
+    """Return numbers of a column with the same decimals; the largest has some significant digits.
 
     >>> column_texts([0.12345, 12.5, float("nan")]), column_texts([3.0, 139.0])
     (['0.12', '12.50', '—'], ['3', '139'])
@@ -143,7 +143,7 @@ def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
     sizes = [abs(number) for number in numbers if math.isfinite(number)]
     decimals = 0
     if not all(size.is_integer() for size in sizes):
-        decimals = decimals_of(max(sizes), digits)
+        decimals = decimals_of(max(sizes), significant_digits)
     texts = []
     for number in numbers:
         if math.isfinite(number):
@@ -153,14 +153,14 @@ def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
     return texts
 
 
-def decimals_of(number: float, digits: int, max_decimals: int = _MAX_DECIMALS) -> int:
-    """Return the decimals that give a positive number `digits` significant digits, at most `max_decimals`.
+def decimals_of(number: float, significant_digits: int, max_decimals: int = _MAX_DECIMALS) -> int:
+    """Return the decimals that a positive number needs for some significant digits, at most `max_decimals`.
 
     >>> decimals_of(0.000347, 3), decimals_of(123.4, 3)
     (6, 0)
     """
     exponent = math.floor(math.log10(number))
-    return min(max(0, digits - 1 - exponent), max_decimals)
+    return min(max(0, significant_digits - 1 - exponent), max_decimals)
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:
@@ -243,7 +243,7 @@ def plural(singular: str) -> str:
 
 
 def counted(n: float, singular: str, plural_text: str = "") -> str:
-    """Return a count with its noun; `plural_text` is the plural where it is not that of a noun.
+    """Return a count with its noun; `plural_text` is the plural of a text that is not a single noun.
 
     >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
     ('1 task', '1,200 studies', '2 slopes rest')
@@ -267,7 +267,7 @@ def counted_range(values: Iterable[float], singular: str) -> str:
 
 
 def percent_text(percent: Any, digits: int = 1) -> str:
-    """Return a number that is in percent already, with its sign.
+    """Return a percentage with the percent sign.
 
     >>> percent_text(24.04), percent_text(-128.13), percent_text(None)
     ('24.0%', '−128.1%', '—')
@@ -305,7 +305,7 @@ def p_text(
     journal = STYLES[style]
     if value < _SMALLEST_P:
         text = f"<{_SMALLEST_P}"
-    elif p_floor is not None and value <= p_floor * (1 + ROUNDING):
+    elif p_floor is not None and value <= p_floor * (1 + RELATIVE_ROUNDING_ERROR):
         text = _p_bound_text(float(value), journal.p_digits, alpha)
     else:
         text = _p_value_text(float(value), journal.p_digits, alpha)
@@ -332,7 +332,9 @@ def _p_bound_text(bound: float, digits: int, alpha: float) -> str:
     if bound < _SMALL_P:
         digits = max(digits, 3)
     # with a bound of 0.05 it is not known that P is below 0.05
-    is_bound_level = any(abs(bound / level - 1) <= ROUNDING for level in (STAR_LEVELS[0], alpha))
+    is_bound_level = any(
+        abs(bound / level - 1) <= RELATIVE_ROUNDING_ERROR for level in (STAR_LEVELS[0], alpha)
+    )
     sign = "≤" if is_bound_level else "<"
     rounded_up = _rounded_up(bound, digits)
     while _is_below(bound, alpha) and _is_below(alpha, rounded_up):
@@ -344,14 +346,14 @@ def _p_bound_text(bound: float, digits: int, alpha: float) -> str:
 def _rounded_up(bound: float, digits: int) -> float:
     """Return a bound rounded up to some decimals.
 
-    One that exceeds such a number by an error of rounding only is not raised to the next.
+    A bound that exceeds such a number by a rounding error only is not raised to the next one.
     """
     scale = 10**digits
-    return float(np.ceil(bound * scale * (1 - ROUNDING)) / scale)
+    return float(np.ceil(bound * scale * (1 - RELATIVE_ROUNDING_ERROR)) / scale)
 
 
 def _p_value_text(value: float, digits: int, alpha: float) -> str:
-    """Return a P value with the decimals that show its size and its side of the levels; ">0.99" for 1."""
+    """Return a P value with enough decimals to be on its own side of the levels; ">0.99" for 1."""
     p_digits = digits
     if value < _SMALL_P:
         p_digits = max(digits, 3)
@@ -374,7 +376,7 @@ def _is_on_other_side(rounded: float, value: float, level: float) -> bool:
 
 def _is_below(value: float, level: float) -> bool:
     """Return whether a value is below a level by more than an error of rounding."""
-    return value < level * (1 - ROUNDING)
+    return value < level * (1 - RELATIVE_ROUNDING_ERROR)
 
 
 def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> str:
@@ -449,7 +451,7 @@ def star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool 
 
 
 def significance_level_of(confidence_level: float) -> float:
-    """Return the level of tests that belongs to a level of confidence: 0.05 for 0.95."""
+    """Return the significance level that corresponds to a confidence level: 0.05 for 0.95."""
     # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
     return round(1 - confidence_level, 10)
 

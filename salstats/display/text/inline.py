@@ -40,7 +40,7 @@ def inline_text(
     style : {"nature", "radiology", "ama", "brackets"}
         "0.566 [95% CI 0.526, 0.606]", "0.566 (95% CI: 0.526, 0.606)" or "0.566 (95% CI, 0.526 to 0.606)".
     p_values : bool
-        Add the p-value, adjusted where there is such a column and it is not missing.
+        Add the P value, adjusted where the row has an adjusted one.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def inline_row_texts(
 
 
 def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str = "") -> str:
-    """Return the estimate of one row, for some units of its covariate, as it stands in running text."""
+    """Return the estimate of one row for running text, followed by `units` such as "per 1,000 mm²"."""
     text = fixed_text(row["estimate"], digits)
     if text == MISSING:
         return MISSING
@@ -113,7 +113,7 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str, units: str 
 
 
 def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
-    """Return the name of an interval before its limits: "95% CI ", "CI " where its level is not known."""
+    """Return the name of an interval before its limits: "95% CI ", or "CI " where its level is missing."""
     name = journal.interval_prefix.replace("CI", limits_name_without_level([row.get("term")]))
     level = row.get("conf_level")
     if pd.isna(level):

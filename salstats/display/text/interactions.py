@@ -10,7 +10,12 @@ from salstats.display.text.covariate_units import has_coefficients
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import has_marginal_estimates
-from salstats.display.text.terms import column_of_factor, factors_of, variable_text, variables_of_rows
+from salstats.display.text.terms import (
+    column_of_factor,
+    factors_of_each_term,
+    variable_text,
+    variables_of_rows,
+)
 
 #: Transforms of a number that are 0 at its mean.
 _CENTRED = re.compile(r"(?:scale|center)\((\w+)\)")
@@ -44,7 +49,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
     for name in _variables_interacting_with_terms(coefficients, terms):
         centred = _CENTRED.fullmatch(name)
         if name in reference_levels:
-            # no term of a factor alone has its reference level in some models
+            # the reference level is unknown where no model has a term of this factor alone
             level = joined(reference_levels[name], "or") or f"that of {variable_text(name, labels)}"
             levels.append(level)
         elif centred:
@@ -63,7 +68,7 @@ def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[
 
 
 def _variables_interacting_with_terms(coefficients: Estimates, terms: Collection[str] | None) -> list[str]:
-    """Return the variables, in the order of their formulas, that some terms have interactions with.
+    """Return the variables, in the order of their formulas, that interact with some of the terms.
 
     `terms` are these terms, None for all.
     """
@@ -77,7 +82,7 @@ def _variables_interacting_with_terms(coefficients: Estimates, terms: Collection
     )
     for term, formula, variables in rows:
         names = {variable.name for variable in variables}
-        for factors in factors_of(str(formula)):
+        for factors in factors_of_each_term(str(formula)):
             names_of_term = [factor.name for factor in factors]
             in_order |= dict.fromkeys(names_of_term)
             is_shown = terms is None or term in terms
@@ -106,10 +111,10 @@ def _reference_levels(coefficients: Estimates, labels: Labels) -> dict[str, list
 
 
 def reference_levels_by_slope_term(coefficients: Estimates, labels: Labels) -> dict[str, str]:
-    """Return the levels at which the coefficients of numbers in an interaction with factors hold, by term.
+    """Return, by term of a number, the reference levels of the factors that it interacts with.
 
-    In a model of `area * task` the coefficient of the area is that at the reference level of the task. Terms
-    that are in such an interaction only in some models are left out.
+    In a model of `area * task` the coefficient of the area holds at the reference level of the task. Terms
+    that are in such an interaction in some models only are left out.
     """
     reference_levels = _reference_levels(coefficients, labels)
     texts_of_terms: dict[str, set[str]] = {}
@@ -124,7 +129,7 @@ def reference_levels_by_slope_term(coefficients: Estimates, labels: Labels) -> d
             continue
         names = {variable.name for variable in variables}
         factors: dict[str, None] = {}
-        for factors_of_term in factors_of(str(formula)):
+        for factors_of_term in factors_of_each_term(str(formula)):
             names_of_term = [factor.name for factor in factors_of_term]
             if names < set(names_of_term):
                 factors |= dict.fromkeys(name for name in names_of_term if name in reference_levels)

@@ -90,7 +90,7 @@ class _ValueSortKey(NamedTuple):
     """Sort key of a value of a column: the first entry in which two values differ decides."""
 
     summary_position: int
-    is_no_reference: bool
+    is_not_reference: bool
     named_position: int
     category_position: int
     metric_position: int
@@ -127,7 +127,7 @@ class Labels:
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_and_references_of(frame)
         self._has_other_labels = _has_labels_besides_0_and_1(frame)
-        #: The variable whose values a column of marginal means has, of columns of numbers.
+        #: Numeric variables of models by the column of marginal estimates that holds their values.
         self._variables_of_numbers = _variable_by_number_column(frame)
         #: Methods that stand first unless a user named them.
         self._references: tuple[str, ...] = ()
@@ -150,14 +150,14 @@ class Labels:
         _warn_if_misspelled_or_all_unknown([*names, *self.colours], frame)
 
     def _take_labels_from(self, labels: "Labels") -> None:
-        """Take labels from other `Labels`; facts of the own frame outweigh those of theirs."""
+        """Take labels from other `Labels`; facts of this frame take precedence over those of their frame."""
         self._labels_of_any_column = labels._labels_of_any_column
         self._value_labels_by_column = labels._value_labels_by_column
         self.colours = labels.colours
         self._units = labels._units | self._units
         self._human = self._human or labels._human
         self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
-        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
+        self._ambiguous_spellings = _ambiguous_method_spellings(self._methods)
         self._has_other_labels = labels._has_other_labels or self._has_other_labels
         self._variables_of_numbers = labels._variables_of_numbers | self._variables_of_numbers
         self._ranks = labels._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
@@ -180,14 +180,14 @@ class Labels:
                 lists[str(key)] = value
             else:
                 self._labels_of_any_column[str(key)] = str(value)
-        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
+        self._ambiguous_spellings = _ambiguous_method_spellings(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
             self._value_labels_by_column[column] = {
                 _value_text(value): self.value(column, value) for value in values
             }
         self._methods = tuple(dict.fromkeys((*self.values_named_by_user("method"), *self._methods)))
-        self._ambiguous_spellings = _spellings_of_several_known_methods(self._methods)
+        self._ambiguous_spellings = _ambiguous_method_spellings(self._methods)
 
     def with_references(self, references: Iterable[str]) -> "Labels":
         """Return the same labels with some methods first, except for those that a user named."""
@@ -248,7 +248,7 @@ class Labels:
         return f"{name} = {text} {unit}".rstrip()
 
     def column_and_value_text(self, column: str, value: Hashable) -> str:
-        """Return the label of a value with that of its column: "Task: Edema", of a number "Log area = 8"."""
+        """Return the label of a value with its column: "Task: Edema", for a number "Log area = 8"."""
         text = self.value(column, value)
         if isinstance(value, Real) and text == self._equation_text(column, value):
             return text
@@ -270,7 +270,7 @@ class Labels:
     def unit(self, column: str) -> str:
         """Return the unit in which a covariate is measured, "" where neither its label nor its name has one.
 
-        Labels have it in brackets at their end, names behind an underscore: "Area (mm²)", `area_mm2`.
+        Labels have it in brackets at their end, names after the last underscore: "Area (mm²)", `area_mm2`.
         """
         label = self.term(column)
         for unit in _UNITS_IN_LABELS:
@@ -303,7 +303,7 @@ class Labels:
                 summary_position = 1 + SUMMARY_LABELS.index(text)
             return _ValueSortKey(
                 summary_position=summary_position,
-                is_no_reference=not is_reference,
+                is_not_reference=not is_reference,
                 named_position=named.get(text, len(named)),
                 category_position=ranks.get(text, len(ranks)),
                 metric_position=metrics.get(text, len(metrics)),
@@ -318,7 +318,7 @@ class Labels:
         """Return the methods that share colours with those that a figure shows, in the order of labels."""
         figure_methods = list(figure_methods)
         if set(figure_methods).isdisjoint(self._methods):
-            # tasks, models, or lines that have other names
+            # the figure shows tasks, models or other groups instead of methods
             return figure_methods
         return self.order("method", list(dict.fromkeys((*self._methods, *figure_methods))))
 
@@ -332,7 +332,7 @@ class Labels:
         return label_by_value
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
-        """Return a column as labels, a Categorical in the order in which they stand."""
+        """Return the labels of a column's values as an ordered Categorical."""
         label_by_value = self.label_by_value(column, frame[column])
         categories = list(label_by_value.values())
         if reverse:
@@ -348,7 +348,7 @@ def natural_sort_key(text: str) -> list[tuple[float, str]]:
         if substring.isdecimal():
             key.append((float(substring), ""))
         else:
-            # text and numbers alternate, so that they are compared with their like
+            # text and numbers alternate, so that text is compared with text and numbers with numbers
             key.append((-1.0, substring))
     return key
 
@@ -372,7 +372,7 @@ def method_spelling(name: str) -> str | None:
     return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
 
 
-def _spellings_of_several_known_methods(methods: Iterable[str]) -> set[str]:
+def _ambiguous_method_spellings(methods: Iterable[str]) -> set[str]:
     """Return the spellings that several methods share; these methods keep the names of the frame."""
     spellings = [method_spelling(method) for method in methods]
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
@@ -413,7 +413,7 @@ def _methods_and_references_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
 
 
 def _warn_if_misspelled_or_all_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
-    """Warn of labels that look like misspelled names of a frame, and where none of them names any of it."""
+    """Warn of labels that look like misspelled names of a frame, or if no label names anything in it."""
     column_names = {str(column) for column in frame.columns}
     package_names = {*_COLUMNS, *METHODS, *METRICS, *SUMMARY_LABELS}
     unknown = [key for key in keys if key not in package_names and key not in column_names]
@@ -480,7 +480,7 @@ def _distinct_values(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
 
 
 def _variable_by_number_column(frame: pd.DataFrame | None) -> dict[str, str]:
-    """Return the columns of marginal estimates that hold values of numeric variables, and these variables.
+    """Return the numeric variable of each column of marginal estimates that holds values of one.
 
     The column `reference_level` has values of the variable before it. Other frames have no such columns.
     """

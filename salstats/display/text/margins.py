@@ -1,4 +1,4 @@
-"""Margins in print: the mark of estimates inside their margin, the note on it, and the text of a margin."""
+"""Margins in print: the mark of estimates inside their margin, the note on the mark, and margins as text."""
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,8 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import CONTRASTS
 from salstats.stats.engine.equivalence import CLAIMS, sides_and_claims
 
-#: Stands behind an estimate that lies inside its margin.
-MARK = "\N{DAGGER}"
+#: Text after an estimate that was shown to lie inside its margin.
+MARGIN_MARK = "\N{DAGGER}"
 
 
 def has_margins(estimates: Estimates) -> bool:
@@ -20,11 +20,11 @@ def has_margins(estimates: Estimates) -> bool:
 
 
 def margin_marks(estimates: Estimates) -> list[str]:
-    """Return the mark of each row, "" where nothing is shown with a margin."""
+    """Return the mark of each row, "" for rows that were not shown to lie inside a margin."""
     if not has_margins(estimates):
         return [""] * len(estimates)
     _, claims = sides_and_claims(estimates.frame["verdict"])
-    return [MARK if claim else "" for claim in claims]
+    return [MARGIN_MARK if claim else "" for claim in claims]
 
 
 def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
@@ -61,7 +61,7 @@ def margin_span_text(low: float, high: float, percent_sign: str) -> str:
 
 
 def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
-    """Say what the mark means, or that no estimate has it; "" where there is no margin."""
+    """Return what the mark means, or that no estimate has it; "" where there is no margin."""
     if not has_margins(estimates):
         return ""
     level_column = "conf_level"
@@ -82,7 +82,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
     if not meaning:
         return f"None was {result}."
-    return f"{MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
+    return f"{MARGIN_MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
 
 
 def _rows_with_tested_margin(estimates: Estimates) -> Estimates:
@@ -103,9 +103,9 @@ def margin_p_heading(estimates: Estimates) -> str:
 
 
 def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
-    """Return contrasts with several references with each pair as a method, "B − A" or "B vs A".
+    """Return contrasts in which each pair of method and reference is a method: "B − A" or "B vs A".
 
-    Other estimates stay as they are.
+    Contrasts with one reference and other estimates stay as they are.
     """
     terms = estimates.distinct_values("term")
     if len(estimates.distinct_values("reference")) < 2 or not terms or not set(terms) <= set(CONTRASTS):

@@ -7,7 +7,7 @@ from typing import Any
 
 #: Elements without content or end tag.
 _VOID = {"br", "hr", "img", "link", "meta"}
-#: Signs that HTML, XML or UTF-8 cannot hold: control characters, halves of surrogate pairs, non-characters.
+#: Characters that HTML, XML or UTF-8 cannot hold: control characters, surrogates and non-characters.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -31,7 +31,7 @@ def escaped(text: str) -> Markup:
 
 
 def joined_markup(children: Child) -> Markup:
-    """Return children one behind the other; text among them is escaped."""
+    """Return children concatenated; text among them is escaped."""
     if children is None:
         return Markup()
     if isinstance(children, Markup):

@@ -13,7 +13,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     distinct_random_groupings,
     distinct_term_and_factor_rows,
-    factors_of,
+    factors_of_each_term,
     only_term_text,
     random_group_text,
     right_side_columns,
@@ -108,7 +108,7 @@ def _marginal_estimates_name(estimates: Estimates, labels: Labels) -> str:
 
 
 def scale_clause(estimates: Estimates) -> str:
-    """Return the scale of marginal means as the end of a name: " on the logit scale", "" for the score's."""
+    """Return the scale of marginal means to end a name: " on the logit scale", "" for that of scores."""
     if not estimates.distinct_values("scale"):
         return ""
     links = {FAMILIES.get(str(name), GAUSSIAN).link.name for name in estimates.distinct_values("family")}
@@ -147,7 +147,7 @@ def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Es
         conf_low=np.sqrt(rows["conf_low"]),
         conf_high=np.sqrt(rows["conf_high"]),
     )
-    # grouping columns stand in front
+    # the outcome takes the place of the metric; grouping columns stand in front
     keys = list(frame.columns[: frame.columns.get_loc("formula")])
     columns = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
     return estimates.with_frame_and_new_keys(deviations[list(columns)])
@@ -190,9 +190,9 @@ def term_names(estimates: Estimates, model_keys: Sequence[str], labels: Labels) 
 
 
 def model_note(estimates: Estimates, labels: Labels, average_clause: str = "") -> str:
-    """Say which models estimates are of: "Linear regression, on Elongation; classical standard errors.".
+    """Return the models of estimates: "Linear regression, on Elongation; classical standard errors.".
 
-    `average_clause` says what estimates are averaged over.
+    `average_clause` is the text on what estimates are averaged over.
     """
     formulas = estimates.distinct_values("formula")
     if not formulas:
@@ -206,7 +206,7 @@ def model_note(estimates: Estimates, labels: Labels, average_clause: str = "") -
 
 
 def model_and_averaging_note(estimates: Estimates, labels: Labels) -> str:
-    """Say which models marginal estimates are of and what they are averaged over, "" for other estimates."""
+    """Return the models of marginal estimates and what these are averaged over, "" for other estimates."""
     if not has_marginal_estimates(estimates):
         return ""
     averages = [_average_text(estimates, str(average)) for average in estimates.distinct_values("average")]
@@ -247,7 +247,7 @@ def _model_variable_columns(estimates: Estimates) -> list[str]:
 
 
 def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
-    """Return the columns of numbers at which marginal estimates are."""
+    """Return the columns of numeric model variables at whose values marginal estimates are computed."""
     columns = []
     for column in _model_variable_columns(estimates):
         if pd.api.types.is_numeric_dtype(estimates.frame[column]):
@@ -256,7 +256,7 @@ def _numeric_model_variable_columns(estimates: Estimates) -> list[str]:
 
 
 def single_number_columns(estimates: Estimates, excluded_columns: Collection[str | None]) -> list[str]:
-    """Return the columns with the only number at which marginal estimates are.
+    """Return the numeric model variables with the same value for all marginal estimates.
 
     `excluded_columns` are left out: those whose values a figure names at its rows or panels.
     """
@@ -270,9 +270,10 @@ def single_number_columns(estimates: Estimates, excluded_columns: Collection[str
 
 
 class _AveragedVariables(NamedTuple):
-    """Variables of models that marginal estimates are not for single values of.
+    """Variables of models without a column of values in a frame of marginal estimates.
 
-    A frame does not say whether a column by itself is a factor or a number; it is among both.
+    Estimates average over the levels of factors and hold numbers at their mean. A column that a formula names
+    without `C()` may be a factor or a number, and is among both.
     """
 
     factors: set[str]
@@ -280,11 +281,11 @@ class _AveragedVariables(NamedTuple):
 
 
 def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
-    """Return the variables over whose levels, or at whose mean, marginal estimates are."""
+    """Return the factors that marginal estimates average over, and the numbers they hold at their mean."""
     factors: set[str] = set()
     numbers: set[str] = set()
     for formula in estimates.distinct_values("formula"):
-        for variable in chain.from_iterable(factors_of(str(formula))):
+        for variable in chain.from_iterable(factors_of_each_term(str(formula))):
             is_factor = variable.categorical or set(variable.columns) <= set(IDENTIFIER_COLUMNS)
             if not is_factor:
                 numbers |= set(variable.columns)
@@ -295,7 +296,7 @@ def _averaged_variables(estimates: Estimates) -> _AveragedVariables:
 
 
 def count_of_models(estimates: Estimates) -> int:
-    """Return the number of models that coefficients or marginal estimates are of."""
+    """Return the number of models that coefficients or marginal estimates come from."""
     levels = [*_model_variable_columns(estimates), "reference_level"]
     columns = [key for key in estimates.keys if key not in levels]
     columns += estimates.existing_columns(("formula", "reference"))

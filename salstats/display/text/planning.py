@@ -29,15 +29,15 @@ _OPTIONAL_COLUMNS = (
     "n_readers", "effect", "test", "unit", "inference_to", "sd", "n_pilot", "method_mean", "n_low", "n_high",
 )  # fmt: skip
 #: Text in the place of a number of cases where no number of cases is enough.
-NONE = "none"
+NO_SUFFICIENT_NUMBER = "none"
 #: Columns that tell curves apart, besides the grouping columns.
 _CURVE_COLUMNS = ("n_readers", "effect")
 
 
 def checked_plan_with_all_columns(plan: object) -> pd.DataFrame:
-    """Return a frame of `power` with all of its columns; ColumnError where one that it needs is missing.
+    """Return a frame of `power` with all of its columns; raise ColumnError where a required one is missing.
 
-    Columns that it may lack are added without values.
+    Optional columns that it lacks are added without values.
     """
     frame = check_frame(plan, "plan")
     check_columns(frame, REQUIRED_COLUMNS, "plan", "power() makes the frame")
@@ -89,7 +89,7 @@ def n_cases_needed_text(rows: pd.DataFrame) -> str:
     n_needed = rows["n_needed"].iloc[0]
     if pd.isna(n_needed):
         if rows["approach"].iloc[0] == "formula":
-            return NONE
+            return NO_SUFFICIENT_NUMBER
         return f"> {count_text(rows['n_cases'].max())}"
     smallest_row = int(rows["n_cases"].astype("int64").argmin())
     smallest = rows.iloc[smallest_row]
@@ -164,7 +164,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         curve_phrase = ""
         if len(curves) > 1:
             curve_phrase = _phrase_distinguishing_curve(rows, frame, names)
-        if n_cases_needed_text(rows) == NONE:
+        if n_cases_needed_text(rows) == NO_SUFFICIENT_NUMBER:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
             cases.append(f"{_cases_phrase(rows, frame)}{curve_phrase}")

@@ -24,7 +24,7 @@ COVARIATE_UNITS = "covariate_units"
 
 
 class TermVariable(NamedTuple):
-    """A variable of a term as the term spells it, and its level, "" of a number."""
+    """A variable of a term as the term spells it, and its level, "" for a number."""
 
     name: str
     level: str
@@ -61,7 +61,7 @@ def _parsed_formula(formula: str) -> Formula | None:
         return None
 
 
-def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
+def factors_of_each_term(formula: str) -> tuple[tuple[Factor, ...], ...]:
     """Return the factors of each term of a formula, none where it cannot be parsed."""
     parsed = _parsed_formula(formula)
     if parsed is None:
@@ -83,9 +83,9 @@ def random_group_text(groups: Sequence[str], labels: Labels) -> str:
 
 
 def right_side_columns(formula: str, terms: Sequence[str] | None = None) -> list[str]:
-    """Return the columns on a formula's right side, or those that some of its terms are made of."""
+    """Return the columns on a formula's right side, or those in `terms`, which are some of its terms."""
     columns_of_factor = {}
-    for factors in factors_of(formula):
+    for factors in factors_of_each_term(formula):
         for factor in factors:
             columns_of_factor[factor.name] = factor.columns
     names = set(columns_of_factor)
@@ -105,14 +105,14 @@ def term_variables(
 ) -> tuple[TermVariable, ...]:
     """Return the variables of a term with their levels.
 
-    `factor_levels` are terms whose factor a frame states; other terms are compared with the terms of their
-    formula, and, if it cannot be parsed, divided at colons.
+    `factor_levels` holds the factor and level of terms whose factor a frame states. Other terms are matched
+    with the terms of their formula, or divided at colons where the formula cannot be parsed.
     """
     factor_levels = factor_levels or {}
     if term in factor_levels:
         return (factor_levels[term],)
     matches: list[tuple[TermVariable, ...]] = []
-    for factors in factors_of(formula):
+    for factors in factors_of_each_term(formula):
         names = [factor.name for factor in factors]
         # a level follows the name of its factor: "taskEdema:prob"
         pattern = ":".join(f"{re.escape(name)}(.*)" for name in names)
@@ -123,6 +123,7 @@ def term_variables(
         # of `task` and `task_size` the longer one is meant
         return max(matches, key=_total_name_length)
     variables = []
+    # colons outside brackets separate the factors of a term
     for factor in re.split(r":(?![^()]*\))", term):
         coded = re.fullmatch(r"(C\(\w+[^()]*\))(.+)", factor)
         if factor in factor_levels:
@@ -153,7 +154,7 @@ def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str
     Random effects are named unless `random` is False.
     """
     texts = []
-    for factors in factors_of(formula):
+    for factors in factors_of_each_term(formula):
         texts.append(TIMES.join(variable_text(factor.name, labels) for factor in factors))
     groups = [random_group_text(columns, labels) for columns in distinct_random_groupings(formula)]
     if random and texts and groups:
@@ -180,6 +181,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     for term, formula in zip(
         levels["term"], _formula_of_rows(estimates.with_frame_and_new_keys(levels)), strict=True
     ):
+        # only terms of a single factor have a reference level
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = []
@@ -292,11 +294,12 @@ def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
 
 def only_term_text(single_term_estimates: Estimates, labels: Labels) -> str:
     """Return the name of the only term of estimates: "Area, per 1,000 mm²"."""
+    # the heading of a factor may stand before the term
     return distinct_term_and_factor_rows(single_term_estimates, labels)[-1].full_text
 
 
 def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
-    """Return for how many units of its covariate each row's estimate is: "per 1,000 mm²", "" for one."""
+    """Return the number of covariate units that each row's estimate is for: "per 1,000 mm²", "" for one."""
     if not estimates.distinct_values(COVARIATE_UNITS):
         return [""] * len(estimates)
     texts = []
@@ -307,7 +310,7 @@ def covariate_units_texts(estimates: Estimates, labels: Labels) -> list[str]:
 
 
 def min_max_scaled_covariates_note(estimates: Estimates, labels: Labels) -> str:
-    """Name the covariates that run from 0 to 1, on which their coefficients depend."""
+    """Return the note on covariates that were rescaled to run from 0 to 1, "" without any."""
     if not estimates.distinct_values("normalized"):
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
@@ -340,7 +343,7 @@ def _stated_factor_level_by_term(estimates: Estimates) -> dict[str, TermVariable
 
 
 def column_of_factor(name: str) -> str:
-    """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
+    """Return the column of a factor: "task" for `C(task)` and `C(task, Sum)`."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     if coded is None:
         return name
@@ -407,7 +410,7 @@ def _per_units_text(variables: Sequence[TermVariable], n_units: float | None, la
 
 
 def _unit_of_only_covariate(variables: Sequence[TermVariable], labels: Labels) -> str:
-    """Return the unit of the only covariate in a term; "" of a product of several, which has another."""
+    """Return the unit of the only covariate in a term; "" for a product of several covariates."""
     names = numeric_variable_names(variables)
     if len(names) != 1:
         return ""

@@ -23,19 +23,20 @@ from salstats.stats.engine.fixed_factors import (
 #: Estimates of the rank of a method.
 RANK_TERMS = {"rank", "true_rank"}
 #: Estimates whose limits hold replicates and are no interval for a true value; see `rank_stability`.
-_OF_REPLICATES = {"rank"}
-NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
+_TERMS_WITH_REPLICATE_LIMITS = {"rank"}
+#: What limits over replicates are, instead of a confidence interval.
+REPLICATE_LIMITS = "how far the ranking moves over replicates, no confidence interval for a true rank"
 
 
 def _fixed_factors_sentence(nouns: Sequence[str]) -> str:
-    """Say that readers, trainings, or both are fixed."""
+    """Return the sentence that readers, trainings, or both are fixed."""
     text = " and ".join(nouns)
     fixed = fixed_factor_text(nouns)
     return f"{text.capitalize()} are fixed: intervals speak of {fixed}, not of {text} in general."
 
 
 #: Sentences on the populations that intervals hold for, by the column `inference_to`.
-INFERENCE = {
+INFERENCE_SENTENCES = {
     **{value: _fixed_factors_sentence(nouns) for value, nouns in NOUNS_OF_FIXED_FACTORS.items()},
     **{
         random_factor_text(noun): f"Intervals speak of {random_factor_text(noun)} in general."
@@ -115,7 +116,7 @@ TERMS = {
 CONTRASTS = tuple(name for name, term in TERMS.items() if term.contrast)
 #: Metrics by their names, in full.
 METRICS_IN_FULL = {metric.name: metric.full for metric in METRICS.values() if metric.full}
-#: Abbreviations that tables use themselves; a label of the user's is the user's to spell out.
+#: Abbreviations that tables use by themselves; users spell out those in their own labels.
 ABBREVIATIONS = {
     "AIC": "Akaike information criterion",
     "AUROC": METRICS_IN_FULL["auc"],
@@ -136,23 +137,23 @@ ABBREVIATIONS = {
 
 
 def limits_name_without_level(terms: Iterable[object]) -> str:
-    """Return the name of limits behind their level: "CI", or "of replicates"."""
-    if {str(term) for term in terms} <= _OF_REPLICATES:
+    """Return the name of limits as it follows their level: "CI", or "of replicates"."""
+    if {str(term) for term in terms} <= _TERMS_WITH_REPLICATE_LIMITS:
         return "of replicates"
     return "CI"
 
 
 def inference_population_text(values: Iterable[Any]) -> str:
-    """Say for which population intervals hold, from the values of the column `inference_to`.
+    """Return for which population intervals hold, from the values of the column `inference_to`.
 
-    "" where some estimates speak of readers in general and others do not.
+    "" where some estimates hold for readers in general and others do not.
     """
     populations = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
     if len(populations) == 1:
-        return INFERENCE.get(populations[0], "")
+        return INFERENCE_SENTENCES.get(populations[0], "")
     nouns = fixed_factor_nouns(populations)
     if nouns and all(population in NOUNS_OF_FIXED_FACTORS for population in populations):
-        return INFERENCE[fixed_factor_text(nouns)]
+        return INFERENCE_SENTENCES[fixed_factor_text(nouns)]
     return ""
 
 

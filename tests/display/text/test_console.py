@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.text.console import ROWS, console_table, print_frame
+from salstats.display.text.console import MAX_ROWS, console_table, print_frame
 from salstats.display.text.format import column_texts, number_text, p_text
 
 
@@ -168,7 +168,7 @@ def test_all_columns_and_rows_are_shown_where_no_width_is_given():
 
 def test_of_many_rows_a_terminal_gets_the_first_and_the_last():
     table = console_table(estimates(200), 300).splitlines()
-    assert len(table) == 2 + ROWS + 1
+    assert len(table) == 2 + MAX_ROWS + 1
     assert [line.split()[3] for line in (table[2], table[-1])] == ["0", "199"]
     assert "... 140 more rows" in table
 

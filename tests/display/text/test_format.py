@@ -184,14 +184,14 @@ def test_adjusted_p_value_is_used_before_the_raw_one():
 )
 def test_numbers_have_significant_digits_and_whole_ones_are_whole(value, text):
     assert number_text(value) == text
-    assert number_text(0.123456, digits=2) == "0.12"
+    assert number_text(0.123456, significant_digits=2) == "0.12"
 
 
 def test_numbers_of_a_column_have_the_decimals_of_the_largest():
     assert column_texts([0.12345, 12.5, np.nan, np.inf]) == ["0.12", "12.50", MISSING, "∞"]
     assert column_texts([3.0, 139.0]) == ["3", "139"]
     assert column_texts([0.012345, -0.5]) == ["0.0123", "-0.5000"]
-    assert column_texts([1234.5, 2.0], digits=2) == ["1234", "2"]
+    assert column_texts([1234.5, 2.0], significant_digits=2) == ["1234", "2"]
 
 
 def test_decimals_give_significant_digits_up_to_a_most():

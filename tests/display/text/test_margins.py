@@ -6,7 +6,13 @@ import pytest
 
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import MARK, margin_marks, margin_note, margin_p_heading, pairs_as_methods
+from salstats.display.text.margins import (
+    MARGIN_MARK,
+    margin_marks,
+    margin_note,
+    margin_p_heading,
+    pairs_as_methods,
+)
 
 
 def frame(*rows, term="difference"):
@@ -60,7 +66,7 @@ def test_adjusted_p_values_and_percent_are_said():
 
 def test_marks_stand_where_something_was_shown():
     rows = frame(EQUIVALENT, NOT_INFERIOR, OPEN)
-    assert margin_marks(rows) == [MARK, MARK, ""]
+    assert margin_marks(rows) == [MARGIN_MARK, MARGIN_MARK, ""]
     without = read(rows.frame.drop(columns="p_margin"))
     assert margin_marks(without) == [""] * 3
     assert margin_note(without, Labels(), "nature") == ""

@@ -5,7 +5,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.text.planning import (
-    NONE,
+    NO_SUFFICIENT_NUMBER,
     checked_plan_with_all_columns,
     grouping_columns_of_plan,
     label_of_test,
@@ -69,7 +69,7 @@ def test_curves_with_tests_of_their_own_name_them():
     [
         (plan(needed=(45,)), "45"),
         (plan(needed=(None,)), "> 80"),
-        (plan(needed=(None,), approach="formula"), NONE),
+        (plan(needed=(None,), approach="formula"), NO_SUFFICIENT_NUMBER),
         # the smallest planned number has power to spare, or just enough
         (plan(needed=(20,)).assign(power=[0.85, 0.9, 0.95, 0.97]), "≤ 20"),
         (plan(needed=(20,)).assign(power=[0.8, 0.9, 0.95, 0.97]), "20"),
