@@ -46,9 +46,9 @@ def run_attention_rollout(request: Request) -> RawAttributions:
     """
     options = request.options
     heads = check_choice(options["heads"], HEAD_REDUCTIONS, "heads")
-    discard = check_number(options["discard"], "discard", 1, exclude_high=True)
-    residual = check_number(options["residual"], "residual", 1, exclude_high=True)
-    n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
+    discard = check_number(options["discard"], "discard", high=1, exclude_high=True)
+    residual = check_number(options["residual"], "residual", high=1, exclude_high=True)
+    n_prefix = check_count(options["n_prefix"], "n_prefix", low=0)
     modules = _modules_giving_attention(request.model, options["modules"])
     rollouts: list[torch.Tensor] = []
     for start in range(0, len(request.images), request.batch_size):
@@ -121,7 +121,8 @@ def _with_smallest_zeroed(attention: torch.Tensor, share: float) -> torch.Tensor
 def _modules_giving_attention(model: nn.Module, names: Any) -> dict[str, nn.Module]:
     """Return the modules that give attention, by name: those that are named, or those of known types.
 
-    Of timm's modules it is the dropout that the attention goes through. SalstatsError if there is none.
+    For timm's type it is the dropout after the softmax, whose output is the attention. SalstatsError if there
+    is none.
     """
     modules = dict(model.named_modules())
     if names is not None:
@@ -153,7 +154,7 @@ def _modules_giving_attention(model: nn.Module, names: Any) -> dict[str, nn.Modu
 
 
 def _is_timm_attention(module: nn.Module) -> bool:
-    """Return whether a module is of timm's type, which skips its attention weights where it can."""
+    """Return whether a module is of timm's type, whose fused attention never computes the weights."""
     return hasattr(module, "fused_attn") and isinstance(getattr(module, "attn_drop", None), nn.Module)
 
 
@@ -163,7 +164,7 @@ def _attention_recorded(
 ) -> Iterator[list[LayerAttention]]:
     """Yield a list to which each call of the modules adds its attention; afterwards the model is as before.
 
-    Modules of timm's type compute their attention step by step meanwhile.
+    Meanwhile modules of timm's type compute their attention without fusing its steps.
     """
     records: list[LayerAttention] = []
     timm_modules: list[Any] = [module for module in model.modules() if _is_timm_attention(module)]
@@ -255,9 +256,9 @@ class _AttentionRecorder:
 
 
 def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
-    """Return the rows and columns of patches: those of the option, or in the proportions of the image.
+    """Return the numbers of rows and columns of patches: those of the option, or as the image's proportions.
 
-    ShapeError if the patches do not fill them.
+    ShapeError if they do not hold exactly `n_patches`.
     """
     if grid is not None:
         if np.shape(grid) != (2,):

@@ -11,11 +11,12 @@ from salstats.checks import check_choice
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.preparation import Preparation
 
+#: Baselines by name that need no more than the image.
 BASELINES = ("blur", "zero", "mean")
 #: Side in pixels of the blur, as in the evaluation of RISE.
-KERNEL = 11
+BLUR_KERNEL = 11
 #: Standard deviation in pixels of the blur, as in the evaluation of RISE.
-SIGMA = 5.0
+BLUR_SIGMA = 5.0
 
 
 class Baseline(NamedTuple):
@@ -33,8 +34,8 @@ class Baseline(NamedTuple):
 
     name: str
     values: torch.Tensor | None = None
-    kernel: int = KERNEL
-    sigma: float = SIGMA
+    kernel: int = BLUR_KERNEL
+    sigma: float = BLUR_SIGMA
 
     @property
     def has_array_for_each_image(self) -> bool:
@@ -51,7 +52,7 @@ class Baseline(NamedTuple):
     def for_images(self, images: torch.Tensor, indices: Any = slice(None)) -> torch.Tensor:
         """Return the baselines of images, in their shape.
 
-        `indices` are those of the images among all images: a baseline may have values of its own for each.
+        `indices` are those of the images among all images, since an array may hold a baseline for each.
         """
         if self.name == "zero":
             return torch.zeros_like(images)
@@ -65,7 +66,7 @@ class Baseline(NamedTuple):
 
 
 def black_baseline(preparation: Preparation) -> Baseline:
-    """Return the baseline of what a preparation makes of a black pixel: (0 - mean) / SD for each channel."""
+    """Return the baseline with a preparation's value of a black pixel, (0 - mean) / SD in each channel."""
     prepared, _ = preparation.apply(np.zeros(preparation.size, np.uint8))
     # the middle is always a pixel of the image, and never one of its padding
     height, width = preparation.size
@@ -74,12 +75,12 @@ def black_baseline(preparation: Preparation) -> Baseline:
 
 
 def check_baseline(
-    baseline: Any, shape: tuple[int, ...], kernel: int = KERNEL, sigma: float = SIGMA
+    baseline: Any, shape: tuple[int, ...], kernel: int = BLUR_KERNEL, sigma: float = BLUR_SIGMA
 ) -> Baseline:
     """Return the baseline of an option's value for images of a shape (n, channels, height, width).
 
     The value is a name of `BASELINES`, numbers, or a `Baseline`, which is returned as it is. `kernel` and
-    `sigma` are checked and kept for a name alone.
+    `sigma` are used only with a name.
     """
     if isinstance(baseline, Baseline):
         if baseline.name == "black":
@@ -121,7 +122,7 @@ def check_baseline(
 
 
 def _check_channels_match(baseline: Baseline, n_channels: int) -> None:
-    """Raise where images have other channels than the preparation that made a black baseline."""
+    """Raise ShapeError if images have not as many channels as the black baseline of a preparation."""
     assert baseline.values is not None
     n_black = baseline.values.shape[1]
     if n_black != n_channels:

@@ -127,7 +127,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
         maps = _unset_maps_by_layer(activations, request)
         n_passes = max(len(map_indices) for map_indices in activations.groups)
         for number in range(n_passes):
-            # one target of each distinct image that has so many, and the indices of these targets' maps
+            # the distinct images that have a target of this number, and the indices of its maps
             rows = [row for row, map_indices in enumerate(activations.groups) if number < len(map_indices)]
             indices = [activations.groups[row][number] for row in rows]
             target_outputs = activations.outputs[rows].gather(1, request.targets[indices][:, None])
@@ -144,7 +144,7 @@ def _cam_maps_with_gradients(weight_formula: Formula, request: Request) -> RawAt
                     hint="name layers between the image and the output that give one tensor",
                     option="layer",
                 )
-            # most often all images have as many targets, and a slice copies nothing
+            # usually all images have equally many targets, and a slice copies nothing
             selection: list[int] | slice = slice(None)
             if len(rows) < len(activations.groups):
                 selection = rows
@@ -184,7 +184,7 @@ def run_eigencam(request: Request) -> RawAttributions:
 
 
 def _components_signed_by_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
-    """Return components (b, m, k), those with another sign that are low where the mean activation is high.
+    """Return components (b, m, k) with the sign that makes them high where the mean activation is high.
 
     The sign of a principal component is arbitrary. `grids` are the activations, (b, channels, m, k).
     """
@@ -248,8 +248,9 @@ def _ablationcam_weights(
     y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020,
     doi:10.1109/WACV45572.2020.9093360). Shape (n_targets, channels).
 
-    All passes of an image are the same up to the layer. Networks that allow it are shown one image, and the
-    layer's output is replaced by a batch; the first batch is made both ways, to find out if they do.
+    All passes of an image are the same up to the layer. Networks that allow it are shown one copy of the
+    image, and the layer's output is replaced by a batch. The first batch is passed both ways, to find out
+    whether the network allows it.
     """
     if layer_name not in activations.layer_outputs:
         raise ShapeError(
@@ -308,7 +309,7 @@ def _single_copy_suffices(
     """
     try:
         outputs = outputs_of_copies(1)
-    # whatever a network raises that counts its images
+    # a network that relies on the number of its images may raise any error
     except Exception:
         return False
     largest_change = (expected - unchanged).abs().max()
@@ -361,7 +362,7 @@ def _set_nan_and_join_maps(
     """
     output_is_nan = torch.isnan(activations.outputs.detach()).any(dim=1).cpu().numpy()
     for name, layer_maps in maps_by_layer.items():
-        # not left to the formulas: the library's principal components take NaN for 0
+        # NaN is set here since the library's principal components treat it as 0
         grid_is_finite = np.isfinite(activations.grids[name]).all(axis=(1, 2, 3))
         for row in np.flatnonzero(output_is_nan | ~grid_is_finite):
             layer_maps[activations.groups[row]] = np.nan

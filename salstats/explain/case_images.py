@@ -108,8 +108,8 @@ def ready_image(case: str, image: Image, preparation: Preparation | None) -> Rea
 class NetworkImages(NamedTuple):
     """Images of one shape, and a network that is to explain them.
 
-    `model` is the network, loaded and on its device; `outputs` the output of each task; `member_number` that
-    of the network in an ensemble, 0 for a network by itself.
+    `model` is the network, loaded and on its device; `outputs` has the index of each task's output;
+    `member_number` is the network's number in an ensemble, 0 for a network by itself.
     """
 
     plan: MapPlan
@@ -174,7 +174,7 @@ class NetworkImages(NamedTuple):
         items: Sequence[Any],
         item_name: Callable[[Any], str],
     ) -> np.ndarray:
-        """Return the result of `work` for all items; an error names the first item that it is about."""
+        """Return the result of `work` for all items; an error names the first item that raises it alone."""
         try:
             return work(items)
         except SalstatsError as error:

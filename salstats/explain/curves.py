@@ -11,7 +11,7 @@ from salstats.errors import Advice, Message, SalstatsError, Setting, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
-#: Share of the whole image's probability from which an empty image hides too little.
+#: The baseline hides too little if its probability is at least this share of the whole image's.
 _MUCH_SHOWN = 0.8
 #: Kinds of curve.
 CURVES = ("insertion", "deletion")
@@ -41,8 +41,8 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
         - `prob`: the probability for the whole image;
         - `curve_options`: baseline, steps and kind of probability in words, where the curves say them;
         - `reason`: why it is undefined, where the curves say it; missing where there is a score;
-        - `caution`: "baseline shows much" where that is warned of, so that estimates of these scores, their
-          tables, captions and reports say it, too.
+        - `caution`: "baseline shows much" where that is warned of, for estimates of these scores and their
+          tables, captions and reports.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
 
     Notes
     -----
-    In RISE's evaluation all steps have the same width, also a last one that has fewer pixels.
+    In RISE's evaluation all steps have the same width, even a last one that has fewer pixels.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from salstats.images.preparation import Preparation
 
 ARCHITECTURES = ("plain", "residual")
 N_DIGITS = 10
-#: Channels after the first, second and third halving of the canvas.
+#: Numbers of channels after the first, second and third halving of the canvas.
 WIDTHS = (12, 24, 48)
 #: The module whose output is the last grid, 8 x 8 on a canvas of 64 x 64.
 LAST_GRID = "features"

@@ -256,9 +256,10 @@ def explain_ensemble(
             **pass_options,
             **network.arguments(record.name, record, options),
         )
-        # before the next one is loaded
+        # the memory is freed before the next network is loaded
         del model
         for number, (task, output) in enumerate(outputs.items()):
+            # each image has a map of every task, side by side
             task_maps = maps[number :: len(outputs)]
             scaled_maps = np.stack([scaled_map(saliency, scale) for saliency in task_maps])
             if task in map_sums:
@@ -312,7 +313,7 @@ def scaled_map(saliency: np.ndarray, scale: str) -> np.ndarray:
 
 
 def sum_at_larger_size(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
-    """Add maps (..., m, n); the sum of maps of different sizes has the larger size."""
+    """Return the sum of two arrays of maps (..., m, n), both resized to the larger height and width."""
     height = max(total.shape[-2], maps.shape[-2])
     width = max(total.shape[-1], maps.shape[-1])
     return maps_of_size(total, (height, width)) + maps_of_size(maps, (height, width))

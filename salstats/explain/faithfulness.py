@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black_baseline, check_baseline
+from salstats.explain.baselines import BASELINES, BLUR_KERNEL, BLUR_SIGMA, black_baseline, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import (
@@ -26,7 +26,7 @@ from salstats.explain.named_maps import (
 )
 from salstats.explain.networks import Network
 from salstats.explain.pixel_steps import (
-    CONSTANT,
+    CONSTANT_MAP,
     OrderedImage,
     PixelSteps,
     changed_pixel_counts,
@@ -49,8 +49,8 @@ def insertion(
     tasks: Sequence[Any] | None = None,
     method: str | None = None,
     baseline: Any = "blur",
-    kernel: int = KERNEL,
-    sigma: float = SIGMA,
+    kernel: int = BLUR_KERNEL,
+    sigma: float = BLUR_SIGMA,
     steps: int = DEFAULT_STEPS,
     chunk: int | None = None,
     probability: str | None = None,
@@ -120,7 +120,7 @@ def insertion(
     DataFrame
         One row per map and step; images in the order given, then methods, then steps:
 
-        - `case`, `task` where tasks are given, `method`, for a folder that says them `model` and `seed`;
+        - `case`, `task` where tasks are given, `method`, and `model` and `seed` if a folder has them;
         - `metric`: "insertion";
         - `step` from 0, `fraction` of the pixels that are changed, from 0 to 1, `n_pixels` changed;
         - `prob`: the target's probability; NaN throughout for a constant map, which has no order;
@@ -137,8 +137,8 @@ def insertion(
 
     Notes
     -----
-    Equal values are taken in row-major order (in the evaluation of RISE their order is that of a sort
-    which does not say). The area hardly depends on the number of steps: RISE takes 224 at 224 x 224 pixels,
+    Equal values are taken in row-major order (in the evaluation of RISE their order is left to a sort that
+    is not stable). The area hardly depends on the number of steps: RISE takes 224 at 224 x 224 pixels,
     `chunk=224`. As there, the blur is a Gaussian of SD 5 pixels cut to 11 x 11 and folded at its ends, and
     outside of the image is zero (evaluation.py and Evaluation.ipynb of eclique/RISE, commit fac5d54).
 
@@ -186,8 +186,8 @@ def deletion(
     tasks: Sequence[Any] | None = None,
     method: str | None = None,
     baseline: Any = "zero",
-    kernel: int = KERNEL,
-    sigma: float = SIGMA,
+    kernel: int = BLUR_KERNEL,
+    sigma: float = BLUR_SIGMA,
     steps: int = DEFAULT_STEPS,
     chunk: int | None = None,
     probability: str | None = None,
@@ -224,7 +224,7 @@ def deletion(
 
 
 class _ImageLabels(NamedTuple):
-    """The labels that a user gave images and maps; those of a folder choose some of its maps."""
+    """The options of a user that label images and maps, or that choose maps of a folder."""
 
     targets: Any
     cases: Sequence[Any] | None
@@ -258,7 +258,7 @@ def _curve_frame(
 ) -> pd.DataFrame:
     """Return the insertion or deletion curves of maps, which are arrays or lie in a folder.
 
-    The labels of a folder choose some of its maps; it needs a Network, which says the output of each task.
+    The labels choose maps of a folder, which needs a Network: that has the output of each task.
     """
     network = model if isinstance(model, Network) else None
     options = _options_completed_by_network(options, network)
@@ -281,7 +281,7 @@ def _curve_frame(
 
 
 def _check_folder_labels(network: Network | None, labels: _ImageLabels) -> None:
-    """Raise SalstatsError if maps of a folder have no Network, or targets or a method beside its table's."""
+    """Raise SalstatsError for maps of a folder without a Network, or with targets or a method given."""
     if network is None:
         raise SalstatsError(
             "the maps of a folder go with a Network, which says the output of each task",
@@ -318,7 +318,7 @@ def _options_completed_by_network(options: _CurveOptions, network: Network | Non
 
 
 def _output_index_of_each_image(network: Network | None, keys: ImageKeys) -> list[int]:
-    """Return the output of each image's task, as a network knows it."""
+    """Return the index of the output of each image's task; SalstatsError if the network does not have it."""
     outputs: Mapping[str, int] = {}
     if network is not None and network.tasks is not None:
         outputs = network.tasks
@@ -429,8 +429,8 @@ def _curves_of_images(
         for outputs in batches:
             # the outputs of all batches are the inner steps of one ordered map after the other
             output_numbers = np.arange(n_outputs, n_outputs + len(outputs))
-            order, inner_step = np.divmod(output_numbers, n_inner_steps)
-            map_indices = np.array(ordered_maps)[order]
+            position, inner_step = np.divmod(output_numbers, n_inner_steps)
+            map_indices = np.array(ordered_maps)[position]
             step = inner_step + 1
             curve_probs[map_indices, step] = target_probs(outputs, image_of_map[map_indices], step)
             n_outputs += len(outputs)
@@ -439,7 +439,7 @@ def _curves_of_images(
     columns = keys.columns(image_of_map) | _series_columns(maps)
     n_points = len(sizes)
     repeated = {name: np.repeat(column, n_points) for name, column in columns.items()}
-    reason = np.where(is_constant, CONSTANT, "").astype(object)
+    reason = np.where(is_constant, CONSTANT_MAP, "").astype(object)
     return pd.DataFrame(
         repeated
         | {
@@ -458,7 +458,7 @@ def _curves_of_images(
 
 
 def _series_columns(maps: Sequence[ImageMap]) -> dict[str, np.ndarray]:
-    """Return the columns method, and model and seed if any map has one."""
+    """Return the column `method`, and the columns `model` and `seed` if any map has one."""
     columns = {}
     for name in ("method", "model", "seed"):
         values = [getattr(image_map.series, name) for image_map in maps]

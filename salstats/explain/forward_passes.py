@@ -16,18 +16,18 @@ from salstats.checks import check_choice, check_count
 from salstats.errors import Advice, Message, SalstatsError, Setting, warn
 from salstats.explain.input_checks import check_images, check_outputs
 
-#: Functions that turn outputs into probabilities: one class per image, or several that are independent.
+#: Functions that turn outputs into probabilities: of one class per image, of independent findings, or none.
 PROBABILITIES = ("softmax", "sigmoid", "none")
 #: The default where neither the network nor the user gives one: findings can occur together.
-PROBABILITY = "sigmoid"
-#: Rounding changes the sum of an image's probabilities from 1 by less than this, also in half precision.
+DEFAULT_PROBABILITY = "sigmoid"
+#: Rounding changes the sum of an image's probabilities from 1 by less than this, even in half precision.
 _SUM_ERROR = 2e-3
 #: Networks whose user was warned that a sigmoid was taken of their outputs.
 _SIGMOID_WARNED: WeakSet[nn.Module] = WeakSet()
 #: Networks whose user was warned that their outputs are probabilities, of which gradients may vanish.
 _SATURATION_WARNED: WeakSet[nn.Module] = WeakSet()
-#: Beginnings of torch's names of steps back that pass numbers on as they are.
-_UNCHANGED = ("ToCopy", "View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Clone", "Alias")
+#: Beginnings of the names of torch's backward functions of operations that do not change numbers.
+_UNCHANGING_NODES = ("ToCopy", "View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Clone", "Alias")
 #: Default number of images in a forward pass.
 BATCH_SIZE = 32
 #: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
@@ -38,11 +38,12 @@ MAX_CPU_PIXELS = 8 * 224 * 224
 _MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
 #: The largest block, in bytes, that glibc can be made to keep for the process.
 _LARGEST_CACHED_BLOCK = 32 * 2**20 - 2**16
-#: Each pass lays the network's weights anew in the memory order of its images. That pays with at most so many
-#: weights per pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
+#: With channels last in memory, each pass also copies the network's weights to that order. That pays with at
+#: most so many weights per pixel: ResNet18 at 112 pixels takes longer for 8 images, but less for 32.
 _MAX_WEIGHTS_PER_PIXEL = 32
-#: Networks that need images with channels first in memory, since they call `view`; and torch's message then.
+#: Networks that need images with channels first in memory, since they call `view`.
 _CHANNELS_FIRST_ONLY: WeakSet[nn.Module] = WeakSet()
+#: Text in torch's error if `view` needs another order in memory.
 _VIEW_MESSAGE = "view size is not compatible"
 
 
@@ -153,7 +154,7 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
             ),
             option="probability",
         )  # fmt: skip
-    return recognised or PROBABILITY
+    return recognised or DEFAULT_PROBABILITY
 
 
 def recognised_function_to_apply(outputs: torch.Tensor) -> str | None:
@@ -173,7 +174,7 @@ def warn_of_final_sigmoid_or_softmax(model: nn.Module, outputs: torch.Tensor) ->
     `outputs` come from a pass with gradients, in which they remember the function that made them.
     """
     node = outputs.grad_fn
-    while node is not None and node.name().startswith(_UNCHANGED):
+    while node is not None and node.name().startswith(_UNCHANGING_NODES):
         node = node.next_functions[0][0]
     if node is None or model in _SATURATION_WARNED:
         return
@@ -339,7 +340,7 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
 
 @contextmanager
 def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
-    """Compute no gradients for parameters meanwhile."""
+    """Switch the gradients of parameters off meanwhile."""
     # parameters made in inference mode could not be given their flag back
     trainable = [p for p in model.parameters() if p.requires_grad and not p.is_inference()]
     for parameter in trainable:
@@ -352,7 +353,7 @@ def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
 
 
 def _warn_of_batch_statistics(model: nn.Module) -> None:
-    """Warn of the first layer by which the outputs for an image depend on the others of its batch."""
+    """Warn of the first layer that makes the outputs for an image depend on the rest of its batch."""
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
             warn(
@@ -390,8 +391,9 @@ def check_device(device: str | torch.device) -> torch.device:
 
 @cache
 def make_glibc_keep_freed_memory() -> None:
-    """Make glibc keep freed blocks of up to 32 MB for the process: it keeps sizes that it has seen freed.
+    """Make glibc keep freed blocks of up to 32 MB for the process, instead of giving them back.
 
-    Nothing is written into this block, so that it takes no memory. Elsewhere this has no effect.
+    It does so for blocks up to the largest that was ever freed, so one is allocated and freed here. Nothing
+    is written into it, so that it takes no memory. With other C libraries this has no effect.
     """
     torch.empty(_LARGEST_CACHED_BLOCK, dtype=torch.uint8)

@@ -16,8 +16,8 @@ from salstats.checks import check_count, check_number
 from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError, warn
 from salstats.explain.baselines import baselines_of
 from salstats.explain.multipliers import (
-    APPROXIMATE,
-    EXACT,
+    APPROXIMATE_TOLERANCE,
+    EXACT_TOLERANCE,
     Relevance,
     Rescale,
     multipliers_and_outputs,
@@ -35,7 +35,7 @@ def run_input_x_gradient(request: Request) -> RawAttributions:
     # importing captum takes seconds, for which the other methods need not wait
     from captum.attr import InputXGradient
 
-    # captum warns if it has to ask for gradients itself
+    # captum warns of images that do not require gradients
     leaf = request.images.detach().clone().requires_grad_()
     return InputXGradient(request.model).attribute(leaf, target=request.targets).detach()
 
@@ -57,6 +57,7 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
         baselines=baselines,
         target=request.targets,
         n_steps=n_steps,
+        # a pass holds at least one point of each image
         internal_batch_size=max(request.batch_size, len(request.images)),
     )
     with torch.no_grad():
@@ -64,14 +65,16 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
         baseline_outputs = target_outputs(request.model(baselines.clone()), request.targets)
     sums = attributions.flatten(1).sum(dim=1)
     differences = outputs - baseline_outputs
-    # The error of the quadrature is judged over all images: in a single one the difference may be near 0.
+    # The error of the quadrature is judged over all images, since the difference of one may be near 0: the
+    # sum of all errors is compared with that of all differences.
     gap = (sums - differences).abs().sum()
     total = differences.abs().sum()
-    if wrong_sums_mask(total + gap, total, outputs.abs().sum(), APPROXIMATE):
+    if wrong_sums_mask(total + gap, total, outputs.abs().sum(), APPROXIMATE_TOLERANCE):
         warn(
             "Integrated Gradients: with ",
             Setting("n_steps", n_steps),
-            f" sums are more than {APPROXIMATE:.0%} off the differences of outputs that they stand for",
+            f" sums are more than {APPROXIMATE_TOLERANCE:.0%} off the differences of outputs that they stand "
+            "for",
             hint="more steps come nearer",
         )
     return attributions.detach()
@@ -82,13 +85,13 @@ def run_deeplift(request: Request) -> RawAttributions:
 
     The change is from the baseline to the image, and the rule DeepLIFT's rescale rule (Shrikumar et al.
     2017). At each step of the network the contributions of the arguments add up to the change of the result
-    (see `Rescale`): also for pooled maxima of windows that overlap, products such as those of
+    (see `Rescale`), even for pooled maxima of windows that overlap, products such as those of
     squeeze-and-excitation or attention, softmax, and normalisation by layers or groups. The contributions of
     an image therefore add up to the change of the output. Functions that are not linear and have no rule
     break this: if the sum of an image is off by more than 1 %, an error names such functions.
     Option: `baseline` ("zero").
     """
-    # the network may change its images in place: it gets copies
+    # copies are passed, as a network may change its images in place
     baselines = baselines_of(request.images, request.options["baseline"])
     rescale = Rescale()
     with torch.no_grad(), rescale:
@@ -98,7 +101,7 @@ def run_deeplift(request: Request) -> RawAttributions:
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rescale)
     contributions = multipliers * (request.images - baselines)
     sums = contributions.flatten(1).sum(dim=1)
-    if wrong_sums_mask(sums, outputs - baseline_outputs, outputs, EXACT).any():
+    if wrong_sums_mask(sums, outputs - baseline_outputs, outputs, EXACT_TOLERANCE).any():
         raise SalstatsError(
             "DeepLIFT: contributions do not add up to the differences of outputs"
             + rescale.unknown_functions_text()
@@ -180,12 +183,12 @@ def run_lrp(request: Request) -> RawAttributions:
     relevance = Relevance(epsilon, len(request.images))
     multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images
-    sums = pixel_relevance.flatten(1).sum(dim=1).double() + relevance.of_biases.to(outputs.device)
-    if wrong_sums_mask(sums, outputs, outputs, APPROXIMATE).any():
+    sums = pixel_relevance.flatten(1).sum(dim=1).double() + relevance.bias_relevance.to(outputs.device)
+    if wrong_sums_mask(sums, outputs, outputs, APPROXIMATE_TOLERANCE).any():
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),
-            f" the relevance of pixels and biases is more than {APPROXIMATE:.0%} off the outputs"
+            f" the relevance of pixels and biases is more than {APPROXIMATE_TOLERANCE:.0%} off the outputs"
             + relevance.unknown_functions_text(),
         )
     return pixel_relevance

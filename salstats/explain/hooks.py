@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-#: Stands between the name of a module and that of a function that is called on its output: "features+relu".
+#: Separates the name of a module from that of a function that is called on its output: "features+relu".
 FUNCTION_MARK = "+"
 #: Takes a layer's name and output; the network goes on with what it returns, unless that is None.
 OutputHook = Callable[[str, Any], Any]
@@ -19,8 +19,8 @@ OutputHook = Callable[[str, Any], Any]
 def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
     """Call `hook` on the outputs of layers in the passes made meanwhile; what it returns replaces an output.
 
-    A layer's name has behind `FUNCTION_MARK` the functions that are called, one on the other, on the output
-    of its module.
+    A layer's name is that of its module, or also has the functions that are called on the module's output,
+    one after the other, each behind a `FUNCTION_MARK`.
     """
     modules = {name.partition(FUNCTION_MARK)[0]: module for name, module in layers.items()}
     functions = any(FUNCTION_MARK in name for name in layers)
@@ -39,7 +39,10 @@ def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
 def modules_hooked(
     modules: Mapping[str, nn.Module], hook: OutputHook, *, functions: bool = True
 ) -> Iterator[None]:
-    """Call `hook` on the outputs of modules, and on those of functions called directly on the last output."""
+    """Call `hook` on the outputs of modules in the passes made meanwhile.
+
+    With `functions` it is also called on the outputs of functions that take the last output itself.
+    """
     tracker = _OutputTracker(hook)
 
     def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
@@ -58,7 +61,7 @@ def modules_hooked(
 class _OutputTracker(TorchFunctionMode):
     """Context that calls a hook on the results of functions that are called on a module's last output.
 
-    The result is the last output from then on, and a function called on it is tracked, too.
+    The result is the last output from then on, so that a function called on it is tracked, too.
     """
 
     def __init__(self, hook: OutputHook) -> None:

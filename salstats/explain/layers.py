@@ -56,10 +56,10 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """Return the layer that a CAM takes if none is named: the last convolutional stage.
 
     That is the last layer, in the order of one forward pass, whose output has the grid of the last
-    convolution: its activation, or the block that holds it; a grid that was pooled and enlarged again is
-    another one. In torchvision's ResNets it is `layer4`, in its VGGs the last ReLU, before
-    the last pooling. Functions count as modules do: its
-    DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`.
+    convolution: its activation, or the block that holds it. A grid that was pooled and enlarged again is
+    another one. In torchvision's ResNets the layer is `layer4`, in its VGGs the last ReLU, before the last
+    pooling. Functions count as modules do: its DenseNets end in `features` and call relu() on that output,
+    which is the layer `features+relu`.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ def find_layer(model: nn.Module, images: Any) -> str:
 
     Notes
     -----
-    It is the input of the classifier, whether ReLU is a module of the network or not. The README of
-    pytorch-grad-cam names the same layer of ResNets; of VGGs the last pooling (`features.30` of VGG16), which
-    has half the grid; of DenseNets `features.norm5`, before the ReLU, which on a CPU, not on a GPU, changes
-    in place what the library kept. Each can be named.
+    Its output is the input of the classifier, whether ReLU is a module of the network or not. The README of
+    pytorch-grad-cam names the same layer of ResNets. Of VGGs it names the last pooling (`features.30` of
+    VGG16), whose grid has half the sides; of DenseNets `features.norm5`, before the ReLU, which on a CPU, not
+    on a GPU, changes in place what the library recorded. Each of these can be named here.
 
     Examples
     --------
@@ -166,7 +166,8 @@ def _names_of_layers_on_first_grid(
                 return
             continue
         if output.shape[-2:] == grid:
-            # pooled and enlarged again; from one row or column a gate is laid over the grid
+            # The grid was pooled and enlarged again, and is another stage. A gate does not end a stage: it is
+            # enlarged from one row or column.
             if all(1 < pooled < side for pooled, side in zip(previous_grid, grid, strict=True)):
                 return
             yield name
@@ -270,8 +271,8 @@ def checked_layers_in_pass_order(
 def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image_shape: tuple[int, int]) -> None:
     """Raise ShapeError unless a layer's output is a grid with its channels first.
 
-    The proportions of the image, (height, width), show which axes are the grid's; what `reshape` gives is
-    taken as it is.
+    The proportions of the image, (height, width), show which axes are the grid's. They are not compared with
+    the result of `reshape`.
     """
     if not isinstance(output, torch.Tensor) or output.ndim != 4:
         if reshape is None:

@@ -71,7 +71,7 @@ def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[in
 def sum_of_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
     """Return the sum of the raw maps of layers, none of them scaled; float32 (n, *shape).
 
-    A CAM is a sum over the channels of a layer, so that this is the sum over the channels of all layers.
+    A CAM is a sum over the channels of a layer, so this is the sum over the channels of all layers.
     """
     total = np.zeros((len(maps[0]), *shape), np.float32)
     for layer_maps in maps:

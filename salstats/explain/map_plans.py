@@ -25,7 +25,7 @@ from salstats.study import Series
 _EXPLAIN_OPTIONS = ("channels", "sign", "smooth", "join", "preset", "network", "layer", "reshape")
 #: The name of an ensemble in the column `model` if it is not given one.
 ENSEMBLE_NAME = "ensemble"
-#: The network that the settings of a series name; an ensemble names no single network.
+#: Finds the digest of the network in the settings of a series; those of an ensemble have none.
 _NETWORK_DIGEST = re.compile(r", network (\w+), resolution ")
 
 
@@ -96,7 +96,7 @@ class MapPlan:
     ) -> dict[Series | tuple[Series, str], str]:
         """Return a text for each series that says how its maps are made; `load` loads a network.
 
-        The outputs of each task stand under series and task: they may be other ones in another run.
+        The outputs of a task are under (series, task), apart from the rest, as another run may add tasks.
         """
         settings: dict[Series | tuple[Series, str], str] = {}
         digests = [network.digest(load(network)) for network, _ in self.members]
@@ -112,7 +112,7 @@ class MapPlan:
                     if method.record.random:
                         settings[series] += f", seed {self.seed if seed is None else seed}"
                     for task, output in outputs.items():
-                        # the members of an ensemble have one series, so that their outputs stand in a row
+                        # the members of an ensemble share a series: their outputs are listed together
                         earlier_outputs = settings.get((series, task), "output")
                         settings[series, task] = f"{earlier_outputs} {output}"
         return settings
@@ -139,9 +139,9 @@ class MapPlan:
         return text
 
     def _ensemble_text(self, digests: list[str]) -> str:
-        """Return a text that differs for other networks and another scale.
+        """Return a text that identifies the networks of an ensemble and the scale.
 
-        Where the networks answer for different tasks it differs for other tasks, too.
+        If the networks answer for different tasks, it identifies the tasks, too.
         """
         member_tasks = [sorted(outputs) for _, outputs in self.members]
         # a list of networks for each task makes a different ensemble of every task; with one list for all
@@ -293,7 +293,7 @@ def case_seed(seed: int, member_number: int, case: str) -> int:
     not an ensemble are compared on the same draws.
     """
     digest = hashlib.sha256(f"{seed}\0{member_number}\0{case}".encode()).digest()
-    # 63 bits: also torch's generators take them
+    # 63 bits, which torch's generators take too
     return int.from_bytes(digest[:8], "big") >> 1
 
 

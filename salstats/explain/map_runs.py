@@ -239,7 +239,7 @@ class _MissingMaps(NamedTuple):
 
 
 class _MapRun(NamedTuple):
-    """A run over the cases."""
+    """A run of `make_maps`: its plan, its folder, and the labels and patients of cases."""
 
     plan: MapPlan
     open_network: _OpenNetwork
@@ -290,7 +290,7 @@ class _MapRun(NamedTuple):
         `member_number` is that of the network in an ensemble.
         """
         network = member.network
-        # the same cases go together in every run, so that the last digits of a map are the same, too
+        # batches have the same cases in every run, so that maps have the same last digits
         step = max(1, self.plan.batch_size // len(member.outputs))
         names = list(images.cases)
         for first in range(0, len(names), step):
@@ -350,7 +350,7 @@ class _MapRun(NamedTuple):
         return _MadeMap(key, saliency, prob, geometry.image_shape)
 
     def _write_maps(self, batch: Sequence[_MadeMap]) -> None:
-        """Write a batch of maps; a run that is killed leaves the rows of all, or of none."""
+        """Write a batch of maps; a run that is killed meanwhile leaves the rows of all maps, or of none."""
         if not batch:
             return
         with self.maps.together():

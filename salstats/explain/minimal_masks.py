@@ -12,12 +12,12 @@ from torch import nn
 
 from salstats.checks import check_choice, check_count, check_level
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
-from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
+from salstats.explain.baselines import BLUR_KERNEL, BLUR_SIGMA, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import ImageMap, image_keys, image_maps
 from salstats.explain.pixel_steps import (
-    CONSTANT,
+    CONSTANT_MAP,
     OrderedImage,
     PixelSteps,
     changed_pixel_counts,
@@ -50,8 +50,8 @@ def minimal_mask(
     tasks: Sequence[Any] | None = None,
     method: str | None = None,
     baseline: Any = "zero",
-    kernel: int = KERNEL,
-    sigma: float = SIGMA,
+    kernel: int = BLUR_KERNEL,
+    sigma: float = BLUR_SIGMA,
     chunk: int | None = None,
     probability: str = "softmax",
     cutoff: float = 0.5,
@@ -63,8 +63,8 @@ def minimal_mask(
     """The fewest most salient pixels of each map on which the network keeps its class.
 
     Pixels are put onto the baseline in the order of salience, chunk by chunk, until the network gives the
-    class that it gives the whole image. The pixels shown by then are the mask. None may be enough, where
-    the baseline has the class already.
+    class that it gives the whole image. The pixels shown by then are the mask, which is empty if the
+    baseline has the class already.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def minimal_mask(
     Notes
     -----
     Whether a step suffices need not be monotone in the number of pixels, and then no search is right that
-    leaves out steps: "exact" leaves out none before its answer. It shows no more images than the plain search
-    where there are as many maps as a batch has places; else up to a batch more.
+    leaves out steps: "exact" leaves out none before its answer. With at least as many maps as a batch has
+    images it shows the network no more images than a search step by step; else up to a batch more.
 
     References
     ----------
@@ -196,13 +196,13 @@ def minimal_mask(
             return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image_indices])
 
         all_images = np.arange(len(stack))
-        first = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
-        last = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
+        baseline_suffices = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
+        whole_image_suffices = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
         searches = [
             StepSearch(
                 n_steps=len(sizes) - 1,
-                first_suffices=bool(first[image_map.image_index]),
-                last_suffices=bool(last[image_map.image_index]),
+                first_suffices=bool(baseline_suffices[image_map.image_index]),
+                last_suffices=bool(whole_image_suffices[image_map.image_index]),
                 bisect=search == "bisection",
             )
             for image_map in checked_maps
@@ -247,7 +247,7 @@ def _reasons_without_mask(
     reasons = []
     for row, map_search in enumerate(searches):
         if row not in rows_with_order:
-            reasons.append(CONSTANT)
+            reasons.append(CONSTANT_MAP)
         elif map_search.first_sufficient_step is None:
             reasons.append(_REASONS[search])
         else:
@@ -271,7 +271,7 @@ def _map_rows_and_masks(
     has images.
     """
     waiting = deque(range(len(maps)))
-    #: rows whose search goes on, each with its image and the order of the pixels
+    # rows whose search goes on, each with its image and the order of the pixels
     active: dict[int, OrderedImage] = {}
     while waiting or active:
         while waiting and len(active) < pixel_steps.batch_size:
@@ -296,7 +296,7 @@ def _map_rows_and_masks(
         image_of_output = np.repeat([maps[row].image_index for row in steps_by_row], n_steps)
         n_pixels_of_output = np.concatenate([sizes[steps] for steps in steps_by_row.values()])
         is_sufficient = keeps_class(outputs, image_of_output, n_pixels_of_output)
-        # the results of each search again
+        # the results are split by search
         sufficient_by_row = np.split(is_sufficient, np.cumsum(n_steps)[:-1])
         for row, row_sufficient in zip(steps_by_row, sufficient_by_row, strict=True):
             searches[row].record(steps_by_row[row], row_sufficient)
@@ -315,7 +315,7 @@ class StepSearch:
     first_suffices: bool
     last_suffices: bool
     bisect: bool = False
-    #: The step that is searched; None if there is none, or until the search is done.
+    #: The answer; None until the search is done, or if it found none.
     first_sufficient_step: int | None = field(default=None, init=False)
     is_done: bool = field(default=False, init=False)
     #: Number of steps tested so far.

@@ -30,15 +30,16 @@ def _function_names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+#: A function of torch.
 Function = Callable[..., Any]
-#: Share by which sums of exact rules may be off.
-EXACT = 0.01
-#: Share by which sums of a quadrature, or with an epsilon, may be off. The usual 50 steps come within
-#: 5 to 8 % on small networks.
-APPROXIMATE = 0.1
-#: Units of the last digit of outputs that deep networks may lose.
+#: Share of the expected sum by which sums of exact rules may be off.
+EXACT_TOLERANCE = 0.01
+#: Share of the expected sum by which sums of a quadrature, or with an epsilon, may be off. With the usual 50
+#: steps small networks are 5 to 8 % off.
+APPROXIMATE_TOLERANCE = 0.1
+#: Rounding error of deep networks, in units of the last digit of their outputs.
 _ROUNDING = 1e4
-#: Functions of each number by itself.
+#: Functions that take each number of a tensor by itself.
 _ELEMENTWISE = _function_names(
     """relu relu6 threshold hardtanh clamp clip clamp_min clamp_max leaky_relu elu selu celu prelu gelu
     silu mish hardswish hardsigmoid sigmoid tanh softplus softsign logsigmoid exp log log1p sqrt
@@ -137,7 +138,7 @@ class _Pass(TorchFunctionMode):
 
 
 class Rescale(_Pass):
-    """DeepLIFT's rescale rule: a pass of the baselines, then one of the images, in which it is the gradient.
+    """DeepLIFT's rescale rule: a pass of the baselines, then one of the images with multipliers as gradients.
 
     Every multiplier is exact: its product with the difference of a function's arguments from those for the
     baseline is the difference of the results. Products take the mean of both ways to change their factors one
@@ -186,8 +187,8 @@ class Relevance(_Pass):
     def __init__(self, epsilon: float, n_images: int) -> None:
         super().__init__()
         self.epsilon = epsilon
-        #: Relevance of each image that went to biases, once the gradient is taken.
-        self.of_biases = torch.zeros(n_images, dtype=torch.float64)
+        #: Relevance that went to biases, for each image; complete once the gradient is taken.
+        self.bias_relevance = torch.zeros(n_images, dtype=torch.float64)
 
     def result_of_step(self, step: _Step) -> Any:
         """Return the result of a function, whose gradient passes relevance back."""
@@ -209,9 +210,9 @@ class Relevance(_Pass):
             share = result / (result + self.epsilon * sign)
 
         def pass_relevance(gradient: torch.Tensor) -> torch.Tensor:
-            """Return the share of a gradient that is passed back; add that of the biases to `of_biases`."""
+            """Return the share of a gradient that is passed back; add the biases' to `bias_relevance`."""
             passed = gradient * share
-            self.of_biases += self._sums_by_image(passed * biases).cpu()
+            self.bias_relevance += self._sums_by_image(passed * biases).cpu()
             return passed
 
         result.register_hook(pass_relevance)
@@ -219,7 +220,7 @@ class Relevance(_Pass):
 
     def _sums_by_image(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sum of each image's numbers, of a tensor whose first dimension runs over the images."""
-        n_images = len(self.of_biases)
+        n_images = len(self.bias_relevance)
         if values.numel() % n_images:
             # a step that joins the images has no parts of single images
             return values.double().sum().expand(n_images) / n_images
@@ -228,9 +229,9 @@ class Relevance(_Pass):
     def _check_has_rule(self, step: _Step) -> None:
         """Raise SalstatsError for a function that LRP has no rule for."""
         without_rule = step.name in (*_ELEMENTWISE, *_COMPOSED, "softmax")
-        # a product or quotient of two numbers of the image is a gate
-        n_of_image = sum(tensor.requires_grad for tensor in step.tensors)
-        is_gate = n_of_image > 1 and step.name in (*_PRODUCTS, *_QUOTIENTS)
+        # a product or quotient of two tensors that depend on the image is a gate
+        n_dependent = sum(tensor.requires_grad for tensor in step.tensors)
+        is_gate = n_dependent > 1 and step.name in (*_PRODUCTS, *_QUOTIENTS)
         if without_rule or is_gate:
             raise SalstatsError(
                 f"the network calls {step.name}(), for which LRP has no rule",
@@ -371,7 +372,7 @@ def _softmax_result(step: _Step, references: _References) -> torch.Tensor:
     reference_log_shares = references[0].log_softmax(dim)
     shares = log_shares.exp()
     difference = log_shares - reference_log_shares
-    # of two numbers that are nearly equal the logarithmic mean is either, and the quotient rounding error
+    # for two numbers that are nearly equal the quotient is rounding error; their logarithmic mean is either
     close = difference.abs() <= torch.finfo(values.dtype).eps ** 0.5
     log_mean = (shares - reference_log_shares.exp()) / difference.masked_fill(close, 1)
     log_mean = torch.where(close, shares, log_mean)
@@ -457,7 +458,7 @@ def wrong_sums_mask(
 ) -> torch.Tensor:
     """Return a mask (n,) of the images whose sum differs from the expected one by more than a share of it.
 
-    Rounding errors are allowed beyond that: they grow with the `outputs` that the sums stand for.
+    Rounding errors, which grow with the `outputs` that the sums stand for, are allowed in addition.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
     gaps = (sums.double() - expected.double()).abs()

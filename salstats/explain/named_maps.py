@@ -54,7 +54,7 @@ class ImageKeys(NamedTuple):
 
 
 class ImageMap(NamedTuple):
-    """A saliency map, the index of its image, and the series that it is of."""
+    """A saliency map, the index of its image, and its series: method, model and seed."""
 
     image_index: int
     series: Series
@@ -62,7 +62,7 @@ class ImageMap(NamedTuple):
 
 
 def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> ImageKeys:
-    """Return the keys of n images, by default counted from 0; no two may be one case, or case and task."""
+    """Return the keys of n images, by default counted from 0; SalstatsError if two images have the same."""
     case_names = [str(image) for image in range(n)]
     if cases is not None:
         case_names = _image_names(cases, n, "cases")
@@ -88,7 +88,7 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
 
 
 def _image_names(names: Sequence[Any], n: int, option: str) -> list[str]:
-    """Return one name per image as text; raise where there are not n, or one is missing."""
+    """Return one name per image as text; ShapeError if there are not n, ValueRangeError if one is missing."""
     if isinstance(names, str) or len(names) != n:
         received = repr(names) if isinstance(names, str) else len(names)
         raise ShapeError(Setting(option), f" must name each of the {n} images, not {received}")
@@ -195,11 +195,11 @@ def maps_of_folder(
 ) -> FolderMaps:
     """Return the maps of a network in a map folder, which are read case by case later.
 
-    A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
-    maps of one network. Only maps of the given `cases` are kept; with `tasks`, one for each case, only those
-    of these pairs of case and task. `images` map cases to images as for `make_maps`. SalstatsError if the
-    network has no such maps or does not know a task, or a case has no image; InputFileError if settings say
-    that another network made the maps.
+    A network's maps are those with its name, and with its seed if it has one; in a folder without a column
+    `model` all maps are of one network. Only maps of the given `cases` are kept; with `tasks`, one for each
+    case, only those of these pairs of case and task. `images` map cases to images as for `make_maps`.
+    SalstatsError if the network has no such maps or does not know a task, or a case has no image;
+    InputFileError if settings say that another network made the maps.
     """
     path = Path(folder)
     if not isinstance(images, Mapping):
@@ -217,7 +217,8 @@ def maps_of_folder(
             choices=models,
         )
     network_rows = _rows_of_cases(network_rows, cases, tasks, path)
-    ((_, outputs),) = members_with_outputs([network], None)
+    (member,) = members_with_outputs([network], None)
+    outputs = member.outputs
     rows_by_case: dict[str, list[MapRow]] = {}
     for row in network_rows:
         case = row.key.case

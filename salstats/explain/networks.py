@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.explain.forward_passes import PROBABILITIES, PROBABILITY
+from salstats.explain.forward_passes import DEFAULT_PROBABILITY, PROBABILITIES
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
@@ -140,10 +140,11 @@ class Network:
         return module
 
     def arguments(self, name: str, record: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `explain` for a method: those of the network, and options.
+        """Return the arguments of `explain` for a method: the network's own, and the method's options.
 
-        Options of this network replace those of all; a method that uses probabilities gets the network's
-        function. SalstatsError for an option that holds for a whole run, such as `batch_size`.
+        `name` is the method's name in the run, `options` its options for all networks, which those of this
+        network replace. A method that uses probabilities gets the network's `probability`. SalstatsError for
+        an option that holds for a whole run, such as `batch_size`.
         """
         method_options = {**options, **self.options.get(name, {})}
         method_options.pop("method", None)
@@ -158,10 +159,11 @@ class Network:
         arguments: dict[str, Any] = {}
         if record.reads_layer and self.layer is not None:
             arguments["layer"] = self.layer if isinstance(self.layer, str) else list(self.layer)
+        # no effect on attention methods, but a part of the settings that runs are compared by
         if (record.reads_layer or record.kind == ATTENTION) and self.reshape is not None:
             arguments["reshape"] = self.reshape
         if "probability" in record.options:
-            arguments["probability"] = self.probability or PROBABILITY
+            arguments["probability"] = self.probability or DEFAULT_PROBABILITY
         return arguments | method_options
 
     def digest(self, module: nn.Module) -> str:
@@ -169,7 +171,7 @@ class Network:
 
         It changes with the options of torch's own modules, too.
         """
-        total = hashlib.sha256(repr((self.probability or PROBABILITY, self.preparation)).encode())
+        total = hashlib.sha256(repr((self.probability or DEFAULT_PROBABILITY, self.preparation)).encode())
         for name, submodule in module.named_modules():
             module_type = type(submodule)
             module_options = ""
@@ -203,9 +205,9 @@ def members_with_outputs(
 ) -> list[Member]:
     """Return each network once, with the output of each task that it answers for.
 
-    `networks` are all for all tasks, or a list for each task. Outputs follow the order of `tasks`, which as a
-    mapping also gives the outputs of networks that do not; None: all tasks of the networks, or of the
-    mapping. A network without any of these tasks is left out.
+    `networks` each answer for all tasks, or as a mapping are a list for each task. Outputs follow the order
+    of `tasks`; as a mapping it has the outputs of networks without `tasks` of their own, and None means all
+    tasks of the networks, or of their mapping. A network without any of these tasks is left out.
     """
     networks_by_task = networks if isinstance(networks, Mapping) else None
     distinct = _distinct_networks(networks)

@@ -141,8 +141,8 @@ def masks_and_outputs(
     `baseline`, in the image's shape, has the values of hidden pixels.
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
-    cells = check_count(request.options["cells"], "cells", 2)
-    keep = check_number(request.options["keep"], "keep", 1, exclude_low=True, exclude_high=True)
+    cells = check_count(request.options["cells"], "cells", low=2)
+    keep = check_number(request.options["keep"], "keep", high=1, exclude_low=True, exclude_high=True)
     shape = (int(image.shape[2]), int(image.shape[3]))
     if cells > min(shape):
         raise ValueRangeError(
@@ -173,10 +173,10 @@ def make_masks(
 ) -> torch.Tensor:
     """Make masks for an image of a shape, from 0, hidden, to 1, kept: float32 (n, height, width).
 
-    Bilinear with half-pixel centres, from `cells` to `cells + 1` cells' sides, as in the authors' code
-    (eclique/RISE, `explanations.py`, commit ac419cd), which mirrors the outermost half cell where here its
-    value is kept. A cell's side is that of the image divided by the number of cells, rounded up. The
-    expectation of each pixel is exactly the probability that a cell is kept.
+    Each grid is enlarged bilinearly, with half-pixel centres, to the size of one cell more than it has, as in
+    the authors' code (eclique/RISE, `explanations.py`, commit ac419cd). In the outermost half cell the cell's
+    value is repeated, where that code mirrors. A cell's side is that of the image divided by the number of
+    cells, rounded up. The expectation of each pixel is exactly the probability that a cell is kept.
     """
     cells = torch.as_tensor(grids, dtype=torch.float32, device=device)
     n_cells = cells.shape[1]
@@ -195,7 +195,7 @@ def _shifted_weights(
 
 
 def _cell_side(side: int, cells: int) -> int:
-    """Return a cell's side in pixels: that of the image by the number of cells, rounded up."""
+    """Return a cell's side in pixels: the image's side divided by the number of cells, rounded up."""
     return math.ceil(side / cells)
 
 

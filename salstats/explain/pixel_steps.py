@@ -16,8 +16,8 @@ from salstats.explain.input_checks import groups_of_equal_images
 from salstats.images.map_steps import resize
 from salstats.images.maps import SaliencyOnImage, check_saliency
 
-#: The reason in frames for a map without an order.
-CONSTANT = "constant map"
+#: Reason in frames for a map that gives pixels no order.
+CONSTANT_MAP = "constant map"
 
 
 def pixel_ranks_from_most_salient(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
@@ -42,8 +42,8 @@ def pixel_ranks_from_most_salient(saliency: np.ndarray, shape: tuple[int, int]) 
 def changed_pixel_counts(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
     """Return the number of changed pixels after each step: `steps` even steps, or steps of `chunk` pixels.
 
-    The first number is 0, the last is all pixels; there are at most as many steps as pixels. The last step of
-    a chunk changes the pixels that are left.
+    The first number is 0, the last is all pixels; there are at most as many steps as pixels. With `chunk` the
+    last step changes the pixels that are left.
     """
     if chunk is not None:
         return np.append(np.arange(0, n_pixels, check_count(chunk, "chunk")), n_pixels)
@@ -99,7 +99,10 @@ class PixelSteps(Passes):
     def ordered_image(
         self, index: int, saliency: np.ndarray, *, deleting: bool = False
     ) -> OrderedImage | None:
-        """Return an image with the order of its pixels; None if the map has no order."""
+        """Return an image and its baseline with the order of pixels by a map; None for a constant map.
+
+        The steps go from the baseline to the image, or with `deleting` from the image to the baseline.
+        """
         ranks = pixel_ranks_from_most_salient(
             saliency, (int(self.images.shape[2]), int(self.images.shape[3]))
         )
@@ -128,8 +131,8 @@ class PixelSteps(Passes):
                 counts = [count for _, count in steps_of_image]
                 changed_images.append(ordered.with_changed_pixels(counts))
             images = torch.cat(changed_images)
-            # The memory format that `outputs` prefers on a CPU. Its `contiguous` would leave the strides of
-            # images with a single channel as they are, a copy sets them.
+            # `outputs` prefers channels last on a CPU. Its `contiguous` would leave the strides of images
+            # with a single channel as they are; a copy sets them.
             memory_format = torch.contiguous_format
             if images.device.type == "cpu":
                 memory_format = torch.channels_last

@@ -1,4 +1,4 @@
-"""The choices of published studies: what their maps were made with."""
+"""The choices of published studies: the arguments with which their maps were made."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
@@ -56,8 +56,8 @@ def list_presets() -> pd.DataFrame:
     -------
     DataFrame
         `preset`, `method`. `network`: the one it holds for, missing where it holds for all. `function`,
-        `argument`, `value`: what `explain` or `score` is given; missing where the study has the method and
-        nothing to say of it. `source`: the paper.
+        `argument`, `value`: what `explain` or `score` is given; missing where the study used the method and
+        reports no choice. `source`: the paper.
 
     Notes
     -----
@@ -110,7 +110,7 @@ def preset_arguments(
     Returns
     -------
     dict
-        Empty where the study used the method and has nothing to say of it.
+        Empty where the study used the method and reports no choice for the function.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _distinct_network_names(choices: Iterable[PresetChoice]) -> list[str]:
 
 
 def _is_among(network: str, names: Iterable[str]) -> bool:
-    """Return whether a network is among names, whatever their case and punctuation."""
+    """Return whether a network's name is among names, ignoring case and punctuation."""
     return _letters_and_digits(network) in map(_letters_and_digits, names)
 
 

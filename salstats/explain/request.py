@@ -14,8 +14,8 @@ from salstats.explain.input_checks import groups_of_equal_images
 
 #: Turns the output of a layer, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
-#: What a method returns for a request, before channels are reduced and a sign is kept: (b, channels, height,
-#: width), on a grid of the method's own.
+#: What a method returns for a request, before the channels are reduced and the sign rule is applied: (b,
+#: channels, height, width), on a grid of the method's own.
 RawAttributions = torch.Tensor
 #: Makes the maps of one image, see `Request.maps_by_image`.
 ImageMaps = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, np.random.Generator], torch.Tensor]
@@ -93,7 +93,7 @@ class Request(Passes):
         return maps
 
     def distinct_images_with_baselines(self) -> Iterator[DistinctImage]:
-        """Yield the distinct images with their baselines."""
+        """Yield each distinct image once, with its baseline and the indices of the images that equal it."""
         for indices in self.equal_groups():
             image = self.images[indices[:1]].to(device=self.device, dtype=dtype_of(self.model))
             yield DistinctImage(indices, image, baselines_of(image, self.options["baseline"]))

@@ -55,14 +55,14 @@ def rise_masks(
     model, images, targets, batch_size, device, mixed_precision, rng, seeds
         As for `explain`.
     region : ndarray of bool, shape (height, width) or (n, height, width), optional
-        Where on the network's input to look, such as the front of a head or the truth: for all images, or
+        Region of the network's input, such as the front of a head or the truth: one for all images, or one
         for each.
     cases, tasks : sequence of str, optional
         Name of each image, by default "0", "1", ..., and what is looked for on it.
     probability : {"softmax", "sigmoid", "none"}
         "softmax": a mask passes where the target's output is the largest (the first of equal ones).
-        "sigmoid": where its probability is `cutoff` at least; "none": where the output itself is, as it is
-        with "sigmoid" too where the outputs are probabilities of a softmax already.
+        "sigmoid": where its probability is at least `cutoff`. "none": where the output itself is. Outputs
+        that are probabilities of a softmax already are taken as they are with "sigmoid", too.
     cutoff : float
         Strictly between 0 and 1; not for "softmax".
     **options
@@ -72,8 +72,8 @@ def rise_masks(
     -------
     DataFrame
         One row per image: `case`, `task` where tasks are given, `target`, `n_masks`, `n_passing`,
-        `share_passing`; with a region `shown_passing` and `shown_failing`, the mean share of the region that
-        the masks show which pass and which do not, NaN where there are none; `probability`, "none" where
+        `share_passing`; with a region `shown_passing` and `shown_failing`, the mean share of the region shown
+        by the masks that pass and by those that do not, NaN where there are none; `probability`, "none" where
         no sigmoid was taken; `baseline`.
 
     Raises
@@ -171,9 +171,9 @@ def rise_masks(
 
 
 def _is_passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
-    """Return True where the network gives a target behind a mask, shape (masks, targets).
+    """Return True where a mask passes for a target, shape (masks, targets).
 
-    With "softmax" the target's output is the largest, else its probability is `cutoff` at least.
+    With "softmax" the target's output is then the largest, else its probability is at least `cutoff`.
     SalstatsError if an output is NaN.
     """
     if torch.isnan(outputs).any():

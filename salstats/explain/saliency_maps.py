@@ -101,7 +101,8 @@ def explain(
         default a CAM takes the layer of `find_layer`, the last grid before the classifier. Several layers are
         joined, see `join`.
     reshape : "vit" or callable, optional
-        Makes a grid (b, channels, height, width) of the layer's output. "vit" is `vit_grid()`.
+        Makes a grid (b, channels, height, width) of the layer's output. "vit" is `vit_grid()`. It has no
+        effect on methods without a layer.
     join : {"average", "sum"}, optional
         The way to join the maps of several layers at the size of `images`. "average", the default: each is
         scaled by its range after the sign rule, and the mean taken, as pytorch-grad-cam does. "sum": they are
@@ -209,7 +210,7 @@ def explain(
     shape = (int(stack.shape[2]), int(stack.shape[3]))
     groups, seed_by_image = equal_groups_and_seeds(record, stack, seeds, rng)
     saliency: np.ndarray | None = None
-    # also where the caller has switched gradients off
+    # gradients are computed even if the caller has switched them off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
         if torch_device.type == "cpu":
             make_glibc_keep_freed_memory()
@@ -271,7 +272,7 @@ def _check_layer_options(record: Method, layer: Layer | None, join: str | None) 
 
 
 def _images_at(images: torch.Tensor, indices: list[int]) -> torch.Tensor:
-    """Return the images of indices, as a view of those that lie side by side, as most often."""
+    """Return the images of indices; a view if they lie side by side, as they usually do."""
     side_by_side = slice(indices[0], indices[-1] + 1)
     if indices == list(range(side_by_side.start, side_by_side.stop)):
         return images[side_by_side]
@@ -291,7 +292,7 @@ def _consecutive_indices(lengths: list[int]) -> list[list[int]]:
 def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
     """Return the model to be explained, checked to take hooks where the method needs them.
 
-    Of a model that torch.compile made it is the module inside.
+    For a compiled model that is the module inside.
     """
     if type(model).__name__ == "OptimizedModule":
         # torch.compile: the module behind it has the layers' own names, and calls hooks
@@ -325,8 +326,8 @@ def equal_groups_and_seeds(
 ) -> tuple[list[list[int]], np.ndarray]:
     """Return the indices of equal images, for shared passes and draws, and the seed of each image.
 
-    A seed is made of the call's seed and the first equal image's index, unless seeds are given. Images of
-    methods that share nothing stand by themselves.
+    Unless seeds are given, a seed is made of the call's seed and the index of the first equal image. For
+    methods that share neither passes nor draws each image is a group of its own.
     """
     n = len(images)
     seed_by_image = None if seeds is None else np.asarray(seeds)
@@ -349,7 +350,7 @@ def equal_groups_and_seeds(
     seed_by_image = np.zeros(n, np.uint64)
     for group in groups:
         state = np.random.SeedSequence([call_seed, group[0]]).generate_state(1, np.uint64)
-        # 63 bits: also torch's generators take them
+        # 63 bits, which torch's generators take too
         seed_by_image[group] = state >> np.uint64(1)
     return groups, seed_by_image
 

@@ -116,7 +116,7 @@ def _linear_model_maps(
     `draw` returns the superpixels that each sample shows, `fit` the coefficients. Of the samples
     `n_fixed_samples` are not random; there must be at least as many random ones as superpixels.
     """
-    n_samples = check_count(request.options["n_samples"], "n_samples", 2)
+    n_samples = check_count(request.options["n_samples"], "n_samples", low=2)
 
     def coefficient_maps(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
@@ -155,7 +155,7 @@ def _single_superpixel_error(segments: Any, n_segments: int) -> ValueRangeError:
         option = "n_segments"
         hint = Message(Setting("n_segments", 49), " is usual")
     elif isinstance(segments, str):
-        # SLIC may join an image of hardly any contrast to one superpixel, whatever number is wanted
+        # SLIC may make one superpixel of an image with hardly any contrast, whatever `n_segments` is
         hint = Message(Setting("segments", "grid"), " divides every image")
     return ValueRangeError("an image of one superpixel has nothing to compare", hint=hint, option=option)
 

@@ -60,7 +60,7 @@ def torchvision_network(
     """
     names = models.list_models()
     if name not in names:
-        similar = did_you_mean(name, names, 3)
+        similar = did_you_mean(name, names, n=3)
         names_of_others = Advice(
             "torchvision.models.list_models() has its names",
             "a Python function is --network MODULE:FUNCTION or FILE.py:FUNCTION",

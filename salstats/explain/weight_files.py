@@ -36,8 +36,8 @@ def load_checkpoint(
         What `torch.save` wrote: the weights, or a mapping that keeps them as `state_dict`,
         `model_state_dict` or `model`. Nothing in it is run.
     prefix : str, optional
-        What stands before every name in the file and not in the network, such as "model." of a wrapper.
-        "module.", which nn.DataParallel writes, is taken off without it.
+        What stands before every name in the file and not in the network, such as "model." of a wrapper. By
+        default "module.", which nn.DataParallel writes, is taken off.
 
     Returns
     -------
@@ -47,10 +47,10 @@ def load_checkpoint(
     Raises
     ------
     InputFileError
-        The file is missing, damaged, holds more than weights, or weights of another network; names and
-        shapes that do not fit are said.
+        The file is missing, damaged, holds more than weights, or weights of another network; the message has
+        the names and shapes that do not fit.
     SalstatsError
-        `build` is a network or no function, or makes none.
+        `build` is a network or not callable, or does not return a network.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _prefix_hint(difference: _Difference) -> Message:
 
 
 def _loaded_without_running_code(file: Path) -> Any:
-    """Read a file of `torch.save` without running anything in it; raise InputFileError if it is none."""
+    """Read a file of `torch.save` without running anything in it; InputFileError if that is impossible."""
     try:
         check_plain(file)
         # torch warns of files that are errors here anyway
