@@ -1,17 +1,15 @@
 """Scatter plot of scores and a covariate, with lines of fitted models and correlations."""
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_by, check_frame, check_not_in_by, check_numeric, quoted
-from salstats.coded_text import TEXT
+from salstats.checks import check_frame
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     clustering_or_independence_sentence,
@@ -22,45 +20,38 @@ from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, ve
 from salstats.display.plots.layout.captions import distinct_values_by_appearance, scope_note
 from salstats.display.plots.layout.estimate_drawing import rows_with_both_limits, with_smaller_is_better
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, method_labels_references_first
-from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
-from salstats.display.plots.layout.points import (
-    CELL_POINTS,
-    RASTER_POINTS,
-    are_few_integers,
-    are_zero_or_one,
-    evenly_spread_fractions_in_groups,
-    integers_spread_into_lanes,
-    point_density_cell_layers,
-)
-from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_width_mm
+from salstats.display.plots.layout.legends import group_scales
+from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, point_density_cell_layers
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
+from salstats.display.plots.scatter_data import (
+    ScatterData,
+    coefficient_symbol,
+    correlations_with_texts,
+    fitted_lines,
+    points_of_other_groups,
+    scatter_data,
+)
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
-from salstats.display.text.format import count_text, counted_range, interval_text, joined
+from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
-from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.score_reasons import keys_of_absent_findings
-from salstats.stats.engine.wide_tables import wide_table
-from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
-#: Most methods whose points share a panel, unless a user names the column of the colours.
-_MAX_OVERLAID = 4
-#: Colour of the points of other methods behind those of a panel's own.
+#: Colour of the points of other methods behind those of the method of a panel.
 _BACKGROUND_COLOUR = "#DDDDDD"
 #: Colour of cells with points of a single group, and of several groups.
 _CELL_COLOUR = "#6699CC"
 _MIXED_CELL_COLOUR = "#999999"
-#: Area of all points, as if none overlapped, as a share of the panel. More points are more transparent.
+#: Opacity times the area of all points, as if none overlapped, as a share of the panel: more points are more
+#: transparent, within bounds.
 _INKED_SHARE = 0.35
+_POINT_ALPHAS = (0.03, 0.7)
 #: Height of a panel as a multiple of its width.
 _HEIGHT_TO_WIDTH = 0.9
-#: Distance between the rates of two groups in a bin, as a share of the range of `x`.
-_RATE_STEP = 0.018
 #: Share of its length by which an axis is expanded at both ends.
 _EXPANSION = 0.04
 #: Size of the text of correlations in points, and height of its lines in mm.
@@ -71,63 +62,6 @@ _KEY = "\u25aa"
 _KEY_INDENT = "\u2003"
 #: Height by which bands may extend beyond points and lines, as a share of the range of these.
 _BAND_EXCESS = 0.5
-#: Longest label of a value of `colour` in the legend: characters of a line, and lines.
-_LEGEND_CHARS = 32
-_LEGEND_LINES = 2
-
-
-@dataclass(frozen=True)
-class ScatterData:
-    """Points of a scatter figure and their groups.
-
-    Attributes
-    ----------
-    points : DataFrame
-        Columns `x` and `y`, `x_drawn` and `y_drawn` (the positions in the figure, where equal points are
-        spread), `panel` (the title of the panel without line breaks) and `group` (the label of the value of
-        `colour`, "" without a colour).
-    keys : DataFrame
-        A row for each panel and group: the columns of `by` and `colour` as text, `panel` and `group`.
-    by : list of str
-        Columns whose combinations of values have a panel each.
-    colour : str or None
-        Column whose values have colours.
-    texts : dict
-        Label of each value of the colour.
-    rates : Estimates or None
-        Shares of 1 in bins of `x` with their intervals, and their `panel`, `group` and `x_drawn`, if `y` is 0
-        and 1 only; they are drawn instead of the points.
-    has_few_x : bool
-        Whether `x` is a few integers.
-    n_omitted : int
-        Number of rows that are not drawn, since they have no `x` or no `y`.
-    """
-
-    points: pd.DataFrame
-    keys: pd.DataFrame
-    by: list[str]
-    colour: str | None
-    texts: dict[str, str]
-    rates: Estimates | None
-    has_few_x: bool
-    n_omitted: int
-
-    @property
-    def is_binary(self) -> bool:
-        """Return whether `y` is 0 and 1 only."""
-        return self.rates is not None
-
-    @property
-    def has_panels_by_colour(self) -> bool:
-        """Return whether each value of the colour has panels of its own."""
-        return self.colour in self.by
-
-    @property
-    def n_groups_in_panel(self) -> int:
-        """Return the number of groups that share a panel."""
-        if self.has_panels_by_colour:
-            return 1
-        return len(self.points["group"].cat.categories)
 
 
 @plot_function
@@ -224,7 +158,7 @@ def plot_scatter(
     n_together = len(panels)
     if scatter.has_panels_by_colour:
         # the panels of one task stand in rows of their own where they fit
-        n_together = len(scatter.texts)
+        n_together = len(scatter.colour_labels)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM), n_together=n_together)
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     layers = _point_layers(scatter, grid, height)
@@ -243,7 +177,7 @@ def plot_scatter(
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
     scales = group_scales(
-        scatter.texts, [HUMAN], aesthetics, grid.width, labels=frame_labels, has_opaque_keys=True
+        scatter.colour_labels, [HUMAN], aesthetics, grid.width, labels=frame_labels, has_opaque_keys=True
     )
     groups = list(scatter.points["group"].cat.categories)
     legend = []
@@ -252,9 +186,9 @@ def plot_scatter(
     else:
         hidden_guides: dict[str, Any] = dict.fromkeys(aesthetics, "none")
         scales.append(p9.guides(**hidden_guides))
-    # only cells have an opacity that a column gives
-    if "alpha" in mapped:
-        # the counts of cells take as much room as one more key
+    has_cells = "alpha" in mapped
+    if has_cells:
+        # the legend of the counts takes as much room as one more key; the text itself is not drawn
         legend.append("cells")
     x_title = _axis_title(data, x, frame_labels)
     y_title = _axis_title(data, y, frame_labels)
@@ -277,299 +211,6 @@ def plot_scatter(
     if not legend:
         figure = figure + p9.theme(legend_position="none")
     return grid.divided_into_pages(figure, height + text_height)
-
-
-def scatter_data(
-    data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
-) -> ScatterData:
-    """Return the rows of data that have `x` and `y`, with their panel, group and position in the figure.
-
-    `x` and `y` are columns or metrics, `by` the columns of the panels, and `colour` that of the colours, by
-    default `method` if the data have methods that are not panels.
-    """
-    frame = check_frame(data, "data")
-    shared_columns, panel_columns, colour = _columns_of_figure(frame, by, colour)
-    has_panels_by_colour = colour in panel_columns
-    if "method" in panel_columns:
-        labels = labels.with_references([HUMAN])
-    colour_columns = [colour] if colour else []
-    if x == y:
-        raise SalstatsError(
-            Setting("x"),
-            " and ",
-            Setting("y"),
-            f" are both {x!r}",
-            hint="name two columns or metrics",
-            column=x,
-        )
-    group_columns = [*shared_columns, *colour_columns]
-    table = wide_table(frame, [x, y], group_columns).reset_index(drop=True)
-    _check_one_metric(table, x, y, group_columns)
-    is_missing = np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data"))
-    if is_missing.all():
-        raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)", option="data")
-    rows = table[~is_missing].reset_index(drop=True)
-    points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
-    title_columns = panel_columns
-    if has_panels_by_colour:
-        # the caption names the only task
-        title_columns = [column for column in panel_columns if column == colour or rows[column].nunique() > 1]
-    points["panel"] = group_titles(rows, labels, title_columns)
-    group_labels = {}
-    if colour == "method":
-        group_labels["method"] = method_labels_references_first(labels, rows["method"], [HUMAN])
-    elif colour:
-        group_labels[colour] = short_labels(labels, colour, rows[colour], _LEGEND_CHARS, _LEGEND_LINES)
-    points["group"] = crossed_labels(rows, group_labels)
-    keys = rows[group_columns].astype(TEXT).assign(panel=points["panel"], group=points["group"])
-    is_binary = are_zero_or_one(points["y"].to_numpy())
-    has_few_x = are_few_integers(points["x"].to_numpy())
-    # a finding that is absent has no score that could be missing
-    n_absent = len(keys_of_absent_findings(frame, (x, y), group_columns))
-    texts = {"": ""}
-    if colour:
-        texts = {str(value): text for value, text in group_labels[colour].items()}
-    rates = None
-    if is_binary:
-        means = binned_means(frame, x, y, panels=shared_columns, groups=colour_columns, distinct=has_few_x)
-        rates = _placed_rates(
-            read_estimates(means, "rates"),
-            keys.drop_duplicates(),
-            points,
-            side_by_side=not has_panels_by_colour,
-        )
-    return ScatterData(
-        points=_with_drawn_positions(
-            points, spread_x=has_few_x and not is_binary, side_by_side=not has_panels_by_colour
-        ),
-        keys=keys.drop_duplicates(),
-        by=panel_columns,
-        colour=colour,
-        texts=texts,
-        rates=rates,
-        has_few_x=has_few_x,
-        n_omitted=int(is_missing.sum()) - n_absent,
-    )
-
-
-class _FigureColumns(NamedTuple):
-    """Columns of a figure: those of `by`, those whose values have panels, and that of the colours."""
-
-    shared: list[str]
-    panels: list[str]
-    colour: str | None
-
-
-def _columns_of_figure(
-    frame: pd.DataFrame, by: str | Sequence[str] | None, colour: str | None
-) -> _FigureColumns:
-    """Return the columns of panels and colours; raise if the colour's column is in `by`.
-
-    By default the colours are those of methods, which have panels of their own if they are many.
-    """
-    shared = check_by(frame, by, ("task",), "data")
-    if colour is not None:
-        check_by(frame, colour, (), "data")
-        check_not_in_by(colour, "colour", shared)
-        return _FigureColumns(shared, shared, colour)
-    if "method" not in frame.columns or "method" in shared:
-        return _FigureColumns(shared, shared, None)
-    if len(distinct_values_by_appearance(frame, "method")) > _MAX_OVERLAID:
-        return _FigureColumns(shared, [*shared, "method"], "method")
-    return _FigureColumns(shared, shared, "method")
-
-
-def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:
-    """Raise SalstatsError if an axis shows the column `score` and this holds several metrics."""
-    if "score" not in (x, y) or "metric" in groups:
-        return
-    metrics = distinct_values_by_appearance(table, "metric")
-    if len(metrics) > 1:
-        score_axis = "x" if x == "score" else "y"
-        raise SalstatsError(
-            f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
-            hint=Message(
-                "name one, as in ", Setting(score_axis, metrics[0]), ", or add 'metric' to ", Setting("by")
-            ),
-            choices=map(str, metrics),
-            column="metric",
-        )
-
-
-def _with_drawn_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side: bool) -> pd.DataFrame:
-    """Return points with their positions in the figure, where equal values of `x` may be spread.
-
-    Points of each group are spread over a lane of their own if groups stand `side_by_side` in a panel.
-    """
-    x = points["x"].to_numpy()
-    if spread_x:
-        lane = np.zeros(len(points), dtype=int)
-        n_lanes = 1
-        if side_by_side:
-            lane = points["group"].cat.codes.to_numpy(dtype=int)
-            n_lanes = len(points["group"].cat.categories)
-        fractions = evenly_spread_fractions_in_groups([points["panel"], points["group"], points["x"]])
-        x = integers_spread_into_lanes(x, lane, n_lanes, fractions)
-    return points.assign(x_drawn=x, y_drawn=points["y"])
-
-
-def _placed_rates(
-    rates: Estimates, keys: pd.DataFrame, points: pd.DataFrame, *, side_by_side: bool
-) -> Estimates:
-    """Return rates in bins with their `panel`, `group` and `x_drawn`.
-
-    `keys` has a row for each panel and group. Rates of the groups of a bin are moved sideways if groups stand
-    `side_by_side` in a panel.
-    """
-    columns = [column for column in keys.columns if column not in ("panel", "group")]
-    frame = rates.frame
-    frame = frame.assign(**{column: frame[column].astype(TEXT) for column in columns})
-    placed_rates = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
-    for column in ("panel", "group"):
-        placed_rates[column] = pd.Categorical(
-            placed_rates[column], points[column].cat.categories, ordered=True
-        )
-    x_drawn = placed_rates["x_mean"]
-    if side_by_side:
-        lane = placed_rates["group"].cat.codes
-        n_lanes = len(points["group"].cat.categories)
-        step = _RATE_STEP * (points["x"].max() - points["x"].min())
-        x_drawn = x_drawn + step * (lane - (n_lanes - 1) / 2)
-    return rates.with_frame_and_new_keys(placed_rates.assign(x_drawn=x_drawn))
-
-
-def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
-    """Return the fitted means of `y` along `x`, with their `panel` and `group`.
-
-    `fitted` are estimates of `fit_line`, `data` the rows that the points are of. Groups with a single fitted
-    mean are left out. Raises if no line is of `y` along `x`, or if lines are of a gap to a method of `data`.
-    """
-    frame = fitted.frame
-    response_of = {text: parse_formula(text).response.name for text in fitted.distinct_values("formula")}
-    is_of_axes = (frame["covariate"] == x) & (frame["formula"].map(response_of) == y)
-    if not is_of_axes.any():
-        pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
-        lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
-        raise _other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
-    for reference in fitted.distinct_values("reference"):
-        if reference in distinct_values_by_appearance(data, "method"):
-            raise SalstatsError(
-                f"fit is of the gap to {reference!r}, data holds scores",
-                hint=Message(
-                    "draw the gap's rows, which ",
-                    Call("augment", ("data", "formula"), {"reference": reference}),
-                    " returns",
-                ),
-                option="fit",
-                column="reference",
-            )
-    lines = _with_panel_and_group(fitted.subset(is_of_axes & fitted.has_estimate), scatter, ["value"])
-    # a group whose covariate does not vary has a single fitted mean, which is no line
-    groups = [lines.frame["panel"].cat.codes, lines.frame["group"].cat.codes]
-    n_values = lines.frame.groupby(groups)["value"].transform("size")
-    return lines.subset(n_values > 1)
-
-
-def correlations_with_texts(correlations: Estimates, x: str, y: str, scatter: ScatterData) -> Estimates:
-    """Return the correlations of `x` and `y`, with their `panel`, `group` and `text`.
-
-    Raises if no correlation is of `x` and `y`.
-    """
-    frame = correlations.frame
-    is_pair = (frame["x"] == x) & (frame["y"] == y)
-    is_reverse_pair = (frame["x"] == y) & (frame["y"] == x)
-    is_of_axes = is_pair | is_reverse_pair
-    if not is_of_axes.any():
-        pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
-        pair_texts = [f"{first} and {second}" for first, second in pairs]
-        raise _other_variables_error("correlations", f"correlation of {x!r} and {y!r}", pair_texts)
-    matched_correlations = _with_panel_and_group(correlations.subset(is_of_axes), scatter, [])
-    texts = [_correlation_text(row) for row in matched_correlations.frame.to_dict("records")]
-    return matched_correlations.with_columns(text=texts)
-
-
-def _other_variables_error(option: str, missing: str, available: list[str]) -> SalstatsError:
-    """Return the error for estimates of other variables than those of the axes.
-
-    `missing` are the estimates that the figure needs, `available` the variables of those that it was given.
-    """
-    return SalstatsError(
-        f"{option} holds no {missing}, only of {', '.join(available)}", option=option, choices=available
-    )
-
-
-def _correlation_text(row: Mapping[Hashable, Any]) -> str:
-    """Return the text of a row of correlations: "ρ = 0.45 (0.30, 0.58)"."""
-    value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
-    return f"{_coefficient_symbol(str(row.get('term')))} = {value}"
-
-
-def _coefficient_symbol(term: str) -> str:
-    """Return the letter of a correlation coefficient: "ρ" of Spearman's, "r" of an unknown one."""
-    if term not in COEFFICIENTS:
-        return "r"
-    return COEFFICIENTS[term].symbol
-
-
-def _with_panel_and_group(estimates: Estimates, scatter: ScatterData, further_keys: list[str]) -> Estimates:
-    """Return estimates with their `panel` and `group`.
-
-    Estimates that are not grouped by a column of the panels belong to all of these panels. Without the
-    column of the colour their group is missing. `further_keys` are columns that tell rows of one panel and
-    group apart.
-    """
-    frame = estimates.frame
-    name = estimates.name
-    columns = [key for key in estimates.keys if key not in ("x", "y")]
-    figure_columns = list(scatter.by)
-    if scatter.colour is not None and not scatter.has_panels_by_colour:
-        figure_columns.append(scatter.colour)
-    unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
-    if unmatched:
-        raise SalstatsError(
-            f"{name} is grouped by {quoted(unmatched)}, the figure by ",
-            quoted(figure_columns) or "nothing",
-            hint=Message("keep one value of it, or add it to ", Setting("by")),
-            option=name,
-            column=unmatched[0],
-        )
-    shared = [column for column in figure_columns if column in columns]
-    key_columns = [*shared, *further_keys]
-    # without columns that tell rows apart, every row after the first is one too many
-    is_repeated = pd.Series(np.arange(len(frame)) > 0, index=frame.index)
-    if key_columns:
-        is_repeated = frame.duplicated(key_columns)
-    if is_repeated.any():
-        row = frame.loc[is_repeated].iloc[0]
-        group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
-        raise SalstatsError(
-            f"{name} has more than one row for {group}",
-            hint="keep one formula, test and pair",
-            option=name,
-            rows=np.flatnonzero(is_repeated).tolist(),
-        )
-    has_groups = scatter.colour is None or scatter.colour in shared
-    panel_and_group_columns = ["panel"]
-    if has_groups:
-        panel_and_group_columns.append("group")
-    panels_and_groups = scatter.keys[[*shared, *panel_and_group_columns]].drop_duplicates()
-    rows = frame.drop(columns=["panel", "group"], errors="ignore")
-    rows = rows.assign(**{column: frame[column].astype(TEXT) for column in shared})
-    # estimates that have no column of the figure belong to each panel
-    matched_estimates = (
-        rows.merge(panels_and_groups, on=shared) if shared else rows.merge(panels_and_groups, how="cross")
-    )
-    if matched_estimates.empty:
-        raise SalstatsError(
-            f"{name} has no row for any panel of the figure", hint="its groups are other ones", option=name
-        )
-    if not has_groups:
-        matched_estimates["group"] = None
-    for column in ("panel", "group"):
-        matched_estimates[column] = pd.Categorical(
-            matched_estimates[column], scatter.keys[column].cat.categories, ordered=True
-        )
-    return estimates.with_frame_and_new_keys(matched_estimates)
 
 
 def scatter_notes(
@@ -636,7 +277,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
         label = term
         if term in COEFFICIENTS:
             label = COEFFICIENTS[term].label
-        coefficients.append(f"{_coefficient_symbol(term)}: {label}")
+        coefficients.append(f"{coefficient_symbol(term)}: {label}")
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name_with_level(correlations)
     limits = f" ({interval})" if interval else ""
@@ -668,7 +309,7 @@ def _axis_scales(
     x_breaks: Any = partial(axis_breaks, length_mm=grid.panel_width)
     if scatter.has_few_x:
         x_breaks = sorted(scatter.points["x"].unique())
-    # expansions are shares of the data range, which with its own expansions takes `height`
+    # the data range and its expansions at both ends take `height`, the texts in proportion
     room_above = _EXPANSION + (1 + 2 * _EXPANSION) * text_height / height
     return [
         p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts, expand=(_EXPANSION, 0)),
@@ -696,13 +337,12 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
         return _rate_layers(scatter.rates)
     points = scatter.points
     n_points = int(points["panel"].value_counts().max())
-    # spread points are few at each position already, and cells would not match their lanes
-    is_spread = scatter.has_few_x
-    if n_points > CELL_POINTS and not is_spread:
+    # points of a few whole numbers are spread over lanes, which cells would not match
+    if n_points > CELL_POINTS and not scatter.has_few_x:
         if scatter.n_groups_in_panel > 1:
             return point_density_cell_layers(points, _MIXED_CELL_COLOUR)
         return point_density_cell_layers(points, _CELL_COLOUR)
-    # sizes in points that keep marks of so many points apart
+    # sizes at which so many points do not run together
     if n_points <= 200:
         size = 0.9
     elif n_points <= 1500:
@@ -713,8 +353,8 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     diameter_mm = size * np.pi**0.5 * MM_PER_PT
     point_area = np.pi / 4 * diameter_mm**2
     inked_area = _INKED_SHARE * grid.panel_width * height
+    alpha = float(np.clip(inked_area / (n_points * point_area), *_POINT_ALPHAS))
     mapping = p9.aes("x_drawn", "y_drawn", color="group", shape="group")
-    alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
     raster = len(points) > RASTER_POINTS
     own_points = p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)
     other_points = points_of_other_groups(scatter)
@@ -731,28 +371,6 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     return [background, own_points]
 
 
-def points_of_other_groups(scatter: ScatterData) -> pd.DataFrame:
-    """Return the points of the other groups behind those of each panel of one group.
-
-    Columns are `panel`, `x_drawn` and `y_drawn`. There are no rows where groups share a panel, where points
-    are not drawn as such, or where a panel would have more than 5000 of them.
-    """
-    points = scatter.points
-    positions = points[["panel", "x_drawn", "y_drawn"]].rename(columns={"panel": "panel_of_points"})
-    n_points = int(points["panel"].value_counts().max())
-    if not scatter.has_panels_by_colour or scatter.is_binary or n_points * len(scatter.texts) > CELL_POINTS:
-        return positions.iloc[:0]
-    shared = [column for column in scatter.by if column != scatter.colour]
-    panels = scatter.keys[[*shared, "panel"]]
-    panels_of_points = panels.rename(columns={"panel": "panel_of_points"})
-    pairs = (
-        panels.merge(panels_of_points, on=shared) if shared else panels.merge(panels_of_points, how="cross")
-    )
-    pairs = pairs[pairs["panel"].astype(str) != pairs["panel_of_points"].astype(str)]
-    background = pairs[["panel", "panel_of_points"]].merge(positions, on="panel_of_points")
-    return background[["panel", "x_drawn", "y_drawn"]]
-
-
 def _rate_layers(rates: Estimates) -> list[Any]:
     """Return layers of rates and of their intervals."""
     bar = p9.aes("x_drawn", ymin="conf_low", ymax="conf_high", color="group")
@@ -760,16 +378,16 @@ def _rate_layers(rates: Estimates) -> list[Any]:
     return [
         p9.geom_linerange(bar, rows_with_both_limits(rates.frame), size=0.5, show_legend=False),
         p9.geom_point(mark, rates.frame, size=1.5, stroke=0),
-        # the axis of rates is that from 0 to 1
+        # invisible points at 0 and 1, so that the axis has both
         p9.geom_blank(p9.aes("x_drawn", "y"), rates.frame.assign(y=0.0)),
         p9.geom_blank(p9.aes("x_drawn", "y"), rates.frame.assign(y=1.0)),
     ]
 
 
 def _with_bands_cut_far_beyond(lines: Estimates, y_range: tuple[float, float]) -> Estimates:
-    """Return lines whose bands do not reach far beyond the data; `cut` is whether a row was cut."""
+    """Return lines whose bands are cut far beyond the data; the column `cut` says whether a row was cut."""
     low, high = y_range
-    # the band of data that do not vary is not cut
+    # where `y` does not vary, bands are not cut
     excess = _BAND_EXCESS * (high - low) or np.inf
     limits = lines.frame[["conf_low", "conf_high"]]
     cut_limits = limits.clip(low - excess, high + excess)
@@ -848,9 +466,9 @@ def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
 
 def _columns_named_in_caption(scatter: ScatterData) -> list[str]:
     """Return `method` and `task` unless titles of panels or the legend name their values."""
-    columns = list(scatter.by)
-    if scatter.colour is not None:
-        columns.append(scatter.colour)
+    columns = list(scatter.panel_columns)
+    if scatter.colour_column is not None:
+        columns.append(scatter.colour_column)
     named_columns = [column for column in columns if scatter.keys[column].nunique() > 1]
     return [column for column in ("method", "task") if column not in named_columns]
 

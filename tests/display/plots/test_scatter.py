@@ -10,17 +10,8 @@ from display.plots.estimate_figures import caption, drawn_texts, layer_data, lay
 from tests_support import raises, with_text_columns
 
 import salstats as ss
-from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
-from salstats.display.plots.scatter import (
-    correlations_with_texts,
-    fitted_lines,
-    points_of_other_groups,
-    scatter_data,
-    scatter_notes,
-)
-from salstats.display.text.labels import Labels
 from salstats.errors import Call, ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.binned_means import binned_means
 
@@ -305,7 +296,7 @@ def test_a_fit_of_something_else_is_refused(scores, fit):
     twice = pd.concat([fit, fit.assign(formula="iou ~ prob + age")])
     with raises(SalstatsError, option="fit", rows=tuple(range(len(fit), 2 * len(fit)))):
         ss.plot_scatter(scores, "prob", "iou", fit=twice)
-    with raises(SalstatsError, option="fit", hint="its groups are other ones"):
+    with raises(SalstatsError, option="fit", column=None, rows=()):
         ss.plot_scatter(scores, "prob", "iou", fit=fit.assign(task="Nodule"))
     with raises(ColumnError, column="covariate"):
         ss.plot_scatter(scores, "prob", "iou", fit=ss.regress(scores, "iou ~ prob", by=BY, errors="cluster"))
@@ -327,39 +318,6 @@ def test_correlations_of_something_else_are_refused(scores, correlations):
     kendall = correlations.assign(term="kendall")
     with raises(SalstatsError, option="correlations", hint="keep one formula, test and pair"):
         ss.plot_scatter(scores, "prob", "iou", correlations=pd.concat([correlations, kendall]))
-
-
-DATA = pd.DataFrame(
-    {
-        "case": [f"c{i}" for i in range(8)],
-        "task": ["Edema"] * 4 + ["Nodule"] * 4,
-        "method": ["gradcam", "lime"] * 4,
-        "prob": np.linspace(0.1, 0.8, 8),
-        "iou": [0.5, 0.4, np.nan, 0.2, 0.1, 0.3, 0.6, 0.7],
-    }
-)
-
-
-def points_of(**options):
-    values = {"by": None, "colour": None, "labels": Labels(None, DATA)}
-    return scatter_data(DATA, "prob", "iou", **(values | options))
-
-
-def line(**columns):
-    frame = pd.DataFrame(
-        {"formula": "iou ~ prob", "covariate": "prob", "value": [0.1, 0.8], "estimate": [0.3, 0.4]}
-    )
-    return frame.assign(**columns)
-
-
-def test_tasks_are_panels_methods_colours_and_rows_without_a_value_are_counted():
-    points = points_of()
-    assert points.by == ["task"]
-    assert points.colour == "method"
-    assert list(points.points["panel"].cat.categories) == ["Edema", "Nodule"]
-    assert (len(points.points), points.n_omitted) == (7, 1)
-    assert points.texts == {"gradcam": "Grad-CAM", "lime": "LIME"}
-    assert not points.is_binary
 
 
 def six_methods(tasks=("Edema",)):
@@ -400,15 +358,6 @@ def test_methods_of_one_task_are_named_without_it_and_a_user_may_draw_them_in_on
     assert list(four.data["panel"].cat.categories) == ["Edema"]
 
 
-def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
-    scores = six_methods().assign(hit=lambda d: (d["iou"] > 0.3).astype(float))
-    points = scatter_data(scores, "size", "hit", None, None, Labels(None, scores))
-    rates = points.rates.frame
-    assert list(rates["x_drawn"]) == list(rates["x_mean"])
-    assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
-    assert points_of_other_groups(points).empty
-
-
 def test_a_line_and_a_correlation_of_a_method_stand_in_its_panel():
     scores = six_methods().assign(iou=lambda d: 0.2 + d["iou"] + 0.2 * np.sin(40 * d["size"]))
     by = ["method", "task"]
@@ -422,44 +371,10 @@ def test_a_line_and_a_correlation_of_a_method_stand_in_its_panel():
     assert texts["text"].str.startswith("ρ = ").all()
 
 
-def test_a_column_has_panels_or_colours():
-    with raises(ColumnError, option="colour", value="task"):
-        points_of(by="task", colour="task")
-
-
-def test_a_line_of_all_panels_stands_in_each_and_has_no_group():
-    lines = fitted_lines(read_estimates(line(), "fit"), "prob", "iou", points_of(), DATA)
-    assert lines.frame["panel"].tolist() == ["Edema", "Nodule"] * 2
-    assert lines.frame["group"].isna().all()
-
-
-def test_a_line_by_task_stands_in_its_panel_only_and_a_single_mean_is_no_line():
-    by_task = pd.concat([line(task="Edema"), line(task="Nodule").head(1)])[["task", *line().columns]]
-    lines = fitted_lines(read_estimates(by_task, "fit"), "prob", "iou", points_of(), DATA)
-    assert lines.frame["panel"].tolist() == ["Edema", "Edema"]
-
-
-def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
-    frame = pd.DataFrame(
-        {"x": ["iou"], "y": "prob", "term": "spearman", "estimate": 0.45, "conf_low": 0.3, "conf_high": 0.58}
-    )
-    texts = correlations_with_texts(read_estimates(frame, "correlations"), "prob", "iou", points_of())
-    assert texts.frame["text"].tolist() == ["ρ = 0.45 (0.30, 0.58)"] * 2
-    twice = read_estimates(pd.concat([frame, frame]), "correlations")
-    with raises(SalstatsError, option="correlations", rows=(1,)):
-        correlations_with_texts(twice, "prob", "iou", points_of())
-
-
 def test_the_caption_says_how_many_rows_miss_a_value():
-    notes = scatter_notes(points_of(), ["Confidence", "IoU"], None, None, Labels())
-    assert notes == ["Not drawn: 1 of 8 rows, which miss Confidence or IoU."]
-
-
-@pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
-def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
-    points = scatter_data(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
-    assert points.is_binary is expected
-    assert (points.points["y_drawn"] == points.points["y"]).all()
+    rows = table(8, case=range(8)).assign(y=lambda frame: frame["y"].mask(frame["case"] == 2))
+    figure = ss.plot_scatter(rows, "x", "y", labels={"x": "Confidence", "y": "IoU"})
+    assert caption(figure) == "Not drawn: 1 of 8 rows, which miss Confidence or IoU."
 
 
 def rows_of_one_method(n, x=None, **columns):

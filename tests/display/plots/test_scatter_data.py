@@ -1,0 +1,116 @@
+"""Data of scatter figures: the panel and group of points, of fitted lines and of correlations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.plots.scatter_data import (
+    correlations_with_texts,
+    fitted_lines,
+    points_of_other_groups,
+    scatter_data,
+)
+from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError, SalstatsError
+
+DATA = pd.DataFrame(
+    {
+        "case": [f"c{i}" for i in range(8)],
+        "task": ["Edema"] * 4 + ["Nodule"] * 4,
+        "method": ["gradcam", "lime"] * 4,
+        "prob": np.linspace(0.1, 0.8, 8),
+        "iou": [0.5, 0.4, np.nan, 0.2, 0.1, 0.3, 0.6, 0.7],
+    }
+)
+
+
+def points_of(**options):
+    values = {"by": None, "colour": None, "labels": Labels(None, DATA)}
+    return scatter_data(DATA, "prob", "iou", **(values | options))
+
+
+def line(**columns):
+    frame = pd.DataFrame(
+        {"formula": "iou ~ prob", "covariate": "prob", "value": [0.1, 0.8], "estimate": [0.3, 0.4]}
+    )
+    return frame.assign(**columns)
+
+
+def test_tasks_are_panels_methods_colours_and_rows_without_a_value_are_counted():
+    points = points_of()
+    assert points.panel_columns == ["task"]
+    assert points.colour_column == "method"
+    assert list(points.points["panel"].cat.categories) == ["Edema", "Nodule"]
+    assert (len(points.points), points.n_omitted) == (7, 1)
+    assert points.colour_labels == {"gradcam": "Grad-CAM", "lime": "LIME"}
+    assert not points.is_binary
+
+
+def six_methods():
+    """Ten cases of each of six methods of one task."""
+    methods = pd.DataFrame({"method": [f"m{i}" for i in range(5)] + ["human"]})
+    cases = pd.DataFrame({"case": [f"c{i}" for i in range(10)], "size": np.linspace(0, 1, 10)})
+    rows = methods.merge(cases, how="cross")
+    return rows.assign(task="Edema", iou=0.1 + 0.5 * rows["size"] + 0.001 * rows.index)
+
+
+def test_many_methods_have_panels_of_their_own_with_the_points_of_the_others_behind():
+    points = scatter_data(six_methods(), "size", "iou", None, None, Labels())
+    assert points.panel_columns == ["task", "method"]
+    other_points = points_of_other_groups(points)
+    own_points = points.points[["panel", "x_drawn", "y_drawn"]]
+    for panel, others in other_points.groupby("panel", observed=True):
+        expected = own_points.loc[own_points["panel"] != panel, ["x_drawn", "y_drawn"]]
+        assert sorted(others[["x_drawn", "y_drawn"]].to_numpy().tolist()) == sorted(
+            expected.to_numpy().tolist()
+        )
+    assert other_points["panel"].nunique() == 6
+
+
+def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
+    scores = six_methods().assign(hit=lambda d: (d["iou"] > 0.3).astype(float))
+    points = scatter_data(scores, "size", "hit", None, None, Labels(None, scores))
+    rates = points.rates.frame
+    assert list(rates["x_drawn"]) == list(rates["x_mean"])
+    assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
+    # rates are drawn instead of points
+    other_points = points_of_other_groups(points)
+    assert other_points.empty
+    assert list(other_points.columns) == ["panel", "x_drawn", "y_drawn"]
+
+
+def test_a_column_has_panels_or_colours():
+    with raises(ColumnError, option="colour", value="task"):
+        points_of(by="task", colour="task")
+
+
+def test_a_line_of_all_panels_stands_in_each_and_has_no_group():
+    lines = fitted_lines(read_estimates(line(), "fit"), "prob", "iou", points_of(), DATA)
+    assert lines.frame["panel"].tolist() == ["Edema", "Nodule"] * 2
+    assert lines.frame["group"].isna().all()
+
+
+def test_a_line_by_task_stands_in_its_panel_only_and_a_single_mean_is_no_line():
+    by_task = pd.concat([line(task="Edema"), line(task="Nodule").head(1)])[["task", *line().columns]]
+    lines = fitted_lines(read_estimates(by_task, "fit"), "prob", "iou", points_of(), DATA)
+    assert lines.frame["panel"].tolist() == ["Edema", "Edema"]
+
+
+def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
+    frame = pd.DataFrame(
+        {"x": ["iou"], "y": "prob", "term": "spearman", "estimate": 0.45, "conf_low": 0.3, "conf_high": 0.58}
+    )
+    texts = correlations_with_texts(read_estimates(frame, "correlations"), "prob", "iou", points_of())
+    assert texts.frame["text"].tolist() == ["ρ = 0.45 (0.30, 0.58)"] * 2
+    twice = read_estimates(pd.concat([frame, frame]), "correlations")
+    with raises(SalstatsError, option="correlations", rows=(1,)):
+        correlations_with_texts(twice, "prob", "iou", points_of())
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
+def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
+    points = scatter_data(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
+    assert points.is_binary is expected
+    assert (points.points["y_drawn"] == points.points["y"]).all()
