@@ -75,8 +75,8 @@ _TITLE_GAP_MM = 3.0
 _BAR_MM = 42.0
 _LEGEND_MM = 11.0
 #: Width in mm of a tile whose number is easy to read, and least width of a panel with its title.
-_NUMBER_MM = 7.5
-_PANEL_MM = 20.0
+_READABLE_TILE_MM = 7.5
+_MIN_PANEL_MM = 20.0
 #: Most groups that have a panel each; more are rows.
 _MAX_GROUP_PANELS = 4
 
@@ -89,7 +89,7 @@ class _TileFrame:
     ----------
     frame : DataFrame
         A row per correlation, with the labels of its `row`, `column` and `panel` as ordered categories.
-    variables : str
+    legend_title_ending : str
         End of the legend's title, which names the variables that neither rows nor columns nor panels name:
         " of IoU and Confidence".
     n_in_row : int
@@ -97,7 +97,7 @@ class _TileFrame:
     """
 
     frame: pd.DataFrame
-    variables: str
+    legend_title_ending: str
     n_in_row: int
 
 
@@ -207,7 +207,7 @@ def plot_correlation(
     n_tiles = len(column_labels)
     names_mm = max(map(text_width_mm, row_names)) + _PAD_MM
     if width is None:
-        fits_column = len(titles) == 1 and names_mm + _NUMBER_MM * n_tiles <= COLUMN_MM
+        fits_column = len(titles) == 1 and names_mm + _READABLE_TILE_MM * n_tiles <= COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
         n_columns = _default_n_columns(len(titles), n_tiles, width - names_mm, placed.n_in_row)
@@ -229,7 +229,7 @@ def plot_correlation(
     if term in COEFFICIENTS:
         coefficient = COEFFICIENTS[term].heading
     available_mm = width - grid.left_mm
-    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(available_mm), 3)
+    legend_title = wrapped(f"{coefficient}{placed.legend_title_ending}", chars_in(available_mm), 3)
     title_width = text_width_mm(legend_title)
     # names of columns take the place of the horizontal axis
     further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
@@ -292,7 +292,7 @@ def _default_n_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_ro
 
     `n_tiles` is the number of tiles side by side in a panel.
     """
-    min_panel_mm = max(_NUMBER_MM * n_tiles, _PANEL_MM)
+    min_panel_mm = max(_READABLE_TILE_MM * n_tiles, _MIN_PANEL_MM)
     n_fitting = max(int((available_mm + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)
     n_columns = math.ceil(n_panels / n_rows)
@@ -344,8 +344,8 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
     # label of each variable, in the order of the labels
     variables = labels.label_by_value("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _bipartite_kind_by_variable(frame)
-    # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
-    # labels name first
+    # Which variable of a pair is the first: of two kinds, that of kind 0, so that the first variables of all
+    # pairs are of one kind; else the one that stands first in the order of the labels.
     rank_of_variable = kinds
     if not kinds:
         rank_of_variable = {variable: rank for rank, variable in enumerate(variables)}
@@ -365,8 +365,8 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
         texts[column] = labels.label_by_value(column, frame[column])
     if "method" in texts:
         # human readers are the first method
-        methods = sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN)
-        texts["method"] = dict(methods)
+        methods = sorted(texts["method"], key=lambda method: method != HUMAN)
+        texts["method"] = {method: texts["method"][method] for method in methods}
     n_groups = len(frame[list(groups)].drop_duplicates())
     dimensions = _tile_dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
@@ -380,7 +380,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> _
             column=labels_of(dimensions.columns),
             panel=labels_of(dimensions.panels),
         ),
-        variables=_shared_variables_for_legend_title(dimensions.panels, texts),
+        legend_title_ending=_shared_variables_for_legend_title(dimensions.panels, texts),
         n_in_row=_n_panels_sharing_first_variable(dimensions.panels, texts),
     )
 
@@ -440,7 +440,9 @@ def _shared_variables_for_legend_title(panels: list[str], texts: Mapping[str, Ma
     for column in ("first", "second"):
         if column in panels:
             variables += texts[column].values()
-    if not panels or len(variables) != len(panels):
+    # else a panel column is a grouping column, or has several variables
+    have_one_variable_each = len(variables) == len(panels)
+    if not panels or not have_one_variable_each:
         return ""
     if len(variables) == 1:
         return f" with {variables[0]}"
@@ -448,7 +450,10 @@ def _shared_variables_for_legend_title(panels: list[str], texts: Mapping[str, Ma
 
 
 def _n_panels_sharing_first_variable(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
-    """Return the number of panels that share their first variable and belong side by side, 1 without such."""
+    """Return the number of panels with the same first variable, which belong side by side.
+
+    It is 1 where panels are not those of pairs of variables.
+    """
     column_variable, row_variable = _pair_variables_fewest_values_first(texts)
     if panels != [row_variable, column_variable]:
         return 1
@@ -458,8 +463,9 @@ def _n_panels_sharing_first_variable(panels: list[str], texts: Mapping[str, Mapp
 def _bipartite_kind_by_variable(frame: pd.DataFrame) -> dict[str, int]:
     """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
-    This colours the graph whose edges are the pairs with two colours: after the first pair, a variable that
-    is paired with one of known kind gets the other kind.
+    Variables are the nodes of a graph, pairs its edges, and the two kinds a colouring: a variable that is
+    paired with one of known kind gets the other kind. The first pair of each connected part begins with
+    kind 0.
     """
     pairs = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
     kinds: dict[str, int] = {}
@@ -518,7 +524,7 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
     estimate = placed["estimate"]
     if alpha is not None:
         is_significant = _p_values(placed) < alpha
-        # a coefficient without a P value is not shown to differ from 0
+        # without a P value, nothing shows that a coefficient differs from 0
         weak = ~is_significant & estimate.notna().to_numpy()
     return placed.assign(
         across=placed["column"].cat.codes.astype(float),

@@ -93,9 +93,9 @@ def plot_decrease(  # noqa: C901, PLR0912
         ratio of 0 or less, a decrease of 100 % or more, has no logarithm, which its row says.
     limits : pair of float or mapping, optional
         Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
-        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
-        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
-        all numbers.
+        ends in an arrow; an estimate beyond them is an arrow alone. By default an axis of percentage
+        decreases leaves out numbers more than ten times as far from 0 as half of its rows reach; other axes
+        hold all numbers.
     text : bool
         Write estimate and interval beside each mark.
     digits : int, optional
@@ -264,7 +264,7 @@ def _drawn_decreases(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -
 
 
 def _drawn_ratios(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _DrawnContrasts:
-    """Return decreases as ratios of means, NaN where they have no logarithm, with their logarithmic axis."""
+    """Return decreases as ratios of means with a logarithmic axis; ratios without a logarithm are NaN."""
     ratios = _as_ratios(frame)
     has_no_logarithm = ratios["estimate"] <= 0
     sides = axis_sides_where_known(frame, term)
@@ -327,7 +327,12 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
             Call("difference"),
             f", not hold {content}",
             hint=Message(
-                Call("plot_intervals"), ", ", Call("plot_forest"), " or ", Call("plot_regression"), " may do"
+                "for other estimates use ",
+                Call("plot_intervals"),
+                ", ",
+                Call("plot_forest"),
+                " or ",
+                Call("plot_regression"),
             ),
             option=name,
         )
@@ -337,8 +342,9 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
 def lower_higher_or_inconclusive(contrasts: Estimates) -> pd.Series:
     """Return the significant side of the reference of each row: "lower", "higher" or "inconclusive".
 
-    It is that of the column `verdict`. Without one a row is conclusive if its interval excludes 0 and its P
-    value is below the level, as far as the frame has either; without both no row is.
+    The column `verdict` gives it. Without this column a row is conclusive if its interval excludes 0 and its
+    P value is below the level; if the frame has only one of the two, this decides, and without both no row is
+    conclusive.
     """
     if contrasts.distinct_values("verdict"):
         sides, _ = sides_and_claims(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
@@ -362,7 +368,7 @@ def decrease_from_reference(contrasts: Estimates) -> np.ndarray:
     terms = contrasts.distinct_values("term")
     if not terms or "percent_decrease" in terms:
         return contrasts.numbers("estimate")
-    # differences of means, medians and areas are those of the method from the reference
+    # differences of means, medians and areas are method minus reference
     return -contrasts.numbers("estimate")
 
 
@@ -404,8 +410,8 @@ def sorter_by_loss(
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, last_key))
 
 
-def row_order_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
-    """Return a sentence on the order of rows that `sorter_by_loss` gives, `by` significance or size."""
+def row_order_note(contrasts: Estimates, labels: Labels, criterion: str, method: object = None) -> str:
+    """Return a sentence on the order of rows that `sorter_by_loss` gives, by a criterion such as "size"."""
     metric = _first_in_label_order(contrasts, labels, "metric")
     quantity = "difference"
     if "percent_decrease" in contrasts.distinct_values("term"):
@@ -415,7 +421,7 @@ def row_order_note(contrasts: Estimates, labels: Labels, by: str, method: object
     comparison = f"from {reference_text(contrasts, labels)}"
     if method:
         comparison += f" to {method_label_in_sentence(labels.value('method', method))}"
-    return f"Sorted by {by} of the {quantity} {comparison}."
+    return f"Sorted by {criterion} of the {quantity} {comparison}."
 
 
 def _first_in_label_order(contrasts: Estimates, labels: Labels, column: str) -> Any:
@@ -472,7 +478,7 @@ def interval_texts(estimates: Estimates, digits: int | Sequence[int], style: str
 def significance_rule_text(contrasts: Estimates, style: str, no_difference: str = "0") -> str:
     """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one.
 
-    `no_difference` is the number that means none.
+    `no_difference` is the number that means no difference.
     """
     rules = []
     if contrasts.has_limits.any():

@@ -89,7 +89,7 @@ _DEFAULT_DIGITS = 3
 #: Names of the columns for the variable of a model's term, which is a heading, and its level, a row below it.
 _VARIABLE = "_variable"
 _LEVEL = "_level"
-#: Values that name a row: of one column or of two; of the first of two for a heading.
+#: The values of the one or two columns that name a row; a heading has only that of the first of two.
 _RowKey = tuple[Any, ...]
 
 
@@ -137,10 +137,10 @@ def plot_forest(  # noqa: C901
     Parameters
     ----------
     estimates : DataFrame
-        Any estimates frame of one term (of `mrmc`'s its differences). Its grouping columns with more than
-        one value name the rows; with two of them, values of the first are headings. Metrics become panels
-        below each other. Of a model's effects each term has a row, levels below their factor, the reference
-        level (column `reference_level`) with a hollow mark at the line of no effect; of
+        Any estimates frame of one term; of a frame from `mrmc`, the differences. Its grouping columns with
+        more than one value name the rows; with two of them, values of the first are headings. Metrics become
+        panels below each other. Of a model's effects each term has a row, levels below their factor, the
+        reference level (column `reference_level`) with a hollow mark at the line of no effect; of
         `variance_components` each SD, in units of the score, with the number of groups.
     labels : mapping, optional
         Names and order of the subgroups, such as `{"size": {"small": "Small", "large": "Large"}}`.
@@ -149,9 +149,9 @@ def plot_forest(  # noqa: C901
         for ratios, at 0.5 for an AUROC, and nowhere for means.
     limits : pair of float or mapping, optional
         Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
-        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
-        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
-        all numbers.
+        ends in an arrow; an estimate beyond them is an arrow alone. By default an axis of percentage
+        decreases leaves out numbers more than ten times as far from 0 as half of its rows reach; other axes
+        hold all numbers.
     p_values : bool
         Write the P values too, adjusted where there are such.
     intercept : bool
@@ -192,14 +192,14 @@ def plot_forest(  # noqa: C901
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    differences = read_estimates(estimates).subset_of_term_if_mrmc("difference")
-    frame_labels = Labels(labels, differences.frame)
-    if has_coefficients(differences):
+    subgroup_estimates = read_estimates(estimates).subset_of_term_if_mrmc("difference")
+    frame_labels = Labels(labels, subgroup_estimates.frame)
+    if has_coefficients(subgroup_estimates):
         if not intercept:
-            differences = without_intercepts(differences)
-        differences = per_covariate_units(differences)
+            subgroup_estimates = without_intercepts(subgroup_estimates)
+        subgroup_estimates = per_covariate_units(subgroup_estimates)
     # each of these changes estimates of one kind and returns others as they are
-    with_deviations = variances_as_standard_deviations(differences, frame_labels)
+    with_deviations = variances_as_standard_deviations(subgroup_estimates, frame_labels)
     with_pairs = pairs_as_methods(with_deviations, frame_labels)
     labelled_terms = _with_term_labels(with_pairs, frame_labels)
     prepared = labelled_terms.estimates
@@ -213,7 +213,7 @@ def plot_forest(  # noqa: C901
     if are_ratios:
         prepared, cut_note = intervals_cut_to_log_axis(prepared)
     estimates_and_references = prepared
-    # notes are on what was estimated
+    # the notes describe what was estimated, which reference levels were not
     prepared = estimates_and_references.subset(~labelled_terms.is_reference)
     check_drawable(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
@@ -269,7 +269,7 @@ def plot_forest(  # noqa: C901
             _models_note(prepared, frame_labels),
             labelled_terms.reference_note,
             _heading_minus_row_note(row_columns),
-            interaction_note(differences, frame_labels),
+            interaction_note(subgroup_estimates, frame_labels),
             _count_note(
                 prepared,
                 panel_estimates.subset(~is_reference),
@@ -391,7 +391,7 @@ def _row_columns(estimates: Estimates) -> list[str]:
 def _panel_texts(
     defined_estimates: Estimates, labels: Labels, row_columns: list[str], term: str | None
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels of which titles of panels consist, by column and value."""
+    """Return the labels that make up the titles of panels, by column and value."""
     further_columns = []
     if "method" not in row_columns and defined_estimates.only_value("method") is not None:
         # no row and no legend names the method
@@ -589,7 +589,7 @@ def _text_columns(
 ) -> dict[str, list[str]]:
     """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}
-    # n of a marginal mean, or of a term of one model, is that of the whole model, not of the row
+    # marginal means, and terms of one model, all have the n of the model
     is_of_model = has_marginal_estimates(estimates) or bool(estimates.distinct_values(_VARIABLE))
     if estimates.distinct_values("n") and not is_of_model:
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
@@ -627,7 +627,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_rati
         effect = effect_text(estimates, are_ratios)
         if term:
             effect += f" of {labels.term(term)}"
-        # estimates with metrics have these as titles of panels
+        # metrics are named by the titles of panels
         if not estimates.distinct_values("metric") and only_outcome_text(estimates, labels):
             effect += f", {only_outcome_text(estimates, labels)}"
         return axis_title_text(effect, estimates)

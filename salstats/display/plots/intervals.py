@@ -71,9 +71,9 @@ def plot_intervals(
     Parameters
     ----------
     estimates : DataFrame
-        From `summarize`, or any estimates frame of one term (of `mrmc`'s its means), grouped by any of
-        `task`, `method`, `metric` and one further column, whose values become panels. Without `task` the
-        first other grouping column, else the methods, are the rows. Intervals are drawn where there are
+        From `summarize`, or any estimates frame of one term (of a frame from `mrmc`, the means), grouped by
+        any of `task`, `method`, `metric` and one further column, whose values become panels. Without `task`
+        the first other grouping column, else the methods, are the rows. Intervals are drawn where there are
         any.
     decrease : DataFrame, optional
         From `percent_decrease` or `difference`: orders the tasks by the verdict (below the reference,
@@ -93,9 +93,9 @@ def plot_intervals(
         the largest; in the labels' order. By default by `decrease` where it is given, else by labels.
     limits : pair of float or mapping, optional
         Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
-        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
-        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
-        all numbers.
+        ends in an arrow; an estimate beyond them is an arrow alone. By default an axis of percentage
+        decreases leaves out numbers more than ten times as far from 0 as half of its rows reach; other axes
+        hold all numbers.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     width : float, optional
@@ -326,6 +326,6 @@ def _n_columns(drawing: EstimateDrawing) -> int:
     if drawing.facet_column is None:
         return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
     if n_metrics == 1:
-        # the values of the further column fill whole rows
+        # panels of the further column are as many side by side as fit
         return _MAX_COLUMNS
     return min(max(n_metrics, 1), _MAX_COLUMNS)
