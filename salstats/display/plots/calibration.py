@@ -161,6 +161,7 @@ def _calibration_texts(
         line = f"{name} " + texts["text"]
         lines.append(line)
         full_lines.append(line + texts["limits"])
+    # the rows of all three terms are in the order of the curves
     return texts.assign(
         text=["\n".join(lines_of_curve) for lines_of_curve in zip(*lines, strict=True)],
         full_text=["\n".join(lines_of_curve) for lines_of_curve in zip(*full_lines, strict=True)],
@@ -173,7 +174,7 @@ def _widest_text_mm(texts: pd.Series) -> float:
 
 
 def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, height: float) -> list[Any]:
-    """Return layers of texts in that corner of each panel, off the diagonal, where fewer marks are.
+    """Return layers of texts in the lower right or upper left corner of each panel, where fewer marks are.
 
     `texts` has a row for each panel, `rows` the points; a panel has a width and a height in mm.
     """

@@ -22,7 +22,7 @@ from salstats.errors import SalstatsError
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_TO_WIDTH = 0.9
-#: Smallest coverage in percent that is drawn; smaller ones are drawn there.
+#: Coverage in percent at which smaller coverage is drawn, too.
 _LOWEST_PERCENT = 80.0
 #: Least distance in mm between the texts of two numbers of units.
 _TEXT_GAP_MM = 1.0
@@ -46,12 +46,14 @@ def plot_coverage(
     """Draw coverage against the number of units, a panel per statistic.
 
     Colours tell the default interval from the one that textbooks take, types of lines how many cases a unit
-    has. Points are cells of the atlas, lines the means of their scenarios; the band is 94 to 96 %.
+    has. A point is a row of the frame, a simulated scenario; lines are means over scenarios, and the band is
+    94 to 96 %.
 
     Parameters
     ----------
     coverage : DataFrame
-        Of `datasets.load_coverage()`, or some of its rows; those of other intervals are not drawn.
+        What `datasets.load_coverage()` returns, or some of its rows. Of these, only the rows of default and
+        textbook intervals are drawn.
     labels : Mapping, optional
         Labels and order of the column `statistic`.
     n_columns : int, optional
@@ -186,7 +188,7 @@ def _n_units_tick_texts(breaks: list[float], length_mm: float) -> list[str]:
     """
     texts = []
     last_end = -np.inf
-    # an axis of a single number has some length, too
+    # a single number would lead to a division by zero
     log_span = np.log(breaks[-1] / breaks[0]) or 1.0
     for number in breaks:
         text = f"{number:.0f}"
@@ -209,5 +211,5 @@ def _caption_sentences(rows: pd.DataFrame) -> list[str]:
     if rows["cluster"].eq("few huge").any():
         notes.append("Lines tell how many cases units have; few huge: 1 to 5, but two units have 40.")
     if rows["percent"].min() <= _LOWEST_PERCENT:
-        notes.append(f"Cells below {_LOWEST_PERCENT:.0f}% are drawn there.")
+        notes.append(f"Coverage below {_LOWEST_PERCENT:.0f}% is drawn at {_LOWEST_PERCENT:.0f}%.")
     return notes

@@ -46,8 +46,8 @@ def plot_curves(
     Parameters
     ----------
     curves : DataFrame
-        What `mean_curves` returns, or curves themselves as from `explain.insertion`, of which the means
-        are taken with its defaults. Columns `metric` and `method` make panels and lines; one further
+        What `mean_curves` returns, or single curves as from `explain.insertion`, which `mean_curves` then
+        averages with its defaults. Columns `metric` and `method` make panels and lines; one further
         grouping column (`task`, `model`, `dataset`, ...) with several values makes a row of panels for each.
     labels : Mapping, optional
         Labels and order of metrics, methods and the further column's values; `{"prob": ...}` names the
@@ -84,7 +84,7 @@ def plot_curves(
     points = _read_mean_curves(curves)
     frame_labels = Labels(labels, curves)
     columns = list(points.frame.columns)
-    # the grouping columns stand before the fraction
+    # `mean_curves` puts the grouping columns before the fraction
     groups = columns[: columns.index("fraction")]
     check_rows_are_distinct(points, [*groups, "fraction"])
     further_groups = [column for column in groups if column not in ("metric", "method")]
@@ -110,7 +110,7 @@ def plot_curves(
     figure = (
         Figure(rows, p9.aes("fraction", "estimate", color="method_label"))
         + lines.layers
-        # the axis of probabilities begins at zero
+        # the axis of probabilities includes zero
         + p9.expand_limits(y=0)
         + number_axes(grid.panel_width, height)
         + grid.elements(

@@ -389,7 +389,7 @@ def _exclusion_line_texts(excluded: pd.DataFrame, methods: list[Hashable], label
             texts = [f"{labels.value('method', method)},\u00a0{amount}" for method, amount in amounts.items()]
             text = "; ".join(texts)
         if reason != NO_ROW:
-            # the heading of the box names the other reason
+            # a missing row is the reason that the heading of the box names
             text = f"{_reason_text(reason, labels)}: {text}"
         lines.append(text)
     return lines
@@ -406,7 +406,7 @@ def _excluded_scores_or_cases_text(row: pd.Series) -> str:
 
 def _reason_text(reason: str, labels: Labels) -> str:
     """Return the label of a reason with a capital at its beginning."""
-    # reasons of missing pairs name the reference, which the heading of the box has
+    # the reasons of missing pairs begin with the reference, which the heading of the box names
     reason = reason.removeprefix(OF_REFERENCE)
     text = labels.value("reason", reason)
     if text == reason:
@@ -490,8 +490,10 @@ def _figure_of_diagram(diagram: _Diagram, width: float, note: str) -> Figure:
     # marks keep their size on paper in figures of any size, unlike plotnine's arrows; a triangle is drawn
     # around its centre, half its height before the end of the line
     tip = p9.aes("xend", "yend")
-    tips_down = arrows[arrows["tip"] == "down"].eval("yend = yend + @_HALF_TIP_MM")
-    tips_right = arrows[arrows["tip"] == "right"].eval("xend = xend - @_HALF_TIP_MM")
+    tips_down = arrows[arrows["tip"] == "down"]
+    tips_down = tips_down.assign(yend=tips_down["yend"] + _HALF_TIP_MM)
+    tips_right = arrows[arrows["tip"] == "right"]
+    tips_right = tips_right.assign(xend=tips_right["xend"] - _HALF_TIP_MM)
     tip_style: dict[str, Any] = {"size": 2, "stroke": 0}
     # one mm on paper is one unit of the axes
     x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)

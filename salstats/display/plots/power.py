@@ -37,7 +37,7 @@ _QUANTITIES = ("power", "width")
 _HEIGHT_TO_WIDTH = 0.7
 #: Distance between the bars of two curves in percentage points of power.
 _BAR_STEP = 2.5
-#: Lines whose numbers of cases have room in the corner of a panel.
+#: Most lines whose numbers of cases have room in the corner of a panel.
 _MAX_TEXT_LINES = 3
 #: Size of these numbers.
 _TEXT_PT = 6
@@ -78,9 +78,9 @@ def plot_power(  # noqa: C901, PLR0912
     Parameters
     ----------
     plan : DataFrame
-        A frame of `power`; groups have panels of their own, with the numbers of cases that up to three curves
-        need in the corner. Simulated power has a band, its Wilson interval,
-        and the needed cases a bar, their limits as the pilot's SD is uncertain.
+        What `power` returns. Groups have panels of their own, with the numbers of cases that up to three
+        curves need in the corner. Simulated power has a band, its Wilson interval. Where the pilot's SD is
+        uncertain, a bar shows the limits of the needed cases.
     show : {"power", "width"}
         What is drawn: power with its target, or the mean width of the interval.
     labels : Mapping, optional
@@ -158,7 +158,7 @@ def plot_power(  # noqa: C901, PLR0912
     if show == "power":
         text_layers = _sample_size_text_layers(rows, height)
         layers += text_layers
-        # percent
+        # power is in percent
         axis_ends.append(100)
     layers.append(p9.expand_limits(y=axis_ends))
     if rows["n_cases"].nunique() == 1:
@@ -251,7 +251,7 @@ def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
         target = 100 * curve["target"].iloc[0]
         # NaN unless a row has exactly this number of cases
         power_at_n = curve.loc[curve["n_cases"] == n_needed, "shown"].min()
-        # a curve that begins above the target has its mark at its beginning
+        # a curve that begins above the target has its mark at its beginning; fmax ignores NaN
         y = np.fmax(target, power_at_n)
         marks.append(curve.head(1).assign(n_cases=float(n_needed), shown=y))
     return pd.concat(marks)

@@ -94,7 +94,7 @@ def plot_readers(
     facet_column = only_varying_column(estimates, further_groups, used_columns_text="metric")
     rows = rows_with_estimate(estimates)
     methods = frame_labels.order("method", rows["method"])
-    # labels of which titles of panels consist, by column and value
+    # labels that make up the titles of panels, by column and value
     titles = {}
     if facet_column:
         titles[facet_column] = frame_labels.label_by_value(facet_column, rows[facet_column])
@@ -109,7 +109,7 @@ def plot_readers(
     method_names = list(short_labels(frame_labels, "method", methods, chars, _NAME_LINES).values())
     names_mm = max(map(text_width_mm, method_names)) + _NAME_GAP_MM
     if n_columns is None and has_metrics:
-        # panels of metrics have own axes, so that the names of methods stand at the left of each
+        # panels of metrics have their own axes, and the names of methods at the left of each need a row
         n_columns = 1
     grid = panel_grid(panels, n_columns, width, left_mm=names_mm, free_axes=has_metrics)
     n_lines = max(text.count("\n") + 1 for text in method_names)
@@ -160,7 +160,7 @@ def _with_panel_and_vertical_place(
 ) -> pd.DataFrame:
     """Return rows with their `panel` and the vertical position `place` of their method, from the top down.
 
-    `titles` are the labels of which titles of panels consist, by column and value.
+    `titles` are the labels that make up the titles of panels, by column and value.
     """
     y_of_method = {method: -float(index) for index, method in enumerate(methods)}
     rows = rows.assign(
@@ -178,8 +178,8 @@ def _reader_means(
 ) -> Estimates:
     """Return the means of the drawn methods and groups, with positions below their readers.
 
-    `rows` are those of the readers with their `panel`, `titles` the labels of which its titles consist, and
-    `group_columns` the grouping columns of the readers. Raises if no mean is of a drawn method and group.
+    `rows` are those of the readers with their `panel`, `titles` the labels that make up its titles, and
+    `group_columns` the grouping columns of the readers. Raises if no drawn method and group has a mean.
     """
     is_in_figure = (means.frame["term"] == "mean") & means.frame["method"].isin(methods)
     for column in means.existing_columns(group_columns):
@@ -210,6 +210,7 @@ def _mean_layers(means: pd.DataFrame) -> list[Any]:
 
 def _are_areas(readers: Estimates) -> bool:
     """Return whether the performance of readers is an area under the ROC curve."""
+    # the column `figure` has the figure of merit
     return readers.only_value("figure") == "auc"
 
 

@@ -56,7 +56,7 @@ _LEGEND_LINES = 2
 class _Models(NamedTuple):
     """Name of the model of each row, and the text of each model in the legend (none for a single model)."""
 
-    of_row: list[str]
+    model_of_row: list[str]
     texts: dict[str, str]
 
 
@@ -71,7 +71,7 @@ class _RowAndPanelColumns(NamedTuple):
     """Columns that become the rows and the panels of a figure.
 
     `row_column` is that of the rows, `facet_column` that of further panels or None, and `panel_texts` has
-    the labels of which titles of panels consist, by column and value.
+    the labels that make up the titles of panels, by column and value.
     """
 
     row_column: str
@@ -102,8 +102,8 @@ def plot_regression(
     terms : DataFrame
         From `regress` or `tidy`: `term`, `estimate`, and what there is of `method`, `formula`,
         `reference`, `conf_low`, `conf_high`. Variances and other parameters (`effect`) are left out. Models
-        of scores and of gaps (rows without and with a `reference`) have panels of their own. One further
-        grouping column may have several values.
+        of scores and models of gaps to a reference method (rows with a `reference`) have panels of their own.
+        One further grouping column may have several values.
     labels : mapping, optional
         Names and order of terms, methods and outcomes, such as `{"area_ratio": "Relative size"}` or
         `{"term": ["elongation", "area_ratio"]}`.
@@ -267,19 +267,19 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
     models = _model_of_each_row(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
-        model_labels = [models.texts[model] for model in models.of_row]
+        model_labels = [models.texts[model] for model in models.model_of_row]
         categories = list(models.texts.values())
         defined_rows["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
-    only_term = None
+    only_term_label = None
     if len(term_texts) == 1:
-        only_term = next(iter(term_texts.values()))
+        only_term_label = next(iter(term_texts.values()))
     return EstimateDrawing(
         estimates=estimates,
         frame=defined_rows,
         labels=labels,
         row_column=row_column,
         facet_column=facet_column,
-        term=only_term,
+        term=only_term_label,
         methods=models.texts,
         references=[HUMAN],
         missing_note=not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"]),
@@ -289,7 +289,7 @@ def _regression_drawing(coefficients: Estimates, labels: Labels) -> EstimateDraw
 def _with_outcome_and_right_side(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
     """Return a copy of the frame with the label of each formula's `outcome`, and its `right` side.
 
-    Both are "" for rows without a formula. Gaps to a reference have this in their outcome.
+    Both are "" for rows without a formula. The outcome of a gap to a reference names the reference.
     """
     frame = coefficients.frame.copy()
     formulas = pd.Series("", index=frame.index)

@@ -26,6 +26,10 @@ from salstats.stats.models.residual_checks import normal_quantiles, quartile_lin
 #: Most models of a figure, and the number of rows with the largest Cook's distances that the caption names.
 _MAX_MODELS = 8
 _N_NAMED = 3
+#: Colours of points, of cells with the counts of very many points, and of curves and rings.
+_POINT_COLOUR = PALETTE[0]
+_CELL_COLOUR = PALETTE[5]
+_CURVE_COLOUR = PALETTE[1]
 #: Columns of `augment` that are drawn.
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 #: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
@@ -37,7 +41,7 @@ _ROW_PANEL_MM = 40.0
 
 @dataclass(frozen=True)
 class _PointStyle:
-    """Size in points and opacity of the marks of panels with at most `max_points` points."""
+    """Size, as plotnine has it, and opacity of the marks of panels with at most `max_points` points."""
 
     max_points: float
     size: float
@@ -171,18 +175,18 @@ def plot_residuals(
     if points["panel"].value_counts().max() > CELL_POINTS:
         legend_height_mm = _LEGEND_MM
         point_layers = point_density_cell_layers(
-            points.rename(columns={"across": "x", "up": "y"}), PALETTE[5]
+            points.rename(columns={"across": "x", "up": "y"}), _CELL_COLOUR
         )
     else:
         point_layers = [_point_layer(points)]
     curve_layers: list[Any] = []
     if len(curves):
-        curve_layers.append(p9.geom_line(data=curves, color=PALETTE[1], size=0.6))
+        curve_layers.append(p9.geom_line(data=curves, color=_CURVE_COLOUR, size=0.6))
     ringed = points[points["ringed"]]
     ring_layers: list[Any] = []
     if len(ringed):
         ring_layers.append(
-            p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
+            p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=_CURVE_COLOUR, stroke=0.4)
         )
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
@@ -207,7 +211,7 @@ def plot_residuals(
 
 
 def _check_one_formula(frame: pd.DataFrame) -> None:
-    """Raise if the rows are of several formulas."""
+    """Raise if the rows come from several formulas."""
     formulas = distinct_values_by_appearance(frame, "formula")
     if len(formulas) > 1:
         query = f"formula == {formulas[0]!r}"
@@ -253,7 +257,7 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _case_and_task_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
-    """Return the name of each row: its case, and its task where a model is of several tasks."""
+    """Return the name of each row: its case, and its task where a model has several."""
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]
     cases = frame["case"].astype(TEXT)
@@ -366,7 +370,7 @@ def _point_layer(points: pd.DataFrame) -> Any:
     n_points = points["panel"].value_counts().max()
     style = next(style for style in _POINT_STYLES if n_points <= style.max_points)
     raster = len(points) > RASTER_POINTS
-    return p9.geom_point(color=PALETTE[0], stroke=0, size=style.size, alpha=style.alpha, raster=raster)
+    return p9.geom_point(color=_POINT_COLOUR, stroke=0, size=style.size, alpha=style.alpha, raster=raster)
 
 
 def _caption_sentences(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:

@@ -26,6 +26,8 @@ from salstats.display.plots.layout.theme import LINE_MM, font
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
 
+#: Least width in mm of a panel.
+_MIN_PANEL_MM = 25.0
 #: Most lines whose bands can be told apart.
 _MAX_BANDS = 2
 #: Size in points of the areas in the panels, and the room in mm beside them.
@@ -84,26 +86,26 @@ def plot_roc(
     'False positive rate'
     """
     positions = ("threshold", "false_positive_rate")
-    call = Call("roc_curve", ("scores", "score", "label"))
-    points, columns, groups = read_curves(curves, labels, (*positions, "estimate"), positions, call)
+    curve_call = Call("roc_curve", ("scores", "score", "label"))
+    points, columns, groups = read_curves(curves, labels, (*positions, "estimate"), positions, curve_call)
     frame_labels = groups.labels
     rows = groups.with_line_and_panel(points.frame)
     panels = list(rows["panel"].cat.categories)
     areas = pd.DataFrame()
-    min_width = 0.0
+    area_width = 0.0
     if auroc is not None:
-        call = Call("auroc", ("scores", "score", "label"))
-        hint = Message("take ", call, " of the same rows")
+        area_call = Call("auroc", ("scores", "score", "label"))
+        hint = Message("take ", area_call, " of the same rows")
         estimates = read_estimates(auroc, "auroc")
         texts = estimate_texts_of_curves(estimates, first_point_of_curves(points, columns), columns, hint)
         areas = groups.with_line_and_panel(texts.assign(text=texts["text"] + texts["limits"]))
-        min_width = max(text_width_mm(text, _AREA_PT) for text in areas["text"]) + 2 * _AREA_MARGIN_MM
-    grid = panel_grid(panels, n_columns, width, min_width=max(min_width, 25.0))
+        area_width = max(text_width_mm(text, _AREA_PT) for text in areas["text"]) + 2 * _AREA_MARGIN_MM
+    grid = panel_grid(panels, n_columns, width, min_width=max(area_width, _MIN_PANEL_MM))
     height = min(grid.panel_width, MAX_HEIGHT_MM)
     if bands is None:
         bands = len(groups.texts) <= _MAX_BANDS
     lines = lines_with_bands(rows, groups.texts, frame_labels, grid.width, has_bands=bands)
-    n_written = _n_area_texts_below_diagonal(grid.panel_width, height, text_width=min_width)
+    n_written = _n_area_texts_below_diagonal(grid.panel_width, height, text_width=area_width)
     are_written = auroc is not None and len(groups.texts) <= n_written
     area_layers: list[Any] = []
     if are_written:

@@ -30,6 +30,8 @@ from salstats.metrics.registry import direction
 #: Most tasks of a single panel, and of one of several panels: as many as there are colours.
 _SINGLE_PANEL_TASKS = 5
 _PANEL_TASKS = len(PALETTE)
+#: Characters of a task's label in the legend.
+_LEGEND_CHARS = 32
 #: Most panels side by side.
 _MAX_COLUMNS = 3
 #: Height of a panel as a multiple of its width.
@@ -69,9 +71,9 @@ def plot_thresholds(
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` has a column `best`: the largest estimate of a task, at the
-        smallest threshold where several are equal; the smallest estimate where the metric is known to be
-        better so.
+        The figure, or its first page. Its `data` has a column `best`: whether a row has the largest estimate
+        of its task, at the smallest threshold where several are equal; the smallest estimate if smaller
+        values of the metric are known to be better.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def plot_thresholds(
 
 
 def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote:
-    """Read a sweep; raise for several metrics, an empty cell of a key, or two rows of one place."""
+    """Read a sweep; raise for several metrics, an empty key, or two rows of one line and threshold."""
     estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
     frame = estimates.frame
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
@@ -166,7 +168,7 @@ def _read_sweep(sweep: pd.DataFrame, labels: Labels) -> _EstimatesAndMissingNote
     check_rows_are_distinct(estimates, key_columns)
     line_columns = [column for column in key_columns if column != "threshold"]
     named_columns = [column for column in line_columns if column == "task" or frame[column].nunique() > 1]
-    # a line without any estimate is named once, not with each threshold
+    # a line without any estimate is named once, instead of once for each threshold
     is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
     with_texts = estimates.with_frame_and_new_keys(frame.assign(at=threshold_texts))
@@ -200,13 +202,13 @@ def _sorted_rows_with_panels(estimates: Estimates, labels: Labels, n_panels: int
         n_task_panels = _n_task_panels(len(tasks), n_panels)
         tasks_of_panels = np.array_split(np.array(tasks, dtype=object), n_task_panels)
         for number, panel_tasks in enumerate(tasks_of_panels, 1):
-            title = []
+            title_parts = []
             if len(rows_of_method) > 1:
-                title.append(method_label)
+                title_parts.append(method_label)
             if n_task_panels > 1:
-                title.append(f"{number} of {n_task_panels}")
+                title_parts.append(f"{number} of {n_task_panels}")
             for task in panel_tasks:
-                task_rows = rows[rows["task"] == task].assign(panel=", ".join(title))
+                task_rows = rows[rows["task"] == task].assign(panel=", ".join(title_parts))
                 task_frames.append(task_rows.sort_values("threshold"))
     result = pd.concat(task_frames, ignore_index=True)
     result["panel"] = pd.Categorical(result["panel"], list(dict.fromkeys(result["panel"])), ordered=True)
@@ -227,7 +229,7 @@ def _task_legend_texts(estimates: Estimates, rows: pd.DataFrame, labels: Labels)
 
     `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
     """
-    task_labels = short_labels(labels, "task", rows["task"], line_chars=32, max_lines=1)
+    task_labels = short_labels(labels, "task", rows["task"], line_chars=_LEGEND_CHARS, max_lines=1)
     if len(estimates.distinct_values("method")) > 1:
         return task_labels
     best_thresholds = rows[rows["best"]].set_index("task")["threshold"]
