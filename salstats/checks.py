@@ -31,14 +31,14 @@ def quoted(names: Iterable[object]) -> str:
 
 
 def and_n_more_text(names: Sequence[object]) -> str:
-    """Write how many more names there are than the first: " (and 2 more)"; "" where there is one."""
+    """Write how many names follow the first: " (and 2 more)"; "" where there is only one."""
     if len(names) < 2:
         return ""
     return f" (and {len(names) - 1} more)"
 
 
 #: Sums of squares of larger numbers are infinite, and so is every statistic made of them.
-LARGEST = 1e150
+LARGEST_NUMBER = 1e150
 #: Characters that Unicode calls printable although nothing is drawn: fillers, joiners, variation selectors.
 _SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -67,10 +67,11 @@ def did_you_mean(name: object, choices: Iterable[object], n: int = 1) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?"
 
 
-def printable(text: str) -> str:
-    """Return text in which characters that a terminal would obey are escaped."""
+def escape_unprintable(text: str) -> str:
+    """Return text with its unprintable characters, which a terminal might obey, as escape sequences."""
     if text.isprintable():
         return text
+    # `ascii` puts the escape sequence between quotation marks
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -109,7 +110,7 @@ def check_columns(
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
-    """Return a column as float64; raise ColumnError where it is not numeric or beyond +-`LARGEST`."""
+    """Return a column as float64; raise ColumnError where it is not numeric or beyond +-`LARGEST_NUMBER`."""
     values = frame[column]
     is_numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
     if not is_numeric:
@@ -117,10 +118,10 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
             f"column {column!r} of {name} must be numeric", hint=_numeric_hint(values), column=column
         )
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    is_too_large = np.abs(array) > LARGEST
+    is_too_large = np.abs(array) > LARGEST_NUMBER
     if is_too_large.any():
         row = int(np.flatnonzero(is_too_large)[0])
-        size = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST:g}"
+        size = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST_NUMBER:g}"
         raise ColumnError(
             f"column {column!r} of {name} is {size} in row {row}{_case_text(frame, row)}",
             hint="an undefined score is NaN",
@@ -133,7 +134,7 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
 def numeric_if_numbers(values: pd.Series) -> pd.Series:
     """Return a column of dtype object whose cells are numbers or missing with a numeric dtype.
 
-    Any other column is returned as it is. True and False are no numbers.
+    Any other column is returned as it is. True and False are not numbers.
     """
     if values.dtype != object:
         return values
@@ -200,7 +201,7 @@ def check_not_in_by(column: str, option: str, by: Sequence[str]) -> None:
 
 
 def check_choice(value: object, choices: Sequence[str], option: str) -> str:
-    """Return the value as text; raise ValueRangeError where it is none of the choices."""
+    """Return the value as text; raise ValueRangeError unless it is one of the choices."""
     if value in choices:
         return str(value)
     close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
@@ -232,7 +233,7 @@ def check_level(level: float, option: str = "level") -> float:
 
 
 def check_count(value: int, option: str, low: int = 1) -> int:
-    """Return a whole number as int; raise ValueRangeError where it is below `low`."""
+    """Return a whole number as int; raise ValueRangeError for another value, or one below `low`."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or value < low:
         raise ValueRangeError(
@@ -266,7 +267,7 @@ def check_number(
     )
 
 
-def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
+def as_generator(rng: int | np.random.Generator) -> np.random.Generator:
     """Return a Generator made from a seed, or the Generator itself; the global one is never used."""
     if isinstance(rng, np.random.Generator):
         return rng
@@ -281,9 +282,9 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 def check_shape_of_points(points: Any, option: str, subject: str = "") -> np.ndarray:
-    """Return points as an array (n, 2), n of which may be 0; ShapeError, which names the subject, else.
+    """Return points as an array of shape (n, 2), where n may be 0; raise ShapeError for another shape.
 
-    The subject is by default the option.
+    `subject` names the points in the message; by default the option does.
     """
     array = np.asarray(points)
     if array.size == 0:
@@ -298,7 +299,7 @@ def check_shape_of_points(points: Any, option: str, subject: str = "") -> np.nda
 
 
 def check_draw_indices(draws: Any, n_units: int) -> np.ndarray:
-    """Return an index matrix (n_replicates, n_units), whose entries count the sorted units from 0."""
+    """Return draws as an index matrix (n_replicates, n_units); raise unless it holds 0 to n_units - 1."""
     array = np.asarray(draws)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:
         raise ShapeError(

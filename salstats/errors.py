@@ -180,7 +180,7 @@ MessagePart = SimplePart | Message
 
 
 class _WithFacts(Exception):
-    """Fields of errors and warnings, and the message that is made of them."""
+    """Exception with a message in parts, and with the facts of the message as fields."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class _WithFacts(Exception):
         path: str | Path | None = None,
     ) -> None:
         problem = Message(*parts)
-        #: What would do.
+        #: Advice: what to do instead.
         self.hint = Message(hint)
         #: The problem and the hint.
         self.message = Message(problem, "; ", self.hint) if self.hint else problem
@@ -214,16 +214,16 @@ class _WithFacts(Exception):
 
 
 class SalstatsError(_WithFacts, ValueError):
-    """Bad input: what was wrong, what came, and what would do.
+    """Bad input; the message says what is wrong and what to do instead.
 
     Parameters
     ----------
     *parts : str, Setting, Call, Advice, ColumnValue, ColumnName or Message
         The problem, in parts that follow each other without a blank between them.
     hint : str, Setting, Call, Advice or Message
-        What would do; it follows the problem after a semicolon.
+        Advice what to do instead; it follows the problem after a semicolon.
     option, value : str, object
-        Parameter that has to change and the value that came; by default the first setting of the problem.
+        Parameter that has to change and the value that it had; by default the first setting of the problem.
     choices : iterable of str
         Values that the option takes.
     column : str, optional
@@ -235,9 +235,9 @@ class SalstatsError(_WithFacts, ValueError):
     """
 
     def prefixed(self, *parts: MessagePart, **fields: Any) -> Self:
-        """Return an error of this class with the same fields, its message behind other parts.
+        """Return an error of this class with the same fields, and with other parts before its message.
 
-        The caller of a check writes so which case or file the error is about, and may give it further fields.
+        The caller of a check adds which case or file the error is about, and may replace fields.
         """
         own_fields: dict[str, Any] = {
             "hint": self.hint,
@@ -256,7 +256,7 @@ class ColumnError(SalstatsError):
 
 
 class ShapeError(SalstatsError):
-    """Two arrays do not fit together."""
+    """An array has the wrong shape, or two arrays do not fit together."""
 
 
 class ValueRangeError(SalstatsError):
@@ -264,15 +264,15 @@ class ValueRangeError(SalstatsError):
 
 
 class FormulaError(SalstatsError):
-    """A formula that cannot be read, or that asks for something a formula may not do."""
+    """A formula cannot be read, or asks for something that a formula may not do."""
 
 
 class InputFileError(SalstatsError):
-    """A file that is missing, unreadable, or not what its name says."""
+    """A file is missing, unreadable, or not what its name says."""
 
 
 class SalstatsWarning(_WithFacts, UserWarning):
-    """The result stands but deserves a look; the message says at what.
+    """The result is valid but deserves attention; the message says why.
 
     Parameters
     ----------
@@ -298,8 +298,8 @@ _NAMES_FOR_PIP = {
 }
 
 
-def missing_package(error: ModuleNotFoundError, use: str) -> SalstatsError:
-    """Return the error which says that something (`use`) needs a package, and how to install that."""
+def missing_package_error(error: ModuleNotFoundError, use: str) -> SalstatsError:
+    """Return the error that `use`, the subject of its message, needs a package that is not installed."""
     module = (error.name or str(error)).partition(".")[0]
     package = _NAMES_FOR_PIP.get(module, module)
     return SalstatsError(
@@ -310,15 +310,18 @@ def missing_package(error: ModuleNotFoundError, use: str) -> SalstatsError:
 
 @contextlib.contextmanager
 def needed_for(use: str) -> Iterator[None]:
-    """Import what one use needs in the block; SalstatsError says what to install where it is missing."""
+    """Raise SalstatsError, which says what to install, where an import in the block fails.
+
+    `use` is the subject of the message: what needs the package.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise missing_package(error, use) from error
+        raise missing_package_error(error, use) from error
 
 
 def first_warning_by_subject(caught: Iterable[warnings.WarningMessage]) -> dict[object, SalstatsWarning]:
-    """Return our own warnings by their subjects, the first about each."""
+    """Return the first of the package's own warnings about each subject."""
     first: dict[object, SalstatsWarning] = {}
     for record in caught:
         if isinstance(record.message, SalstatsWarning):
@@ -326,17 +329,17 @@ def first_warning_by_subject(caught: Iterable[warnings.WarningMessage]) -> dict[
     return first
 
 
-#: Files whose frames are not the caller's: ours, and the decorators made of context managers.
+#: Starts of the files whose frames are not the caller's: the package's, and that of context managers.
 _NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 
 def warn(*parts: MessagePart | Warning, **fields: Any) -> None:
-    """Warn at the line that called the package, however deep in it we are.
+    """Warn at the line that called the package, from any depth inside it.
 
     Parameters
     ----------
     *parts : str, Setting, Call, Advice, ColumnValue, ColumnName, Message or Warning
-        The message in parts, or one warning that is made already.
+        The message in parts, or one warning object.
     **fields
         Keyword arguments of `SalstatsWarning`.
     """

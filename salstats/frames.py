@@ -19,7 +19,7 @@ from salstats.score_checks import (
     warn_of_ranges,
 )
 
-#: Columns that together identify an observation, those that a frame has.
+#: Columns that together identify an observation, as far as a frame has them.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "other_reader", "model", "seed")
 #: Columns that are names, never numbers: "007" stays "007".
 IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
@@ -27,9 +27,9 @@ IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
 SCORES_COLUMNS = ("case", "method", "metric", "score")
 #: A whole number as a table writes it that holds it as a float.
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
-#: Grouping by default: those that are present.
+#: Default grouping columns; those that a frame lacks are left out.
 DEFAULT_BY = ("metric", "method", "task")
-#: Columns of an estimates frame after the grouping columns, in this order, those that apply.
+#: Columns that an estimates frame may have after its grouping columns, in their order.
 ESTIMATE_COLUMNS = (
     "term",
     "estimate",
@@ -62,17 +62,17 @@ _DOTTED_NAMES = {
     if "_" in name
 }
 #: Columns that a frame of `augment` has.
-_AUGMENTED = {"formula", "fitted", "residual"}
+_AUGMENT_COLUMNS = {"formula", "fitted", "residual"}
 #: Other names for the columns `patient` and `case`.
-ID_NAME = re.compile(
+_ID_COLUMN_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
 )
 
 
 def undotted_names_by_column(columns: Iterable[str]) -> dict[str, str]:
-    """Return the names of the columns of estimates that have R's dots, `{"conf.low": "conf_low"}`.
+    """Return our names of the columns that are called as in R, with dots: `{"conf.low": "conf_low"}`.
 
-    A column whose name is there without dots too is left out, as are all in a table without estimates.
+    A column is left out if the table also has the name without dots; so are all without a column `estimate`.
     """
     present = set(columns)
     if "estimate" not in present:
@@ -83,7 +83,7 @@ def undotted_names_by_column(columns: Iterable[str]) -> dict[str, str]:
 
 
 def seed_without_decimal_zero(text: str) -> str:
-    """Return the name of a seed: "3" for "3.0" too, as tables write 3 that have seeds beside empty cells.
+    """Return the name of a seed, "3" for "3.0": a table with empty cells holds whole numbers as floats.
 
     >>> [seed_without_decimal_zero(text) for text in ("3.0", "03", "3.5", "a")]
     ['3', '03', '3.5', 'a']
@@ -193,7 +193,7 @@ class ColumnCodes:
                 # in place, as the codes take much of the memory of a large study
                 codes += coded.codes
             n_codes *= coded.n_codes
-            # far more codes than rows: those that no row has are left out, so that numbers stay small
+            # Codes that no row has are left out when there are far more codes than rows, to avoid overflow.
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense_codes_and_number(codes, n_codes)
         dense_codes, _ = _dense_codes_and_number(codes, n_codes)
@@ -246,7 +246,7 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
     """Return the scores, checked to be a valid scores frame.
 
     ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
-    infinite, an observation key stands twice, a name begins or ends with a blank, or a case belongs to two
+    infinite, an observation appears twice, a name begins or ends with a blank, or a case belongs to two
     patients; messages call it `name`. A warning says which known metric has scores outside its range, and
     which names differ in capitals only or may be misspelt.
     """
@@ -276,7 +276,7 @@ def coded_scores_without_warnings(scores: object, name: str = "scores") -> Colum
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
     _check_names(coded, name)
-    for column in (*SCORES_COLUMNS[:3], "task"):
+    for column in ("case", "method", "metric", "task"):
         if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
             raise ColumnError(
@@ -326,7 +326,7 @@ def checked_table_codes(
     """Return the codes of a table that need not be a scores frame, with names and some ranges checked.
 
     A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which
-    of `range_checked_columns`, called as a known metric is, holds numbers outside its range.
+    of `range_checked_columns` has the name of a known metric and numbers outside the metric's range.
     """
     coded = ColumnCodes(table)
     _check_names(coded, name)
@@ -336,8 +336,8 @@ def checked_table_codes(
         warn_of_doubtful_scores(coded, name=name)
     else:
         _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
-        # the scores of a fit were checked when it was fitted, and may be gaps to a reference since
-        if not _AUGMENTED.issubset(table.columns):
+        # Scores in a frame of `augment` were checked by the fit, and may since have become differences.
+        if not _AUGMENT_COLUMNS.issubset(table.columns):
             warn_of_column_ranges(table, range_checked_columns, name)
     return coded
 
@@ -418,7 +418,7 @@ def row_keys_text(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
 def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> Message:
     """Propose how to distinguish two rows that are the same observation by its keys."""
     for column in frame.columns:
-        if column in keys or not ID_NAME.fullmatch(str(column)):
+        if column in keys or not _ID_COLUMN_NAME.fullmatch(str(column)):
             continue
         if not are_equal_cells(frame[column], first, second):
             first_value, second_value = frame[column].iloc[[first, second]]
@@ -451,7 +451,7 @@ def _differing_category_columns(frame: pd.DataFrame, first: int, second: int) ->
 
 
 def are_equal_cells(column: pd.Series, first: int, second: int) -> bool:
-    """Return whether two cells of a column are equal; missing ones are."""
+    """Return True if two cells of a column are equal, or both missing."""
     cells = column.reset_index(drop=True)
     return bool(cells.iloc[[first]].equals(cells.iloc[[second]].set_axis([first])))
 
@@ -480,10 +480,10 @@ def estimates_frame(
     special: Mapping[str, Any] | None = None,
     order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Make an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
+    """Make an estimates frame: the grouping columns `keys`, then `columns` in their order, then `special`.
 
-    Its rows stand in `order`, by default in that of `keys`. ColumnError if a grouping column has the name of
-    another column of the result.
+    `columns` are some of ESTIMATE_COLUMNS. `order` holds positions of rows; by default it is that of `keys`.
+    ColumnError if a grouping column has the name of another column of the result.
     """
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
@@ -508,9 +508,9 @@ def check_names_of_groups(names: Iterable[Hashable], result_columns: Collection[
 
 
 def with_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
-    """Return an estimates frame with one of ESTIMATE_COLUMNS added.
+    """Return an estimates frame with one of ESTIMATE_COLUMNS added, in its place among them.
 
-    It stands behind the last column that precedes it there, at the end if there is none.
+    Without a column that precedes it in ESTIMATE_COLUMNS it is the last.
     """
     preceding = ESTIMATE_COLUMNS[: ESTIMATE_COLUMNS.index(name)]
     position = len(estimates.columns)
@@ -533,5 +533,5 @@ def integer_column(values: Iterable[int | None]) -> pd.api.extensions.ExtensionA
 
 
 def as_booleans(column: pd.Series) -> pd.Series:
-    """Return a column of True and False; files hold these as 1 and 0 or as text."""
+    """Return a column as True and False, which files may hold as 1 and 0 or as text."""
     return column.astype(str).str.lower().isin(["true", "1", "1.0"])

@@ -61,7 +61,7 @@ def batch_results(
     n_workers = joblib.effective_n_jobs(jobs)
     batches = _batches(items, n_workers)
     results = []
-    with counting(len(items), label, progress=progress) as count:
+    with progress_counter(len(items), label, progress=progress) as count:
         if n_workers == 1:
             for batch in batches:
                 with _one_opencv_thread_naming_cases(batch):
@@ -137,14 +137,14 @@ def joblib_options_ending_workers() -> dict[str, Any]:
 
 
 def _result_on_one_opencv_thread(work: Callable[[tuple[Any, ...]], Any], batch: tuple[Any, ...]) -> Any:
-    """Return the result of one batch."""
+    """Return the result of one batch, computed without threads of OpenCV."""
     with _one_opencv_thread_naming_cases(batch):
         return work(batch)
 
 
 @contextmanager
 def _one_opencv_thread_naming_cases(batch: tuple[Any, ...]) -> Iterator[None]:
-    """Keep OpenCV from starting threads, as `jobs` sets the number of cores; name the cases it fails on."""
+    """Keep OpenCV from starting threads, as `jobs` sets the number of cores; name the cases of its errors."""
     import cv2
 
     try:
@@ -161,14 +161,14 @@ def _one_opencv_thread_naming_cases(batch: tuple[Any, ...]) -> Iterator[None]:
         ) from error
 
 
-def with_bar(
+def results_with_progress_bar(
     results: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
 ) -> Iterator[Any]:
     """Yield results while a progress bar counts their items.
 
     `sizes` are the numbers of items of the results, by default their lengths.
     """
-    with counting(total, label, progress=progress) as count:
+    with progress_counter(total, label, progress=progress) as count:
         for index, result in enumerate(results):
             yield result
             if sizes is None:
@@ -178,16 +178,16 @@ def with_bar(
 
 
 @contextmanager
-def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[..., None]]:
+def progress_counter(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[..., None]]:
     """Yield a function that counts items, with `progress` on a bar on stderr, if that is a terminal.
 
     The function takes the number of items and optionally a new label for the bar. `total` is None where the
     number of items is unknown.
     """
-    # what a bar puts in the place of stderr says with rich before 15 that it is no terminal
+    # An open bar replaces stderr by an object that does not say it is a terminal with rich before 15.
     is_terminal = bool(_OPEN_BARS) or sys.stderr.isatty()
     if not (progress and is_terminal):
-        yield not_counting
+        yield count_nothing
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -214,11 +214,11 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
             _OPEN_BARS[-1].start()
 
 
-def not_counting(n: int, label: str | None = None) -> None:
+def count_nothing(n: int, label: str | None = None) -> None:
     """Count nothing."""
 
 
-#: Function that gives a library the number of threads back that it had.
+#: Function that restores the number of threads of a library.
 RestoreThreads = Callable[[], Any]
 
 
@@ -235,6 +235,7 @@ class _OneThread:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
+        """Keep the library at one thread inside the block."""
         with self._lock:
             if not self._users:
                 self._restore = self._limit()

@@ -9,7 +9,7 @@ from pathlib import Path
 from salstats.errors import InputFileError, SalstatsError
 
 #: The environment variable that sets the limit.
-LIMIT = "SALSTATS_LIMIT_GB"
+LIMIT_VARIABLE = "SALSTATS_LIMIT_GB"
 #: Bytes in memory of a pixel of a map.
 BYTES_PER_PIXEL = 8
 #: Bytes in memory of a cell of a table.
@@ -25,13 +25,13 @@ _GB = 1 << 30
 _UNKNOWN_FREE = 2.0 * _GB
 #: Seconds after which the free memory is read again.
 _REFRESH_SECONDS = 1.0
-#: Greatest ratio of the memory of a file's content to the file's bytes: text of zeros packs to a thousandth.
+#: Largest ratio of a content's memory to the bytes of its file: zeros compress to a thousandth.
 _LARGEST_RATIO = 1000
 #: Folder in which Linux lists the control groups, which limit the memory of a container.
-_GROUPS = Path("/sys/fs/cgroup")
+_CONTROL_GROUPS_FOLDER = Path("/sys/fs/cgroup")
 
 
-def limit(file_bytes: float = 0) -> float:
+def memory_limit_bytes(file_bytes: float = 0) -> float:
     """Return how many bytes the content of a file may take in memory: an image, a table, a pickle.
 
     The environment variable SALSTATS_LIMIT_GB sets it in gigabytes. Without it the limit is half of the free
@@ -44,13 +44,13 @@ def limit(file_bytes: float = 0) -> float:
 
     Examples
     --------
-    >>> from salstats.memory_limit import limit
-    >>> limit() <= 2**30
+    >>> from salstats.memory_limit import memory_limit_bytes
+    >>> memory_limit_bytes() <= 2**30
     True
-    >>> limit(file_bytes=2**24) >= limit()
+    >>> memory_limit_bytes(file_bytes=2**24) >= memory_limit_bytes()
     True
     """
-    text = os.environ.get(LIMIT)
+    text = os.environ.get(LIMIT_VARIABLE)
     if text is None:
         return min(_free_memory_bytes() / 2, max(_GB, _LARGEST_RATIO * file_bytes))
     try:
@@ -60,8 +60,8 @@ def limit(file_bytes: float = 0) -> float:
     # also raises for NaN, which is not above 0
     if not gigabytes > 0:
         raise SalstatsError(
-            f"the environment variable {LIMIT} must be a number of gigabytes, not {text[:40]!r}",
-            option=LIMIT,
+            f"the environment variable {LIMIT_VARIABLE} must be a number of gigabytes, not {text[:40]!r}",
+            option=LIMIT_VARIABLE,
             value=text,
         )
     return gigabytes * _GB
@@ -115,9 +115,9 @@ def _control_group_folders() -> list[Path]:
         _, controllers, group = line.split(":", 2)
         if controllers == "memory":
             # version 1 has a hierarchy of groups for each resource
-            root = _GROUPS / "memory"
+            root = _CONTROL_GROUPS_FOLDER / "memory"
         elif controllers == "":
-            root = _GROUPS
+            root = _CONTROL_GROUPS_FOLDER
         else:
             continue
         folder = root / group.lstrip("/")
@@ -148,21 +148,21 @@ def _free_bytes_in_group(folder: Path) -> float:
 
 def problem_text_if_too_large(n_bytes: float, file_bytes: float = 0) -> str:
     """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
-    limit_bytes = limit(file_bytes)
+    limit_bytes = memory_limit_bytes(file_bytes)
     if n_bytes <= limit_bytes:
         return ""
     sufficient_gb = math.ceil(n_bytes / _GB)
     return (
         f"would take {n_bytes / _GB:.3g} GB of memory, and {limit_bytes / _GB:.3g} is the limit; "
-        f"set {LIMIT}={sufficient_gb} in the environment to allow {sufficient_gb} GB"
+        f"set {LIMIT_VARIABLE}={sufficient_gb} in the environment to allow {sufficient_gb} GB"
     )
 
 
 def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
-    """Raise InputFileError where something of a file takes too much memory; see `limit`.
+    """Raise InputFileError if content of a file would take more than `memory_limit_bytes`.
 
     `subject` begins the message: a file, or a file and its part. The value of the error is `n_bytes`.
     """
     reason = problem_text_if_too_large(n_bytes, file_bytes)
     if reason:
-        raise InputFileError(f"{subject} {reason}", option=LIMIT, value=n_bytes)
+        raise InputFileError(f"{subject} {reason}", option=LIMIT_VARIABLE, value=n_bytes)

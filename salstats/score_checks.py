@@ -15,9 +15,8 @@ from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
 
+#: Function that writes the name of a row for a message, such as "scores.csv, row 3".
 RowName = Callable[[int], str]
-"""Writes the name of a row for a message, such as "scores.csv, row 3"."""
-
 #: Greatest distance from its range at which a score lies outside by rounding alone, in single precision.
 RANGE_ROUNDING = 1e-6
 #: Scores of a share above this are probably percentages; scores a little above 1 may have other causes.
@@ -28,8 +27,8 @@ _SHARE_OF_DIFFERENCES = 0.05
 _COLUMNS_TO_COMPARE = ("task", "method")
 #: A name is rare in comparison with another that has this many times its rows.
 _RARITY_RATIO = 5
-#: Smallest similarity of a name and its misspelling: "Edma" is one of "Edema", "Lung Lesion" is none of
-#: "Lung Opacity".
+#: Smallest similarity of a name and its misspelling: "Edma" is similar enough to "Edema", "Lung Lesion" is
+#: not to "Lung Opacity".
 _SMALLEST_SIMILARITY = 0.85
 #: Greatest number of names that are compared in pairs.
 _LARGEST_COMPARISON = 200
@@ -39,7 +38,7 @@ _DELETE = 127
 _SHARE_OF_FRACTIONS = 0.05
 #: Scores are percentages if the largest is above this.
 _SMALLEST_MAXIMUM = 30
-#: Smallest number of scores up to 1 that are probably fractions.
+#: Smallest number of scores up to 1 that are suspected to be fractions.
 _SMALLEST_GROUP = 3
 
 
@@ -52,7 +51,7 @@ class MetricScores:
     name: str
     values: np.ndarray
     #: Name of the frame in messages.
-    frame: str
+    frame_name: str
     #: Column of the values: `score`, or one with the metric's name.
     column: str = "score"
 
@@ -105,14 +104,14 @@ class MetricScores:
         condition = f"not ({' or '.join(conditions)})"
         if self.column == "score":
             condition = f"metric != {self.name!r} or {condition}"
-        return f'{self.frame}.query("{condition}")'
+        return f'{self.frame_name}.query("{condition}")'
 
     def _rename_call(self) -> str:
         """Write the call that gives the scores a name of which the package knows no range."""
         new_name = f"{self.name}_difference"
         if self.column == "score":
-            return f"{self.frame}.replace({{'metric': {{{self.name!r}: {new_name!r}}}}})"
-        return f"{self.frame}.rename(columns={{{self.name!r}: {new_name!r}}})"
+            return f"{self.frame_name}.replace({{'metric': {{{self.name!r}: {new_name!r}}}}})"
+        return f"{self.frame_name}.rename(columns={{{self.name!r}: {new_name!r}}})"
 
 
 def warn_of_ranges(
@@ -120,7 +119,7 @@ def warn_of_ranges(
     metric_codes: np.ndarray,
     metric_names: pd.Index,
     row_name: RowName,
-    frame: str = "scores",
+    frame_name: str = "scores",
 ) -> None:
     """Warn, once per metric that the package knows, of scores outside its range.
 
@@ -136,19 +135,19 @@ def warn_of_ranges(
             continue
         rows = np.flatnonzero(metric_codes == code)
         _warn_of_range(
-            MetricScores(metric, str(metric_names[int(code)]), scores[rows], frame), rows, row_name
+            MetricScores(metric, str(metric_names[int(code)]), scores[rows], frame_name), rows, row_name
         )
 
 
-def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:
+def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame_name: str = "data") -> None:
     """Warn of numbers outside a metric's range in the column with that metric's name."""
     for column in columns:
         metric = registered_metric(column)
         if metric is None or not pd.api.types.is_numeric_dtype(table[column]):
             continue
         values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
-        scores = MetricScores(metric, column, values, frame, column)
-        _warn_of_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame}")
+        scores = MetricScores(metric, column, values, frame_name, column)
+        _warn_of_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame_name}")
 
 
 def _warn_of_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) -> None:
@@ -231,14 +230,14 @@ def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
     return np.frombuffer(content, dtype=np.uint8)[starts[0] : starts[-1]]
 
 
-def check_names(names: Names, frame: str = "scores") -> None:
-    """Raise ColumnError where names look the same and are not.
+def check_names(names: Names, frame_name: str = "scores") -> None:
+    """Raise ColumnError where different names of a column may look the same.
 
     A name begins or ends with a blank, has an invisible character, or is a number in some rows and text in
     others.
     """
     column = names.column
-    _check_numbers_are_no_text(names, frame)
+    _check_no_name_is_number_and_text(names, frame_name)
     n_visible = names.byte_occurs[ord("!") : _DELETE].sum()
     # most columns need no check of each name
     if n_visible == names.byte_occurs.sum():
@@ -249,11 +248,11 @@ def check_names(names: Names, frame: str = "scores") -> None:
         row = names.first_row(name)
         if row is None:
             continue
-        remedy = f"{frame}.replace({{{column!r}: {{{name!r}: '...'}}}})"
+        remedy = f"{frame_name}.replace({{{column!r}: {{{name!r}: '...'}}}})"
         if name != name.strip():
-            remedy = f"{frame}.assign({column}={frame}[{column!r}].str.strip())"
+            remedy = f"{frame_name}.assign({column}={frame_name}[{column!r}].str.strip())"
         raise ColumnError(
-            f"row {row} of {frame}: {column} {name!r} {invisibility_text(name)}",
+            f"row {row} of {frame_name}: {column} {name!r} {invisibility_text(name)}",
             hint=f"remove it with {remedy}",
             column=column,
             value=name,
@@ -261,7 +260,7 @@ def check_names(names: Names, frame: str = "scores") -> None:
         )
 
 
-def _check_numbers_are_no_text(names: Names, frame: str) -> None:
+def _check_no_name_is_number_and_text(names: Names, frame_name: str) -> None:
     """Raise ColumnError where a number of a column is text in other rows, as 1 and "1"."""
     if names.values.dtype != object:
         return
@@ -275,8 +274,8 @@ def _check_numbers_are_no_text(names: Names, frame: str) -> None:
             column = names.column
             text = same_texts.pop()
             raise ColumnError(
-                f"column {column!r} of {frame} has the number {number} in some rows and the text {text!r} in "
-                "others, which count as two names",
+                f"column {column!r} of {frame_name} has the number {number} in some rows and the text "
+                f"{text!r} in others, which count as two names",
                 hint="make all of them text",
                 column=column,
                 value=text,
@@ -284,7 +283,7 @@ def _check_numbers_are_no_text(names: Names, frame: str) -> None:
             )
 
 
-def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -> None:
+def warn_of_near_names(names: Names, row_name: RowName, frame_name: str = "scores") -> None:
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
     if column in _COLUMNS_TO_COMPARE and len(names.text_names) <= _LARGEST_COMPARISON:
@@ -299,10 +298,10 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     rare, frequent = pairs[-1]
     row = names.first_row(rare)
     assert row is not None
-    remedy = f"{frame}.replace({{{column!r}: {{{rare!r}: {frequent!r}}}}})"
+    remedy = f"{frame_name}.replace({{{column!r}: {{{rare!r}: {frequent!r}}}}})"
     differ_in_capitals = all(first.casefold() == second.casefold() for first, second in pairs)
     if len(pairs) > 1 and differ_in_capitals:
-        remedy = f"{frame}.assign({column}={frame}[{column!r}].str.lower())"
+        remedy = f"{frame_name}.assign({column}={frame_name}[{column!r}].str.lower())"
     warn(
         f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
         f"({n_rows[frequent]}){and_n_more_text(pairs)}: misspelt? it counts as another {column}",
@@ -315,7 +314,7 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
 
 
 def _some_differ_in_capitals_only(names: Names) -> bool:
-    """Return whether two names differ in capitals only."""
+    """Return True if some two names differ in capitals only."""
     content = names.bytes_of_names
     is_capital = (content >= ord("A")) & (content <= ord("Z"))
     # names without capitals and without letters beyond ASCII cannot differ so
@@ -357,9 +356,9 @@ def _pairs_differing_in_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, s
 
 
 def _may_be_misspelled(first: str, second: str, *, is_rare: bool) -> bool:
-    """Return whether the first name may be a misspelling of the second; not if they hold different numbers.
+    """Return True if the first name may be a misspelling of the second; not if their numbers differ.
 
-    Both are in small letters; `is_rare` is True where the first has much fewer rows.
+    Both are in small letters; `is_rare` is True where the first has far fewer rows.
     """
     if first == second:
         return True
@@ -371,9 +370,9 @@ def _may_be_misspelled(first: str, second: str, *, is_rare: bool) -> bool:
 def warn_of_two_scales(scores: pd.DataFrame, row_name: RowName) -> None:
     """Warn where scores of a metric from 0 to 1 are percentages and some of them probably fractions.
 
-    Fractions are suspected where all positive scores of a method (of each of its readers) are at most 1, if
-    there are some of them, or where more scores are at most 1 than lie between 1 and 10, as percentages would
-    get rarer towards 0, and they are more than a small share of all.
+    All positive scores of a method and reader are suspected to be fractions if they are at most 1 and there
+    are three or more of them. Else all scores up to 1 are, if they are more than those between 1 and 10, as
+    percentages would get rarer towards 0, and more than 5 % of all.
     """
     for name in scores["metric"].unique():
         metric = registered_metric(name)

@@ -28,7 +28,7 @@ NO_BOX = "no chest box"
 
 @dataclass(frozen=True)
 class Series:
-    """Names of the method, model, seed and reader that made predictions; None where a study has no name."""
+    """Names of the method, model, seed and reader that made predictions; None where one does not apply."""
 
     #: Saliency method, or `human`.
     method: str
@@ -106,11 +106,12 @@ def returned_unchanged(value: T) -> T:
 
 @dataclass(frozen=True)
 class Recording:
-    """Fixations of one reader on one image; the files of a discarded recording are not opened."""
+    """Fixations of one reader on one image; files of a recording that is left out are not opened."""
 
     #: Name in the files.
     recording: str
-    #: Number of the recording of the image in the order of the metadata, without discarded ones, from "0".
+    #: Position among the recordings of the image that are not discarded, in the order of the metadata, from
+    #: "0".
     reader: str | None
     #: Can be pickled.
     read: Callable[[], Fixations]
@@ -328,7 +329,7 @@ class Study:
         names = selected_names(readers, self.readers(), "reader", self.source)
         if len(names) < 2:
             raise SalstatsError(
-                f"{self.source}: a consensus is of two readers or more, and there are "
+                f"{self.source}: a consensus needs two readers or more, and there are "
                 f"{quoted(names) if names else 'none'}",
                 hint=Message(
                     "one reader's masks are the truth with ",
@@ -470,9 +471,9 @@ def check_gaze(study: object) -> Study:
 
 
 def _no_gaze_error(name: str) -> SalstatsError:
-    """Make the error for something that is no study of gaze."""
+    """Return the error for something that is not a study of gaze."""
     return SalstatsError(
-        f"{name} is no study of gaze, which has recordings",
+        f"{name} is not a study of gaze, which has recordings",
         hint="read one with read_gaze()",
         option="study",
         value=name,

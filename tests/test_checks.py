@@ -177,14 +177,14 @@ def test_a_count_is_returned(value):
 
 def test_a_seed_gives_numpys_generator_and_a_generator_is_kept():
     generator = np.random.default_rng(5)
-    assert checks.check_generator(generator) is generator
-    assert checks.check_generator(np.int64(5)).random() == np.random.default_rng(5).random()
+    assert checks.as_generator(generator) is generator
+    assert checks.as_generator(np.int64(5)).random() == np.random.default_rng(5).random()
 
 
 @pytest.mark.parametrize("rng", [-1, 0.5, True, None, "0", [0]])
 def test_what_is_no_seed_is_refused(rng):
     with raises(ValueRangeError, option="rng", value=rng):
-        checks.check_generator(rng)
+        checks.as_generator(rng)
 
 
 def test_draws_count_units_from_zero():
@@ -257,8 +257,8 @@ def test_a_part_of_a_name_that_nobody_sees_is_named(name, text):
 
 
 def test_what_a_terminal_would_obey_is_escaped():
-    assert checks.printable("Ödem 1") == "Ödem 1"
-    assert checks.printable("a\x1b[2Jé") == "a\\x1b[2Jé"
+    assert checks.escape_unprintable("Ödem 1") == "Ödem 1"
+    assert checks.escape_unprintable("a\x1b[2Jé") == "a\\x1b[2Jé"
 
 
 def test_names_beside_the_first_are_counted():

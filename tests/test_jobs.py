@@ -24,13 +24,13 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.jobs import (
     _OneThread,
     batch_results,
-    counting,
+    count_nothing,
     end_when_parent_ends,
     joblib_options_ending_workers,
-    not_counting,
     one_blas_thread,
     one_opencv_thread,
-    with_bar,
+    progress_counter,
+    results_with_progress_bar,
 )
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
@@ -170,9 +170,9 @@ def test_one_bar_at_a_time_is_on_the_terminal(monkeypatch):
     def shown():
         return [bar.live.is_started for bar in bars]
 
-    with counting(None, "Computing", progress=True):
+    with progress_counter(None, "Computing", progress=True):
         assert shown() == [True]
-        with counting(3, "Scoring", progress=True) as count:
+        with progress_counter(3, "Scoring", progress=True) as count:
             count(1)
             assert shown() == [False, True]
         assert shown() == [True, False]
@@ -188,8 +188,8 @@ def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, co
         assert (total, label, progress) == (12, "Cases", True)
         yield counted.append
 
-    monkeypatch.setattr("salstats.jobs.counting", counter)
-    results = with_bar(iter(["a", "bc"]), 12, "Cases", progress=True, sizes=sizes)
+    monkeypatch.setattr("salstats.jobs.progress_counter", counter)
+    results = results_with_progress_bar(iter(["a", "bc"]), 12, "Cases", progress=True, sizes=sizes)
     assert next(results) == "a"
     assert counted == []
     assert list(results) == ["bc"]
@@ -199,8 +199,8 @@ def test_a_bar_counts_the_items_of_results_that_were_used(monkeypatch, sizes, co
 def test_nothing_is_counted_where_no_bar_is_asked_for_or_none_can_be_shown(monkeypatch):
     for progress, is_terminal in ((False, True), (True, False)):
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
-        with counting(3, "Scoring", progress=progress) as count:
-            assert count is not_counting
+        with progress_counter(3, "Scoring", progress=progress) as count:
+            assert count is count_nothing
 
 
 def test_libraries_use_one_thread_in_a_block_and_as_many_as_before_after_it():

@@ -13,43 +13,47 @@ from salstats.errors import InputFileError, SalstatsError
 
 def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):
     gigabyte = 2**30
-    monkeypatch.delenv(memory_limit.LIMIT, raising=False)
+    monkeypatch.delenv(memory_limit.LIMIT_VARIABLE, raising=False)
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: 24 * gigabyte)
-    assert memory_limit.limit() == gigabyte
-    assert memory_limit.limit(file_bytes=75_000) == gigabyte
-    assert memory_limit.limit(file_bytes=10_000_000) == 10_000_000_000
-    assert memory_limit.limit(file_bytes=gigabyte) == 12 * gigabyte
+    assert memory_limit.memory_limit_bytes() == gigabyte
+    assert memory_limit.memory_limit_bytes(file_bytes=75_000) == gigabyte
+    assert memory_limit.memory_limit_bytes(file_bytes=10_000_000) == 10_000_000_000
+    assert memory_limit.memory_limit_bytes(file_bytes=gigabyte) == 12 * gigabyte
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: gigabyte)
-    assert memory_limit.limit(file_bytes=gigabyte) == gigabyte / 2
-    monkeypatch.setenv(memory_limit.LIMIT, "3")
-    assert memory_limit.limit() == memory_limit.limit(file_bytes=gigabyte) == 3 * gigabyte
+    assert memory_limit.memory_limit_bytes(file_bytes=gigabyte) == gigabyte / 2
+    monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, "3")
+    assert (
+        memory_limit.memory_limit_bytes()
+        == memory_limit.memory_limit_bytes(file_bytes=gigabyte)
+        == 3 * gigabyte
+    )
 
 
 @pytest.mark.parametrize("text", ["much", "0", "-1", "nan", ""])
 def test_a_limit_is_a_positive_number_of_gigabytes(monkeypatch, text):
-    monkeypatch.setenv(memory_limit.LIMIT, text)
-    with raises(SalstatsError, option=memory_limit.LIMIT, value=text):
-        memory_limit.limit()
+    monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, text)
+    with raises(SalstatsError, option=memory_limit.LIMIT_VARIABLE, value=text):
+        memory_limit.memory_limit_bytes()
 
 
 def test_what_takes_the_limit_is_allowed_and_a_byte_more_is_not(monkeypatch):
-    monkeypatch.delenv(memory_limit.LIMIT, raising=False)
+    monkeypatch.delenv(memory_limit.LIMIT_VARIABLE, raising=False)
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: 2.0**40)
     memory_limit.check_size(2**30, "it")
     memory_limit.check_size(2 * 10**9, "it", file_bytes=2_000_000)
-    with raises(InputFileError, option=memory_limit.LIMIT, value=2**30 + 1):
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE, value=2**30 + 1):
         memory_limit.check_size(2**30 + 1, "it")
 
 
 def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
     for n_bytes in (1.5 * 2**30, 2**33, 2**33 + 1):
-        monkeypatch.setenv(memory_limit.LIMIT, "0.5")
-        with raises(InputFileError, option=memory_limit.LIMIT) as caught:
+        monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, "0.5")
+        with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE) as caught:
             memory_limit.check_size(n_bytes, "it")
-        allowed = re.search(rf"{memory_limit.LIMIT}=(\d+)", str(caught.value))[1]
-        monkeypatch.setenv(memory_limit.LIMIT, allowed)
+        allowed = re.search(rf"{memory_limit.LIMIT_VARIABLE}=(\d+)", str(caught.value))[1]
+        monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, allowed)
         memory_limit.check_size(n_bytes, "it")
-        assert memory_limit.limit() < n_bytes + 2**30
+        assert memory_limit.memory_limit_bytes() < n_bytes + 2**30
 
 
 def test_free_memory_is_looked_up_once_a_second(monkeypatch):
@@ -79,7 +83,7 @@ def test_a_container_has_what_its_limit_leaves(tmp_path, names, inactive):
 
 def test_the_least_of_what_the_machine_and_its_control_groups_leave_is_free(tmp_path, monkeypatch):
     groups = tmp_path / "cgroup"
-    monkeypatch.setattr(memory_limit, "_GROUPS", groups)
+    monkeypatch.setattr(memory_limit, "_CONTROL_GROUPS_FOLDER", groups)
     monkeypatch.setattr(memory_limit, "Path", lambda name: tmp_path / name.lstrip("/"))
     # a system that does not say what is free
     assert memory_limit._control_group_folders() == []

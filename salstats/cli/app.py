@@ -108,9 +108,9 @@ def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
             reason = str(error) or "no more could be had"
             return _print_error(f"not enough memory for this ({reason}); ask for less at a time")
         case ModuleNotFoundError(name=str(name)) if not name.startswith("salstats"):
-            from salstats.errors import missing_package
+            from salstats.errors import missing_package_error
 
-            return _print_error(str(missing_package(error, "this command")))
+            return _print_error(str(missing_package_error(error, "this command")))
         case OSError() | ValueError():
             return _report_bad_input(error, flags)
     return None
@@ -154,12 +154,12 @@ def _text_with_flags(problem: BaseException, flags: Mapping[str, str]) -> str:
 
 def _as_one_line(message: str) -> str:
     """Put a message in one line, cut where a cell is long, and escape what a terminal would obey."""
-    from salstats.checks import printable
+    from salstats.checks import escape_unprintable
 
     line = " ".join(message.split())
     if len(line) > _LONGEST:
         line = f"{line[: _LONGEST // 2]} ... {line[-_LONGEST // 2 :]}"
-    return printable(line)
+    return escape_unprintable(line)
 
 
 def _print_error(message: str, code: int = 2) -> int:

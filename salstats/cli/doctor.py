@@ -133,7 +133,7 @@ def _optional_part_lines() -> Iterator[tuple[str, str]]:
 
 def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
     """Yield the cores and the memory that this process may use."""
-    from salstats.memory_limit import LIMIT, limit
+    from salstats.memory_limit import LIMIT_VARIABLE, memory_limit_bytes
 
     try:
         import joblib
@@ -141,10 +141,13 @@ def _core_and_memory_limit_lines() -> Iterator[tuple[str, str]]:
         yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
     except ModuleNotFoundError:
         yield "cores", "not counted without joblib"
-    table_gb = limit(file_bytes=math.inf) / 2**30
-    file_gb = limit() / 2**30
-    yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
-    yield "memory for another file", f"{file_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
+    table_gb = memory_limit_bytes(file_bytes=math.inf) / 2**30
+    file_gb = memory_limit_bytes() / 2**30
+    yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT_VARIABLE}=8 in the environment sets 8 GB"
+    yield (
+        "memory for another file",
+        f"{file_gb:.3g} GB at most; {LIMIT_VARIABLE}=8 in the environment sets 8 GB",
+    )
 
 
 def _embedded_data_lines() -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, check_count, check_generator, quoted
+from salstats.checks import as_generator, check_choice, check_count, quoted
 from salstats.coded_text import TEXT
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.frames import check_scores
@@ -232,7 +232,7 @@ def simulate_scores(
     _check_share(prevalence, "prevalence")
     for method, share in missing_shares.items():
         _check_share(share, "missing", method)
-    generator = check_generator(rng)
+    generator = as_generator(rng)
 
     n_views = 1 + (generator.random(n_patients) < two_views)
     patient = np.repeat(np.arange(n_patients), n_views)

@@ -9,11 +9,11 @@ import pandas as pd
 import torch
 
 from salstats.checks import (
+    as_generator,
     check_choice,
     check_columns,
     check_count,
     check_frame,
-    check_generator,
     check_numeric,
 )
 from salstats.errors import Message, SalstatsError, Setting
@@ -227,7 +227,7 @@ def explain_ensemble(
     stack = check_images(images)
     members = members_with_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
     ordered_tasks = _ordered_tasks(networks, tasks, members)
-    seeds = check_generator(rng).integers(2**31, size=len(members))
+    seeds = as_generator(rng).integers(2**31, size=len(members))
     n_images = len(stack)
     map_sums: dict[str, np.ndarray] = {}
     prob_sums = np.zeros((n_images, len(ordered_tasks)))

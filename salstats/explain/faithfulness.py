@@ -33,7 +33,7 @@ from salstats.explain.pixel_steps import (
     raise_for_nan_from_model,
     target_probabilities,
 )
-from salstats.jobs import counting, with_bar
+from salstats.jobs import progress_counter, results_with_progress_bar
 
 #: Default number of steps of a curve.
 DEFAULT_STEPS = 100
@@ -335,7 +335,7 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
     frames = []
     with (
         evaluating(module, options.device),
-        counting(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
+        progress_counter(len(folder_maps), options.progress_bar_label, progress=options.progress) as advance,
     ):
         for case_maps in folder_maps.cases():
             frames.append(_curves_of_images(module, case_maps, options))
@@ -420,7 +420,7 @@ def _curves_of_images(
         curve_probs[:, -1] = last_probs[image_of_map]
         n_inner_steps = last_step - 1
         n_outputs = 0
-        batches = with_bar(
+        batches = results_with_progress_bar(
             pixel_steps.step_output_batches(ordered_images_and_sizes()),
             len(maps) * n_inner_steps,
             options.progress_bar_label,

@@ -31,7 +31,7 @@ from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
 from salstats.images.preparation import Preparation
-from salstats.jobs import counting
+from salstats.jobs import progress_counter
 
 #: Default number of cases that are worked on before the next network is loaded.
 CASES_AT_ONCE = 64
@@ -192,7 +192,7 @@ def make_maps(
             if masks:
                 maps.write_masks(masks, kind)
         maps.describe(label_by_pair, patient_by_case)
-        advance = stack.enter_context(counting(n_passes, "Making maps", progress=progress))
+        advance = stack.enter_context(progress_counter(n_passes, "Making maps", progress=progress))
         run = _MapRun(plan, open_network, maps, label_by_pair, patient_by_case, advance)
         for cases in case_chunks(images, chunk_size):
             run.make_missing_maps(cases)

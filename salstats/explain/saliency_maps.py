@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import check_choice, check_generator, quoted
+from salstats.checks import as_generator, check_choice, quoted
 from salstats.errors import Message, SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.explain.forward_passes import (
     BATCH_SIZE,
@@ -51,7 +51,7 @@ from salstats.explain.methods import (
 from salstats.explain.presets import preset_arguments
 from salstats.explain.request import RawAttributions, Request, Reshape
 from salstats.images.maps import check_filter_side
-from salstats.jobs import with_bar
+from salstats.jobs import results_with_progress_bar
 
 
 def explain(
@@ -224,7 +224,7 @@ def explain(
             explained = [group[:1] for group in groups]
         size = n_images_per_pass(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
-        for batch in with_bar(batches, len(explained), record.label, progress=progress):
+        for batch in results_with_progress_bar(batches, len(explained), record.label, progress=progress):
             indices = [index for group in batch for index in group]
             request = Request(
                 model=model,
@@ -339,7 +339,7 @@ def equal_groups_and_seeds(
             )
         if seed_by_image.dtype.kind not in "iu" or seed_by_image.min() < 0:
             raise ValueRangeError(Setting("seeds"), " must be whole numbers from 0 up, one per image")
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     separate_passes = record.kind == GRADIENT and not record.random
     groups = (
         [[index] for index in range(n)] if separate_passes else groups_of_equal_images(images, seed_by_image)

@@ -12,7 +12,7 @@ from typing import Any
 
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_plain
-from salstats.memory_limit import LIMIT, limit, problem_text_if_too_large
+from salstats.memory_limit import LIMIT_VARIABLE, memory_limit_bytes, problem_text_if_too_large
 
 #: Number of digits up to which a whole number is below the largest float.
 _DIGITS_OF_A_FLOAT = sys.float_info.max_10_exp
@@ -41,9 +41,9 @@ def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
         check_plain(file)
         with file.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            if size > limit() and not any_size:
+            if size > memory_limit_bytes() and not any_size:
                 raise InputFileError(
-                    f"{file}: its content {problem_text_if_too_large(size)}", option=LIMIT, path=file
+                    f"{file}: its content {problem_text_if_too_large(size)}", option=LIMIT_VARIABLE, path=file
                 )
             if not stream.peek(1):
                 raise InputFileError(f"{file} is empty", path=file)

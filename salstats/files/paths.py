@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from salstats.checks import printable
+from salstats.checks import escape_unprintable
 from salstats.errors import InputFileError
 
 #: Files that this run of a command is to replace, by device and number; None where no command runs.
@@ -70,7 +70,7 @@ def check_path_unless_missing(path: Path, verb: str = "read") -> None:
         raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}", path=path) from error
     except ValueError as error:
         raise InputFileError(
-            f"cannot {verb} {printable(str(path))}: no name of a file ({error})", path=path
+            f"cannot {verb} {escape_unprintable(str(path))}: no name of a file ({error})", path=path
         ) from error
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import LARGEST
+from salstats.checks import LARGEST_NUMBER
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
@@ -188,9 +188,9 @@ def checked_density_pixels(density: Any, shape: tuple[int, ...], name: str = "de
         )
     pixels = PixelValues(array.astype(np.float64, copy=False))
     # of values that are 0 or more none is larger than their sum; a comparison with NaN is False
-    if pixels.lowest >= 0 and 0 < pixels.total <= LARGEST:
+    if pixels.lowest >= 0 and 0 < pixels.total <= LARGEST_NUMBER:
         return pixels
-    if not (pixels.lowest >= 0 and 0 < pixels.highest <= LARGEST):
+    if not (pixels.lowest >= 0 and 0 < pixels.highest <= LARGEST_NUMBER):
         raise ValueRangeError(
             f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "
             f"{pixels.lowest:g} to {pixels.highest:g}",

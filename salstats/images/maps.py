@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
-from salstats.checks import LARGEST, check_choice, check_count, quoted
+from salstats.checks import LARGEST_NUMBER, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, grey_levels, largest_float32_not_above, resize
 from salstats.images.masks import Rle, run_starts_and_ends
@@ -254,8 +254,8 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     array = array.astype(np.float64, order="C", copy=copy)
     pixels = PixelValues(array)
     # a comparison with NaN is False
-    if not (pixels.highest <= LARGEST and pixels.lowest >= -LARGEST):
-        n_not_finite = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
+    if not (pixels.highest <= LARGEST_NUMBER and pixels.lowest >= -LARGEST_NUMBER):
+        n_not_finite = array.size - np.count_nonzero(np.abs(array) <= LARGEST_NUMBER)
         raise ValueRangeError(
             f"{n_not_finite} of {array.size} pixels of the saliency map are NaN or infinite",
             option="saliency",

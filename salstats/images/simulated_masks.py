@@ -6,7 +6,7 @@ import numpy as np
 import skimage
 from scipy import ndimage
 
-from salstats.checks import check_count, check_generator
+from salstats.checks import as_generator, check_count
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import bounding_box
 from salstats.images.run_lengths import check_shape
@@ -34,7 +34,7 @@ def irregular_contour(
             value=spread if has_radius else radius,
         )
     angle = 2 * np.pi * np.arange(n_points) / n_points
-    distance = radius * (1 + check_generator(rng).uniform(-spread, spread, n_points))
+    distance = radius * (1 + as_generator(rng).uniform(-spread, spread, n_points))
     return np.column_stack([distance * np.sin(angle), distance * np.cos(angle)])
 
 

@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_count, check_generator, check_number
+from salstats.checks import as_generator, check_count, check_number
 from salstats.images.fixations import check_density, checked_density_pixels
 from salstats.images.maps import checked_pixels
 from salstats.images.pixel_values import PixelShares, pixel_blocks
@@ -176,7 +176,7 @@ def _auc_of_sampled_pixels(
     every pixel is a negative with the same probability.
     """
     n_draws = check_count(n_samples, "n_samples")
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     negative_shares = None
     if negative_density is not None:
         negative_shares = _flat_shares(check_density(negative_density, ranked.shape, "center_bias"))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
-from salstats.memory_limit import BYTES_PER_CELL, check_size, limit
+from salstats.memory_limit import BYTES_PER_CELL, check_size, memory_limit_bytes
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes_by_column
 
@@ -155,7 +155,7 @@ def _batches_within_memory_limit(
     the cells take at least; `content` names them in the message.
     """
     largest_row = sum(column.largest_bytes for column in pages if column.has_shared_beginnings)
-    batch_bytes = _BATCH_SHARE * limit(file_bytes)
+    batch_bytes = _BATCH_SHARE * memory_limit_bytes(file_bytes)
     n_fitting_rows = int(batch_bytes / max(largest_row, 1))
     n_rows = min(max(n_fitting_rows, 1), _BATCH_ROWS)
     for batch in parquet_file.iter_batches(batch_size=n_rows):

@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError
-from salstats.memory_limit import BYTES_PER_INSTRUCTION, LIMIT, limit, problem_text_if_too_large
+from salstats.memory_limit import (
+    BYTES_PER_INSTRUCTION,
+    LIMIT_VARIABLE,
+    memory_limit_bytes,
+    problem_text_if_too_large,
+)
 
 
 class UnsafePickleError(InputFileError):
@@ -101,14 +106,16 @@ class _Instructions:
 
     def __init__(self) -> None:
         self.count = 0
-        self.limit = limit() // BYTES_PER_INSTRUCTION
+        self.limit = memory_limit_bytes() // BYTES_PER_INSTRUCTION
 
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1
         if self.count > self.limit:
             n_bytes = self.count * BYTES_PER_INSTRUCTION
             reason = problem_text_if_too_large(n_bytes)
-            raise UnsafePickleError(f"refused to go on: what it makes {reason}", option=LIMIT, value=n_bytes)
+            raise UnsafePickleError(
+                f"refused to go on: what it makes {reason}", option=LIMIT_VARIABLE, value=n_bytes
+            )
         if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():
                 if code_of_name == code:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_n_more_text, check_choice, check_generator
+from salstats.checks import and_n_more_text, as_generator, check_choice
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
@@ -261,7 +261,7 @@ def split_by_image(
             option="shares",
             value=shares,
         )
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     # (position from 0 to 1, class, image) of each image
     positioned: list[tuple[float, str, str]] = []
     for label in sorted(set(labels.values())):

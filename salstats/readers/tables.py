@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import LARGEST, did_you_mean, invisibility_text, quoted
+from salstats.checks import LARGEST_NUMBER, did_you_mean, invisibility_text, quoted
 from salstats.coded_text import (
     TEXT,
     as_arrow_dictionary,
@@ -328,9 +328,9 @@ class FileTable:
         cells = plain_text(self.cells[column])
         options = self.options
         numbers, _, is_no_number = parse_numbers(cells, options)
-        is_too_large = np.abs(numbers.to_numpy()) > LARGEST
+        is_too_large = np.abs(numbers.to_numpy()) > LARGEST_NUMBER
         if is_too_large.any():
-            reason = f"is infinite or beyond {LARGEST:g}"
+            reason = f"is infinite or beyond {LARGEST_NUMBER:g}"
             raise self._cell_error(
                 is_too_large, column, reason, ColumnError, hint="an undefined score is an empty cell"
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, check_count, check_generator
+from salstats.checks import as_generator, check_choice, check_count
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
 from salstats.jobs import batch_results, one_blas_thread
@@ -224,7 +224,7 @@ def score_gaze(
         n_samples=None if n_samples is None else check_count(n_samples, "n_samples"),
         floor=float(floor),
     )
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     if not study.cases:
         raise SalstatsError(
             f"{study.source} has no case: there is nothing to score", option="study", value=study.source

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, check_count, check_generator
+from salstats.checks import as_generator, check_choice, check_count
 from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError
 from salstats.images.center_bias import CenterBias
@@ -198,7 +198,7 @@ def _sample_frames(
     check_count(n_replicates, "n_replicates")
     rule = GazeRule(study.series, names, check_choice(center_bias, (ALL, OTHERS), "center_bias"))
     # one generator per case of the study, so that the samples of a case do not depend on the other cases
-    generators = check_generator(rng).spawn(len(study))
+    generators = as_generator(rng).spawn(len(study))
     generator_by_case = {case.case: generator for case, generator in zip(study, generators, strict=True)}
     selected = [case for case in study.select(cases=cases) if rule.unscored_reason(len(case.used)) is None]
     if not selected or not distinct_sizes or not names:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from salstats.checks import check_count, check_frame, check_generator, check_level
+from salstats.checks import as_generator, check_count, check_frame, check_level
 from salstats.errors import Message, warn
 from salstats.frames import estimates_frame
 from salstats.stats.auroc import labelled_table
@@ -125,7 +125,7 @@ def roc_curve(
     frame = check_frame(data, "data")
     check_level(level)
     check_count(n_replicates, "n_replicates")
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     wide = labelled_table(frame, score, label, None, by, unit)
     table = wide.codes.frame
     scores = wide.scores

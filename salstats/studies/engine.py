@@ -21,7 +21,7 @@ from salstats.errors import (
     ValueRangeError,
     warn,
 )
-from salstats.jobs import counting
+from salstats.jobs import progress_counter
 from salstats.studies.declarations import (
     PRINTED_COLUMNS,
     PRINTED_SOURCE,
@@ -185,20 +185,20 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
     results: list[tuple[StudyItem, ItemResult]] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
-        with counting(None, "Reading", progress=True):
+        with progress_counter(None, "Reading", progress=True):
             opened = open_study(declaration, options)
         for message in unmet_need_messages(opened.items, opened.available):
             print(message.spelled(spelling), flush=True)
             warn(message)
-        with counting(None, "Computing", progress=True):
+        with progress_counter(None, "Computing", progress=True):
             data = opened.load()
-        with counting(len(opened.items), "Tables", progress=True) as count:
+        with progress_counter(len(opened.items), "Tables", progress=True) as count:
             for result in make_items(opened.items, opened.available, data, compared):
                 results.append(result)
                 count(1)
         if not results:
             raise nothing_made_error(record.message for record in caught)
-        with counting(None, "Writing", progress=True):
+        with progress_counter(None, "Writing", progress=True):
             write_results(results, compared, folder, caught, figures, spelling)
     messages = [record.message for record in caught]
     _print_distinct_texts([message for message in messages if isinstance(message, ItemNotMade)], spelling)

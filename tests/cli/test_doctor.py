@@ -32,9 +32,9 @@ def test_the_doctor_gives_the_limit_of_a_table_and_that_of_another_file(
     capsys, monkeypatch, free_gb, environment, table_gb, other_gb
 ):
     monkeypatch.setattr(memory_limit, "_free_memory_bytes", lambda: free_gb * 2**30)
-    monkeypatch.delenv(memory_limit.LIMIT, raising=False)
+    monkeypatch.delenv(memory_limit.LIMIT_VARIABLE, raising=False)
     if environment is not None:
-        monkeypatch.setenv(memory_limit.LIMIT, environment)
+        monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, environment)
     assert run(["doctor"]) == 0
     limits = re.findall(r"memory for .*?([\d.]+) GB", capsys.readouterr().out)
     assert limits == [table_gb, other_gb]

@@ -25,14 +25,14 @@ from salstats.readers.map_files import read_map
 
 
 def set_limit(monkeypatch, n_bytes):
-    monkeypatch.setenv(memory_limit.LIMIT, repr(n_bytes / 2**30))
+    monkeypatch.setenv(memory_limit.LIMIT_VARIABLE, repr(n_bytes / 2**30))
 
 
 def test_a_file_larger_than_the_limit_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text(json.dumps({"a": 1}))
     assert read_json(tmp_path / "a.json") == {"a": 1}
     set_limit(monkeypatch, 7)
-    with raises(InputFileError, option=memory_limit.LIMIT, path=tmp_path / "a.json"):
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE, path=tmp_path / "a.json"):
         read_json(tmp_path / "a.json")
 
 
@@ -91,7 +91,9 @@ def test_a_truth_that_says_it_is_huge_is_refused_before_it_is_made(tmp_path):
     file = tmp_path / "gt_segmentations.json"
     file.write_text(json.dumps(truth))
     # the setting that allows it
-    with raises(InputFileError, path=file, column="size", value=("a", "Edema"), match=memory_limit.LIMIT):
+    with raises(
+        InputFileError, path=file, column="size", value=("a", "Edema"), match=memory_limit.LIMIT_VARIABLE
+    ):
         ss.read_chexlocalize(tmp_path)
 
 
@@ -104,7 +106,7 @@ def test_rows_that_a_parquet_file_only_states_are_not_made(tmp_path, monkeypatch
     assert (tmp_path / "a.parquet").stat().st_size < 3000
     assert len(ss.read_data(tmp_path / "a.parquet")) == 20_000
     set_limit(monkeypatch, 30_000 * memory_limit.BYTES_PER_CELL)
-    with raises(InputFileError, option=memory_limit.LIMIT) as caught:
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE) as caught:
         ss.read_data(tmp_path / "a.parquet")
     assert caught.value.value >= 20_000 * 2 * memory_limit.BYTES_PER_CELL
 
@@ -114,7 +116,7 @@ def test_a_long_text_that_a_parquet_file_holds_once_is_not_written_out(tmp_path,
     table = pa.table({"note": pa.array(["x" * 10_000] * 1000).dictionary_encode()})
     parquet.write_table(table, tmp_path / "a.parquet", store_schema=kept)
     set_limit(monkeypatch, 1_000_000)
-    with raises(InputFileError, option=memory_limit.LIMIT) as caught:
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE) as caught:
         ss.read_data(tmp_path / "a.parquet")
     assert caught.value.value >= 1000 * 10_000
 
@@ -137,7 +139,7 @@ def test_a_workbook_that_unpacks_to_more_than_the_limit_is_not_unpacked(tmp_path
     assert len(ss.read_data(tmp_path / "bad.xlsx")) == 3
     set_limit(monkeypatch, 2_000_000)
     assert len(ss.read_data(tmp_path / "good.xlsx")) == 3
-    with raises(InputFileError, option=memory_limit.LIMIT, path=tmp_path / "bad.xlsx"):
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE, path=tmp_path / "bad.xlsx"):
         ss.read_data(tmp_path / "bad.xlsx")
 
 
@@ -151,7 +153,7 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
     set_limit(monkeypatch, 30 * 16_384 * memory_limit.BYTES_PER_SHEET_CELL)
     # the row down to which the cells are counted
     wide = tmp_path / "wide.xlsx"
-    with raises(InputFileError, option=memory_limit.LIMIT, path=wide, match=r"\b31\b"):
+    with raises(InputFileError, option=memory_limit.LIMIT_VARIABLE, path=wide, match=r"\b31\b"):
         ss.read_data(tmp_path / "wide.xlsx")
 
 

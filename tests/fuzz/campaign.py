@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fuzz.targets import TARGETS, Files, inputs
 
 from salstats.errors import SalstatsError, SalstatsWarning
-from salstats.memory_limit import LIMIT
+from salstats.memory_limit import LIMIT_VARIABLE
 
 #: What an input gives.
 READ, REFUSED, BROKEN = "read", "refused", "broken"
@@ -197,7 +197,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="inputs of each target; by default those of a whole run")
     parser.add_argument("--out", type=Path, help="a file to which each failure is added as a line of JSON")
     options = parser.parse_args()
-    os.environ[LIMIT] = _LIMIT_GB
+    os.environ[LIMIT_VARIABLE] = _LIMIT_GB
     kinds: Counter[tuple[str, str]] = Counter()
     for target in options.target or TARGETS:
         count = TARGETS[target].n if options.count is None else options.count

@@ -14,7 +14,7 @@ from fuzz.campaign import BROKEN, READ, REFUSED, run
 from fuzz.targets import TARGETS, inputs
 
 from salstats.errors import InputFileError
-from salstats.memory_limit import LIMIT
+from salstats.memory_limit import LIMIT_VARIABLE
 
 #: Inputs of each reader in an ordinary run.
 N_FEW = 25
@@ -23,7 +23,7 @@ N_FEW = 25
 @pytest.fixture(autouse=True)
 def limit(monkeypatch):
     """A limit of memory that is small beside that of the machine."""
-    monkeypatch.setenv(LIMIT, "0.25")
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.25")
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -8,7 +8,7 @@ from gaze_oracle import recorded
 from scipy.stats import multivariate_normal
 from tests_support import raises
 
-from salstats.checks import LARGEST
+from salstats.checks import LARGEST_NUMBER
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.fixations import Fixations, check_density, fixation_map
 
@@ -156,7 +156,9 @@ def test_a_density_is_numbers_of_0_or_more_in_the_shape_of_the_map():
     assert checked.dtype == np.float64
     np.testing.assert_array_equal(checked, density)
     # numbers of the largest size, whose sum is larger
-    assert check_density([[LARGEST, LARGEST]], (1, 2)).tolist() == [[LARGEST, LARGEST]]
+    assert check_density([[LARGEST_NUMBER, LARGEST_NUMBER]], (1, 2)).tolist() == [
+        [LARGEST_NUMBER, LARGEST_NUMBER]
+    ]
     with raises(ShapeError, option="human", value=(2, 2)):
         check_density(density, (2, 3), "human")
     with raises(ValueRangeError, option="density", value=np.dtype("complex128")):
@@ -164,7 +166,7 @@ def test_a_density_is_numbers_of_0_or_more_in_the_shape_of_the_map():
 
 
 @pytest.mark.parametrize(
-    "values", [[0, 0], [1, -1e-9], [1, np.nan], [np.nan, 1], [1, np.inf], [0, 2 * LARGEST]]
+    "values", [[0, 0], [1, -1e-9], [1, np.nan], [np.nan, 1], [1, np.inf], [0, 2 * LARGEST_NUMBER]]
 )
 def test_a_density_that_nobody_can_have_looked_by_is_an_error(values):
     with raises(ValueRangeError, option="density"):

@@ -9,7 +9,7 @@ import pytest
 from tests_support import raises, warns
 
 from salstats.errors import InputFileError, ValueRangeError
-from salstats.memory_limit import BYTES_PER_COLUMN, LIMIT
+from salstats.memory_limit import BYTES_PER_COLUMN, LIMIT_VARIABLE
 from salstats.readers.cells import (
     EXACT_FLOAT_LIMIT,
     TableOptions,
@@ -98,7 +98,7 @@ def test_a_column_that_is_twice_there_or_holds_what_nobody_sees_is_named():
 
 
 def test_a_header_of_too_many_columns_is_an_error_before_a_table_is_made(monkeypatch):
-    monkeypatch.setenv(LIMIT, repr(10 * BYTES_PER_COLUMN / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, repr(10 * BYTES_PER_COLUMN / 2**30))
     check_header(FILE, [str(number) for number in range(10)])
     with raises(InputFileError, option="SALSTATS_LIMIT_GB", value=11 * BYTES_PER_COLUMN):
         check_header(FILE, [str(number) for number in range(11)])

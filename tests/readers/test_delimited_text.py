@@ -9,7 +9,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, Setting, ValueRangeError
-from salstats.memory_limit import BYTES_PER_CELL, LIMIT
+from salstats.memory_limit import BYTES_PER_CELL, LIMIT_VARIABLE
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"
@@ -38,9 +38,9 @@ def test_a_long_name_of_a_column_is_read(text_file):
 def test_a_file_of_many_cells_is_held_to_the_limit(text_file, monkeypatch, line_end):
     file = text_file("case,note" + line_end + ("a," + line_end) * 30_000)
     assert len(ss.read_data(file)) == 30_000
-    monkeypatch.setenv(LIMIT, str(2**20 / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(2**20 / 2**30))
     # two cells in each line
-    with raises(InputFileError, option=LIMIT, value=file.stat().st_size + 60_002 * BYTES_PER_CELL):
+    with raises(InputFileError, option=LIMIT_VARIABLE, value=file.stat().st_size + 60_002 * BYTES_PER_CELL):
         ss.read_data(file)
 
 

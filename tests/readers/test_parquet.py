@@ -13,7 +13,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.frame_files import write_frame
-from salstats.memory_limit import LIMIT
+from salstats.memory_limit import LIMIT_VARIABLE
 
 N_ROWS = 3000
 LIMIT_BYTES = 40 * 2**20
@@ -81,10 +81,10 @@ def test_a_stated_size_is_not_believed(tmp_path, monkeypatch):
     with_stated_size(file, 100)
     assert parquet.read_metadata(file).row_group(0).total_byte_size == 100
     assert file.stat().st_size < 100_000
-    monkeypatch.setenv(LIMIT, str(LIMIT_BYTES / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(LIMIT_BYTES / 2**30))
     allocated = pa.total_allocated_bytes()
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_: pytest.fail("read"))
-    with raises(InputFileError, option=LIMIT) as caught:
+    with raises(InputFileError, option=LIMIT_VARIABLE) as caught:
         ss.read_data(file)
     # the texts as they are when they are unpacked
     assert caught.value.value >= 60 * 1_000_000
@@ -97,7 +97,7 @@ def test_texts_that_share_their_beginnings_are_decoded_only_up_to_the_limit(tmp_
     encoding = {"note": "DELTA_BYTE_ARRAY"}
     parquet.write_table(pa.table({"note": texts}), file, use_dictionary=False, column_encoding=encoding)
     assert parquet.read_metadata(file).row_group(0).total_byte_size < 2_000_000
-    monkeypatch.setenv(LIMIT, str(LIMIT_BYTES / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(LIMIT_BYTES / 2**30))
     n_rows = []
     batches = parquet.ParquetFile.iter_batches
 
@@ -107,7 +107,7 @@ def test_texts_that_share_their_beginnings_are_decoded_only_up_to_the_limit(tmp_
             yield batch
 
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", counted)
-    with raises(InputFileError, option=LIMIT):
+    with raises(InputFileError, option=LIMIT_VARIABLE):
         ss.read_data(file)
     assert sum(n_rows) * 1_000_000 < 1.5 * LIMIT_BYTES
 

@@ -9,7 +9,7 @@ import pytest
 from tests_support import quick, raises
 from torch_pickles import call, name, value, whole
 
-from salstats.memory_limit import BYTES_PER_INSTRUCTION, LIMIT
+from salstats.memory_limit import BYTES_PER_INSTRUCTION, LIMIT_VARIABLE
 from salstats.readers.pickle_machine import (
     ARRAYS,
     DamagedPickleError,
@@ -92,9 +92,9 @@ def test_keys_that_files_have_are_read():
 
 
 def test_instructions_without_end_are_stopped_at_the_limit(monkeypatch):
-    monkeypatch.setenv(LIMIT, repr(50 * BYTES_PER_INSTRUCTION / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, repr(50 * BYTES_PER_INSTRUCTION / 2**30))
     assert read(whole(value([[]] * 20))) == [[]] * 20
-    with raises(UnsafePickleError, option=LIMIT, value=51 * BYTES_PER_INSTRUCTION):
+    with raises(UnsafePickleError, option=LIMIT_VARIABLE, value=51 * BYTES_PER_INSTRUCTION):
         read(whole(b"(" + b"]" * 100 + b"l"))
 
 

@@ -12,7 +12,7 @@ from tests_support import quick, raises, warns
 import salstats as ss
 from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, InputFileError
-from salstats.memory_limit import LIMIT
+from salstats.memory_limit import LIMIT_VARIABLE
 from salstats.readers.cells import TableOptions
 from salstats.readers.tables import FileTable, read_table
 
@@ -136,8 +136,8 @@ def test_a_table_file_beyond_the_limit_is_not_read_into_memory(tmp_path, monkeyp
     file = tmp_path / f"scores{suffix}"
     with file.open("wb") as stream:
         stream.truncate(2**40)
-    monkeypatch.setenv(LIMIT, "0.5")
-    with quick(5), raises(InputFileError, option=LIMIT, value=2**40):
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.5")
+    with quick(5), raises(InputFileError, option=LIMIT_VARIABLE, value=2**40):
         read_table(file)
 
 

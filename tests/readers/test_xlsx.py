@@ -12,7 +12,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError
 from salstats.files.frame_files import write_frame
-from salstats.memory_limit import LIMIT
+from salstats.memory_limit import LIMIT_VARIABLE
 from salstats.readers.tables import read_table
 from salstats.readers.xlsx import sheet_names
 
@@ -86,9 +86,9 @@ def test_a_workbook_that_becomes_much_more_is_refused(workbook_file, tmp_path, m
     good = workbook_file(ROWS)
     changed(good, tmp_path / "bad.xlsx", changes)
     assert (tmp_path / "bad.xlsx").stat().st_size < 50_000
-    monkeypatch.setenv(LIMIT, str(32 * 2**20 / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(32 * 2**20 / 2**30))
     assert len(ss.read_data(good.rename(tmp_path / "good.xlsx"))) == 2
-    with raises(InputFileError, option=LIMIT, path=tmp_path / "bad.xlsx") as caught:
+    with raises(InputFileError, option=LIMIT_VARIABLE, path=tmp_path / "bad.xlsx") as caught:
         ss.read_data(tmp_path / "bad.xlsx")
     assert caught.value.value > least_bytes
 
@@ -96,7 +96,7 @@ def test_a_workbook_that_becomes_much_more_is_refused(workbook_file, tmp_path, m
 def test_sheets_are_not_listed_of_a_workbook_that_unpacks_to_more(workbook_file, tmp_path, monkeypatch):
     good = workbook_file(ROWS)
     changed(good, tmp_path / "bad.xlsx", {"xl/workbook.xml": lambda content: content + b" " * LONG})
-    monkeypatch.setenv(LIMIT, str(32 * 2**20 / 2**30))
+    monkeypatch.setenv(LIMIT_VARIABLE, str(32 * 2**20 / 2**30))
     with raises(InputFileError, option="SALSTATS_LIMIT_GB") as caught:
         sheet_names(tmp_path / "bad.xlsx")
     assert caught.value.value > LONG
@@ -217,7 +217,7 @@ def test_other_files_named_xlsx_are_refused(text_file, workbook_file):
 
 
 def test_a_row_number_no_sheet_has_does_not_hang(tmp_path, monkeypatch):
-    monkeypatch.setenv(LIMIT, "0.05")
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.05")
     frame = pd.DataFrame({"case": ["a", "b"], "method": "g", "metric": "iou", "score": [0.1, 0.2]})
     frame.to_excel(tmp_path / "good.xlsx", index=False)
     with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
@@ -226,7 +226,7 @@ def test_a_row_number_no_sheet_has_does_not_hang(tmp_path, monkeypatch):
             if name.endswith("sheet1.xml"):
                 content = content.replace(b'<row r="3"', b'<row r="9223372036854775807"')
             bad.writestr(name, content)
-    with raises(InputFileError, option=LIMIT, path=tmp_path / "bad.xlsx"):
+    with raises(InputFileError, option=LIMIT_VARIABLE, path=tmp_path / "bad.xlsx"):
         ss.read_scores(tmp_path / "bad.xlsx")
 
 

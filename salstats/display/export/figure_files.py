@@ -30,7 +30,7 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import joined
 from salstats.errors import InputFileError, Message, SalstatsError, SalstatsWarning, Setting, warn
 from salstats.files.outputs import check_target, page_stems, write_files
-from salstats.jobs import end_when_parent_ends, not_counting
+from salstats.jobs import count_nothing, end_when_parent_ends
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
 _MM_PER_UNIT = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
@@ -388,7 +388,7 @@ class FigureJobs:
 
     def finish(
         self,
-        count: Callable[[int], None] = not_counting,
+        count: Callable[[int], None] = count_nothing,
         *,
         on_error: Callable[[Sequence[Path], Exception], None] | None = None,
     ) -> list[str]:

@@ -33,7 +33,7 @@ from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning, first_warning_by_subject
 from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
-from salstats.jobs import not_counting
+from salstats.jobs import count_nothing
 from salstats.metrics.registry import may_have_true_zero, registered_metric
 from salstats.stats.contrasts import min_score_by_metric
 from salstats.stats.engine.cautions import rows_by_caution
@@ -124,7 +124,7 @@ class Analyses:
     """
 
     unit_argument: Unit = None
-    count: Callable[..., None] = not_counting
+    count: Callable[..., None] = count_nothing
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, SalstatsError] = field(default_factory=dict)
@@ -183,7 +183,7 @@ class Analyses:
 
 
 def run_analyses(
-    scores: pd.DataFrame, settings: Settings, count: Callable[..., None] = not_counting
+    scores: pd.DataFrame, settings: Settings, count: Callable[..., None] = count_nothing
 ) -> Analyses:
     """Run every analysis that the columns of scores allow.
 

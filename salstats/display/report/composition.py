@@ -20,7 +20,7 @@ from salstats.display.report.wording import LabelSpelling, Wording
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import warn
-from salstats.jobs import counting
+from salstats.jobs import progress_counter
 from salstats.stats.engine.score_reasons import is_score_of_absent_finding
 
 
@@ -50,7 +50,7 @@ def write_report(
     rows, settings = resolve_scores_and_settings(scores, settings)
     wording = Wording(settings, report_labels(rows, settings))
     with FigureJobs(jobs) as figures:
-        with counting(None, "Statistics", progress=progress) as count:
+        with progress_counter(None, "Statistics", progress=progress) as count:
             analyses = run_analyses(rows, settings, count)
             count(0, "Layout")
             # figures give again the warnings of scores that the analyses have given

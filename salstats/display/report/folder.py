@@ -14,7 +14,7 @@ from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_stems
-from salstats.jobs import counting
+from salstats.jobs import progress_counter
 
 #: Name of the list of files that a report wrote; a folder without it is not a report's.
 MANIFEST = "report.json"
@@ -76,17 +76,17 @@ def _write_files_collecting_warnings(
             jobs.add(page, files, FigureText(f"{item.number}. {item.title}", item.caption))
             n_pages += 1
     written: dict[str, _WrittenItem] = {}
-    with counting(len(tables), "Tables", progress=progress) as count:
+    with progress_counter(len(tables), "Tables", progress=progress) as count:
         for item in tables:
             written[item.key] = _write_table(item, folder)
             count(1)
-    with counting(n_pages, "Figures", progress=progress) as count:
+    with progress_counter(n_pages, "Figures", progress=progress) as count:
         figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
     for item in figures:
         written[item.key] = _written_figure(item, folder)
     report = _write_frames_and_add_files(report, written, folder)
     report = replace(report, warnings=(*report.warnings, *figure_warnings))
-    with counting(None, "Page", progress=progress):
+    with progress_counter(None, "Page", progress=progress):
         _write_text(folder / _PAGE, render_page(report))
     _write_text(folder / MANIFEST, _manifest_text(report))
     return figure_warnings

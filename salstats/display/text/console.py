@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import printable
+from salstats.checks import escape_unprintable
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import column_texts, number_text, p_text, significance_level_of_row
 
@@ -52,7 +52,9 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
         # the confidence level of each row is only derived from that of the family
         frame = frame.drop(columns="conf_level", errors="ignore")
         settings = [column for column in settings if column != "conf_level"]
-    setting_texts = [printable(f"{column}: {_setting_text(frame[column].iloc[0])}") for column in settings]
+    setting_texts = [
+        escape_unprintable(f"{column}: {_setting_text(frame[column].iloc[0])}") for column in settings
+    ]
     # floors are shown by the "<" of their P values
     floors = [column for column in _FLOOR_COLUMNS.values() if column in frame.columns]
     columns = {str(name): _padded_column(frame, name) for name in frame.columns.drop([*settings, *floors])}
@@ -103,7 +105,7 @@ def _padded_column(frame: pd.DataFrame, name: Any) -> list[str]:
     else:
         # counts that may be missing have no float dtype
         texts = _number_texts(frame, name, values.to_numpy(dtype="float64", na_value=float("nan")))
-    cells = [printable(cell) for cell in (str(name), *texts)]
+    cells = [escape_unprintable(cell) for cell in (str(name), *texts)]
     widest = max(map(len, cells))
     if is_numeric:
         return [cell.rjust(widest) for cell in cells]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from salstats.checks import check_count, check_draw_indices, check_generator, check_level
+from salstats.checks import as_generator, check_count, check_draw_indices, check_level
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine import limits, result_warnings
 from salstats.stats.engine.cautions import (
@@ -97,7 +97,7 @@ def checked_options(
     record = choose_interval(interval, term, with_draws=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
-    generator = check_generator(rng)
+    generator = as_generator(rng)
     if draws is None:
         _check_enough_replicates(record, level, n_replicates)
         return Options(record, level, n_replicates, generator)

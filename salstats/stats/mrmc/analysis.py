@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from salstats.checks import check_choice, check_count, check_generator
+from salstats.checks import as_generator, check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.stats.engine.grouping import (
     check_one_metric,
@@ -118,9 +118,7 @@ def checked_mrmc_options(
             choices=suitable,
         )
     covariance_record = covariances.BY_NAME[check_choice(covariance, suitable, "covariance")]
-    bootstrap = covariances.BootstrapOptions(
-        check_count(n_replicates, "n_replicates", 2), check_generator(rng)
-    )
+    bootstrap = covariances.BootstrapOptions(check_count(n_replicates, "n_replicates", 2), as_generator(rng))
     readers, cases = effects
     analysis = ANALYSES[are_readers_and_cases_random(readers, cases)]
     return MrmcOptions(figure_record, label, covariance_record, bootstrap, analysis)

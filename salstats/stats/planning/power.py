@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
+    as_generator,
     check_choice,
     check_count,
     check_frame,
-    check_generator,
     check_level,
     check_number,
 )
@@ -245,9 +245,7 @@ def power(
             raise SalstatsError(
                 Setting("reference"), " names the method that the pilot's others are compared with"
             )
-        curves = curve_sources.curves_of_pilot(
-            pilot, plan, effects, reference, by, unit, check_generator(rng)
-        )
+        curves = curve_sources.curves_of_pilot(pilot, plan, effects, reference, by, unit, as_generator(rng))
     simulation = SimulationOptions(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
     rows_have_few_units: list[bool] = []
