@@ -140,8 +140,8 @@ def _perfect_rank_p_value(ranks: np.ndarray) -> float:
 def _kendall(x: np.ndarray, y: np.ndarray) -> Coefficient:
     """Return Kendall's tau-b and its normal approximation.
 
-    With t and u the sizes of groups of ties in x and y, the variance of S, the number of concordant less that
-    of discordant pairs, is
+    With t and u the sizes of groups of ties in x and y, the variance of S, the number of concordant pairs
+    minus the number of discordant ones, is
 
         (n (n - 1) (2 n + 5) - sum t (t - 1) (2 t + 5) - sum u (u - 1) (2 u + 5)) / 18
         + sum t (t - 1) * sum u (u - 1) / (2 n (n - 1))
@@ -223,8 +223,9 @@ class PooledCorrelation(NamedTuple):
 
 
 def pooled_correlation(r: np.ndarray, z_std_error: np.ndarray) -> PooledCorrelation:
-    """Return the mean of correlations with weights 1 / std_error², and Cochran's Q; NaN without correlations.
+    """Return the mean of correlations on Fisher's z scale, with weights 1 / std_error², and Cochran's Q.
 
+    Without correlations all is NaN.
     `r` and `z_std_error`, the standard errors of Fisher's z, have shape (n_strata,).
     """
     if not len(r):

@@ -105,8 +105,8 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
     reference and the method have them. So one human score per case is paired with the scores of all seeds of
     a method, one score of a method with the scores of several readers, and scores that both have per seed are
-    paired seed by seed. Rows of the reference have no missing partner on a task or metric on which
-    the method was never scored.
+    paired seed by seed. Rows of the reference without a partner are left out on a task or metric on which the
+    method was never scored.
     """
     scores = codes.frame
     # as text, because methods may be numbers
@@ -117,7 +117,7 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
     reference_rows = np.flatnonzero(is_reference)
     key_columns = [c for c in KEY_COLUMNS_OF_PAIRS if c in scores.columns]
     has_value = {c: scores[c].notna().to_numpy() for c in OPTIONAL_KEY_COLUMNS if c in scores.columns}
-    # rows of the reference without a partner count as missing only in groups in which the method has scores
+    # rows of the reference without a partner are pairs only in groups in which the method has scores
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
     n_groups = int(groups.max()) + 1
     keys_of_columns: dict[tuple[str, ...], np.ndarray] = {}
@@ -132,16 +132,16 @@ def pair_rows(codes: ColumnCodes, reference: str, left_out_methods: Sequence[str
         if shared_columns not in keys_of_columns:
             keys_of_columns[shared_columns] = codes.combined([*key_columns, *shared_columns])
         keys = keys_of_columns[shared_columns]
-        # a row of the method is repeated where several rows of the reference, as of readers, have its key
+        # a row of the method is repeated if several rows of the reference, such as of readers, have its key
         method_keys = pd.DataFrame({"key": keys[method_rows], "method_row": method_rows})
         reference_keys = pd.DataFrame({"key": keys[reference_rows], "reference_row": reference_rows})
         merged.append(method_keys.merge(reference_keys, how="left", on="key"))
         is_scored = np.zeros(n_groups, dtype=bool)
         is_scored[groups[method_rows]] = True
         is_unpaired = ~np.isin(keys[reference_rows], keys[method_rows]) & is_scored[groups[reference_rows]]
-        unpaired = reference_rows[is_unpaired]
-        unpaired_rows.append(unpaired)
-        method_examples.append(np.full(len(unpaired), method_rows[0]))
+        unpaired_with_method = reference_rows[is_unpaired]
+        unpaired_rows.append(unpaired_with_method)
+        method_examples.append(np.full(len(unpaired_with_method), method_rows[0]))
     pairs = pd.concat(merged).sort_values("method_row", kind="stable")
     paired_method_rows = pairs["method_row"].to_numpy()
     paired_reference_rows = pairs["reference_row"].fillna(-1).to_numpy(dtype=np.int64)
@@ -163,8 +163,8 @@ def all_pairs_with_reference_score(scores: pd.DataFrame, reference: str) -> pd.D
     """Return the rows of every method but `reference`, with columns `reference_score` and `reference_reason`.
 
     `reference_score` is NaN where the reference has no row. Where the reference has a row that a method
-    lacks, a row with `score` NaN stands for it (other columns from the reference's row), so that nothing is
-    dropped in silence. `reference_reason` is made if the scores have a column `reason`.
+    lacks, a row with `score` NaN stands for it (other columns from the reference's row), so that no case is
+    dropped silently. `reference_reason` is made if the scores have a column `reason`.
     """
     pairs = pair_rows(ColumnCodes(scores), reference)
     paired = scores.iloc[pairs.key_rows].reset_index(drop=True)
@@ -484,7 +484,7 @@ def _comparison_target(
     if comparison.averages_estimates:
         # the decreases of the tasks are averaged, and a decrease from a reference of 0 is undefined
         is_defined &= reference.means() != 0
-    # messages do not name the reference if there is only one; the column returns at the end
+    # messages do not name the reference if there is only one; its column is added again at the end
     constant_columns = {}
     if keys["reference"].nunique() == 1:
         constant_columns["reference"] = keys["reference"].iloc[0]
@@ -497,7 +497,7 @@ def _comparison_target(
     n_pairs_of_averages = n_pairs @ (average_weights > 0)
     n_missing_of_averages = n_missing @ average_members
     members = np.eye(n_groups, dtype=bool)
-    mixed_weights = np.zeros((n_groups, 0))
+    overall_weights = np.zeros((n_groups, 0))
     row_keys = keys
     if comparison.overall:
         overall_members, overall_keys = pool_over(keys, checked_task_column(comparison.by), OVERALL)
@@ -508,7 +508,7 @@ def _comparison_target(
             reference = reference.with_pooled(overall_members, is_defined)
         else:
             # the two sides have different mixes of tasks: both are weighted by the numbers of pairs instead
-            mixed_weights = defined_members * n_pairs[:, None].astype(np.float64)
+            overall_weights = defined_members * n_pairs[:, None].astype(np.float64)
         n_missing = np.concatenate([n_missing, n_missing @ overall_members])
         n_pairs = np.concatenate([n_pairs, n_pairs @ defined_members])
         members = np.hstack([members, defined_members.astype(bool)])
@@ -516,7 +516,7 @@ def _comparison_target(
         method = method.with_unit_means()
         reference = reference.with_unit_means()
     n_cells = method.sums.shape[1]
-    weights = np.hstack([mixed_weights, average_weights])
+    weights = np.hstack([overall_weights, average_weights])
     # pooled cells enter no average
     pooled_weights = np.zeros((n_cells - n_groups, weights.shape[1]))
     weights = np.vstack([weights, pooled_weights])
@@ -555,6 +555,7 @@ class _GroupedPairs(NamedTuple):
 def _group_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _GroupedPairs:
     """Group pairs by the grouping columns, the method and the reference."""
     methods = codes.column("method")
+    # a code for each combination of the grouping columns, the method and the reference
     combined = codes.combined(by)[pairs.key_rows]
     combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
     combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
@@ -583,7 +584,7 @@ def _cells_of_all_reference_scores(
 ) -> Cells:
     """Return cells of all scores of each group's reference, in the order of the groups.
 
-    Groups that differ in the method only have the same cell of the reference. `first_pairs` is the position
+    Groups that differ only in the method have the same cell of the reference. `first_pairs` is the position
     of one pair of each group.
     """
     methods = codes.column("method")

@@ -168,7 +168,7 @@ def checked_covariates(
                 Setting("covariates_of", covariates_of),
                 " needs ",
                 Setting("covariates"),
-                ", the columns to take out",
+                ", the columns to adjust for",
             )
         return ()
     names = (covariates,) if isinstance(covariates, str) else tuple(covariates)
@@ -196,13 +196,13 @@ def checked_covariates(
 
 
 def check_rm_has_repeats(test: str, units: Units | None, complete: NDArray[np.bool_]) -> None:
-    """Raise for a within-unit correlation if there are no units, or no unit has two `complete` pairs."""
+    """Raise for the test "rm" if there are no units, or if no unit has two `complete` pairs."""
     if test != "rm":
         return
     if units is None:
         raise ColumnError(
             Setting("test", "rm"),
-            " correlates within units, and nothing says whose rows these are",
+            " correlates within units, and the rows have no units",
             hint=Message("name ", Setting("unit")),
         )
     if not is_in_repeated_unit(units.codes[complete]).any():
@@ -210,7 +210,7 @@ def check_rm_has_repeats(test: str, units: Units | None, complete: NDArray[np.bo
             Setting("test", "rm"),
             f" correlates within units, and no {units.name} has two complete pairs",
             hint=Message(
-                "name what repeats with ", Setting("unit"), ", or take ", Setting("test", "spearman")
+                "name the repeated unit with ", Setting("unit"), ", or take ", Setting("test", "spearman")
             ),
             column=units.name,
         )

@@ -48,7 +48,7 @@ def d_av(method: np.ndarray, reference: np.ndarray) -> EffectWithInfluences:
     """Return Cohen's d_av (Cumming 2012; pingouin's `cohen`).
 
     d_av = m / sqrt(v), with the mean difference m and the mean v of both variances. The influence of a pair
-    is that on m over sqrt(v), less d_av / (2 v) times that on v.
+    is its influence on m over sqrt(v), less d_av / (2 v) times its influence on v.
     """
     variance = (method.var(ddof=1) + reference.var(ddof=1)) / 2
     difference = method - reference

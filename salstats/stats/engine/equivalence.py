@@ -169,7 +169,7 @@ def margin_test_columns(
     Returns
     -------
     dict
-        Columns of `margin_columns`.
+        Columns `verdict`, `margin_low`, `margin_high` and `p_margin`.
     """
     term = estimates.target.term
     low, high = margin_bounds(margin, metrics)
@@ -297,6 +297,7 @@ def _claim_texts(
     is_larger_better = directions * score_sign > 0
     has_low = np.isfinite(low)
     has_high = np.isfinite(high)
+    # a single bound on the side of worse scores makes a test of non-inferiority
     bounds_worse_side = np.where(is_larger_better, has_low, has_high)
     claims = np.select(
         [np.isnan(low), has_low & has_high, bounds_worse_side],

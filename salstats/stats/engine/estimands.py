@@ -158,11 +158,14 @@ class Cells:
                 return None
             return np.concatenate([method_values, reference_values], axis=-1)
 
+        # `outside_unit_range` is left out, as it is for the limits of means only
+        n_cells = self.sums.shape[1]
         return Cells(
             sums=np.hstack([self.sums, reference.sums]),
             counts=np.hstack([self.counts, reference.counts]),
             n_missing=np.concatenate([self.n_missing, reference.n_missing]),
-            sample=np.tile(np.arange(self.sums.shape[1]), 2),
+            # a cell of the methods and the reference's cell with the same position are one sample
+            sample=np.tile(np.arange(n_cells), 2),
             squares=concatenate_if_known(self.squares, reference.squares),
             n_scores=concatenate_if_known(self.n_scores, reference.n_scores),
             graded=concatenate_if_known(self.graded, reference.graded),

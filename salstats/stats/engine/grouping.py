@@ -107,8 +107,9 @@ def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) 
         pooled_rows.append(np.sort(np.concatenate(rows_of_members)))
     rows += pooled_rows
     keys = append_keys(keys, pooled_keys)
-    order = display_order(keys)
-    return RowsOfGroups(keys.iloc[order].reset_index(drop=True), [rows[group] for group in order])
+    sorted_groups = display_order(keys)
+    sorted_keys = keys.iloc[sorted_groups].reset_index(drop=True)
+    return RowsOfGroups(sorted_keys, [rows[group] for group in sorted_groups])
 
 
 def checked_task_column(by: Sequence[str]) -> str:

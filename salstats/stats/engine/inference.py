@@ -238,12 +238,13 @@ def infer(  # noqa: C901
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * magnitude
     membership = estimand.cells_by_rows_mask()
+    # (n_units, n_rows): number of defined scores of each unit in each estimate
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
     if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    masks = _outside_range_trial_and_outlying_masks(target.term, cells, estimand, record, robust)
+    masks = _row_masks(target.term, cells, estimand, record, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, masks)
     std_error = np.sqrt(variance)
     sign_flips = None
@@ -343,7 +344,7 @@ def _basis_with_interval_inputs(
     return basis
 
 
-def _outside_range_trial_and_outlying_masks(
+def _row_masks(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Cr2Variances | None
 ) -> _RowMasks:
     """Return the masks of rows whose interval or test may differ from the usual one.
@@ -352,6 +353,7 @@ def _outside_range_trial_and_outlying_masks(
     only if the interval has another one for them (`binary_defaults`), and outlying units only in rows of
     scores that are not averages of other rows.
     """
+    # a product of masks is True for rows of which some cell has a property
     membership = estimand.cells_by_rows_mask()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
@@ -399,7 +401,7 @@ def _variance_and_df(
 def _robust_df(robust: Cr2Variances, record: Interval, masks: _RowMasks) -> np.ndarray:
     """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
 
-    NaN for intervals of shares, which use none.
+    NaN for intervals of shares and in rows of trials, whose intervals use none.
     """
     df = robust.df
     if record.bounded:
@@ -540,7 +542,7 @@ def _caution_masks(
         is_nearly_lost = result_warnings.is_nearly_all_lost(estimates.estimate, estimates.n_units)
         cautions[NEARLY_ALL_LOST] = is_graded & varies & is_nearly_lost
     if estimand.reference_weights is not None:
-        # score limits of independent 0/1 pairs hold also if few pairs are discordant
+        # score limits of independent 0/1 pairs are reliable even if few pairs are discordant
         trials = np.zeros_like(is_graded)
         if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
@@ -584,7 +586,7 @@ def _warn_of_doubtful_limits(
         n_cells = target.estimand.cells_by_rows_mask().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
         result_warnings.warn_rare_tasks_in_averages(
-            estimates.smallest_n_in_sample, n_cells > n_cells_of_group, keys
+            estimates.smallest_n_in_sample, is_average=n_cells > n_cells_of_group, keys=keys
         )
     elif record.kind != "share":
         is_few = result_warnings.has_few_df(estimates.df)

@@ -119,8 +119,8 @@ def row_influences_by_leaving_out_units(
 def _influences_through_ranks(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Compute the influence of each row on the mean of slopes * rank, through the ranks above it.
 
-    That is the sum of the slopes of rows with larger values, and half that of rows with equal values, centred
-    and divided by n.
+    It is the sum of the slopes of rows with larger values plus half the sum for rows with equal values,
+    centred and divided by n.
     """
     order = np.argsort(values, kind="stable")
     ascending = values[order]

@@ -748,7 +748,7 @@ def interval_names(term: str) -> tuple[str, ...]:
 
 
 def choose_interval(interval: str | None, term: str, *, with_draws: bool = False) -> Interval:
-    """Return the interval of a name, or the default: percentile where the user gives draws (`with_draws`)."""
+    """Return the interval with a name, or the default: percentile for draws that the user gives."""
     if interval is None:
         interval = RECOMMENDED
     check_choice(interval, interval_names(term), "interval")

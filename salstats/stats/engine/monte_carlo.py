@@ -142,7 +142,9 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         return False
     row = int(rows[np.argmax(excess[rows])])
     if is_exact[row]:
-        draws_text = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
+        # a pattern and its opposite are the same
+        n_patterns = 2.0 ** (n_units[row] - 1)
+        draws_text = f"{n_patterns:,.0f} patterns of the units' signs"
         remedy = Message(
             "a joint adjustment (", Setting("adjust", "max-t"), "), fewer tests or more units would do"
         )

@@ -165,6 +165,7 @@ def _borders_where_largest_changes(vectors: np.ndarray) -> _Borders:
             # the vector cos(phi) a + sin(phi) w is as near to b as to a where tan(phi) b'w = 1 - b'a, and as
             # near to -b where -tan(phi) b'w = 1 + b'a
             cotangents = np.maximum(sign * slopes / (1 - cosines), -sign * slopes / (1 + cosines))
+            # the nearest border has the largest cotangent
             angles.append(np.arctan2(1, cotangents.max(axis=1)))
     angle = np.concatenate(angles)
     weight = np.ones(len(angle))

@@ -144,6 +144,7 @@ def paired_test_result(
     if test == "wild":
         return _wild_tests(paired_target, estimates)
     if test == "signflip":
+        # times the weights, the sums of units are their shares of the mean difference
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
         null_draws = null_draws_of_sign_flips(cells.sums @ per_sum.T, signs, magnitude)
@@ -193,6 +194,7 @@ def _wild_tests(paired_target: PairedTarget, estimates: InferredEstimates) -> Pa
         trials = estimates.basis.trials
         p_value = np.where(trials, _score_p_values(paired_target, estimates), p_value)
         if trials.all():
+            # no P value is counted from draws
             return PairedTestResult(undefined, undefined, p_value)
         p_floor = np.where(trials, np.nan, p_floor)
     return PairedTestResult(undefined, undefined, p_value, p_floor, estimates.sign_flips.null_draws)
@@ -314,19 +316,20 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> McNemarTest:
 
 
 def null_draws_of_sign_flips(
-    sums: np.ndarray, signs: Iterable[np.ndarray], rounding_scale: np.ndarray
+    sums: np.ndarray, signs: Iterable[np.ndarray], magnitude: np.ndarray
 ) -> NullDraws:
     """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
     `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
-    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of `rounding_scale` is
-    rounding.
+    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of the `magnitude` (n_rows,)
+    of the scores is rounding.
     """
-    with one_thread_if_small(*sums.shape):
+    n_units, n_rows = sums.shape
+    with one_thread_if_small(n_units, n_rows):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
     return NullDraws.from_statistics(
-        sums.sum(axis=0), flipped, std_error, rounding=1e-12 * rounding_scale, unit_shares=sums
+        sums.sum(axis=0), flipped, std_error, rounding=ROUNDING * magnitude, unit_shares=sums
     )
 
 

@@ -61,7 +61,7 @@ def weighted_quantiles(ascending_scores: np.ndarray, weights: np.ndarray, quanti
     target = at_or_below[:, -1:] * quantile
     # sums of whole numbers are exact, so only the product `target` is rounded
     tolerance = np.abs(target) * _ROUNDING
-    # the first scores at which the weights reach and exceed the target, which differ if a sum is the target
+    # the first scores at which the summed weights reach, and exceed, the target
     lower = (at_or_below >= target - tolerance).argmax(axis=1)
     upper = (at_or_below > target + tolerance).argmax(axis=1)
     return np.asarray((ascending_scores[lower] + ascending_scores[upper]) / 2)
@@ -98,7 +98,7 @@ def shares_at_or_below_scores(
         value_codes, unit_codes, len(values), n_with_scores
     ):
         stop = start + len(below)
-        # The share of the scores equal to a value that takes the number counted nearest to n q.
+        # Of the scores equal to a value, the share that brings the number counted nearest to n q.
         n_from_ties = n_scores * quantile - below.sum(axis=1)
         tied_share = np.clip(n_from_ties / equal.sum(axis=1), 0, 1)
         counted = below + tied_share[:, None] * equal
@@ -111,6 +111,7 @@ def shares_at_or_below_scores(
                 df_from_kurtosis_of_units((quantile_residual * adjustment) ** 2, n_with_scores)
             )
 
+    # these degrees of freedom depend on the sizes of units only, so that the sums of scores can be any
     satterthwaite = float(cr2(sizes[:, None], sizes[:, None], np.ones((1, 1))).df[0])
     residual = np.zeros(n_units)
     residual[has_scores] = quantile_residual
@@ -125,13 +126,21 @@ def shares_at_or_below_scores(
     )
 
 
+class _CountsOfBlock(NamedTuple):
+    """Numbers of scores of each unit below and equal to each value of a block of values."""
+
+    #: Code of the first value of the block.
+    start: int
+    #: (n_values_of_block, n_units)
+    below: np.ndarray
+    #: (n_values_of_block, n_units)
+    equal: np.ndarray
+
+
 def _blocks_of_counts_below_and_equal(
     value_codes: NDArray[np.integer], unit_codes: NDArray[np.integer], n_values: int, n_units: int
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each unit's numbers of scores below and equal to each value, for blocks of ascending values.
-
-    Each item is the code of the block's first value and two arrays (n_values_of_block, n_units).
-    """
+) -> Iterator[_CountsOfBlock]:
+    """Yield each unit's numbers of scores below and equal to each value, for blocks of ascending values."""
     order = np.argsort(value_codes, kind="stable")
     value_starts = np.searchsorted(value_codes[order], np.arange(n_values + 1))
     block_size = max(1, _MAX_ELEMENTS_OF_BLOCK // n_units)
@@ -142,7 +151,7 @@ def _blocks_of_counts_below_and_equal(
         equal = np.zeros((stop - start, n_units))
         np.add.at(equal, (value_codes[rows] - start, unit_codes[rows]), 1.0)
         below = below_block + np.cumsum(equal, axis=0) - equal
-        yield start, below, equal
+        yield _CountsOfBlock(start, below, equal)
         below_block = below[-1] + equal[-1]
 
 

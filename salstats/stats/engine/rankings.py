@@ -384,7 +384,7 @@ def direction_sign(metric: str, directions: Mapping[str, str] | None) -> int:
     sign = direction(metric)
     if not sign:
         raise ValueRangeError(
-            f"metric {metric!r} is not known, and so not whether larger scores are better",
+            f"metric {metric!r} is not known, so it is unclear whether larger scores are better",
             hint=Message("pass ", Setting("directions", {metric: "larger"}), " or 'smaller'"),
             option="directions",
             column="metric",

@@ -35,10 +35,10 @@ def deviations_from_unit_means(values: np.ndarray, units: NDArray[np.integer]) -
 def repeated_measures_coefficient(x: np.ndarray, y: np.ndarray, units: NDArray[np.integer]) -> Coefficient:
     """Compute the repeated-measures correlation, with n - units - 1 degrees of freedom.
 
-    Its square is the share of the within-unit sum of squares that a common slope explains, and its sign that
-    of the slope (Bakdash and Marusich 2017. doi:10.3389/fpsyg.2017.00456). It equals Pearson's r of the
-    deviations from the units' means, by the theorem of Frisch, Waugh and Lovell. pingouin's `rm_corr` fits a
-    model with a coefficient for every unit instead, and takes half a minute for 1,000 units.
+    Its square is the share of the within-unit sum of squares that a common slope explains, and its sign is
+    the sign of the slope (Bakdash and Marusich 2017. doi:10.3389/fpsyg.2017.00456). It equals Pearson's r of
+    the deviations from the units' means, by the theorem of Frisch, Waugh and Lovell. pingouin's `rm_corr`
+    fits a model with a coefficient for every unit instead, and takes half a minute for 1,000 units.
     """
     x_deviations = deviations_from_unit_means(x, units)
     y_deviations = deviations_from_unit_means(y, units)

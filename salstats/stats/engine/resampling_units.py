@@ -235,7 +235,7 @@ def _units_of_columns(
     if are_ids and "dataset" in codes.frame.columns and "dataset" not in columns:
         key = ["dataset", *columns]
     if any(isinstance(codes.frame[column].dtype, pd.CategoricalDtype) for column in key):
-        # Draws number units in sorted order, not in the order of categories.
+        # Units are numbered in the sorted order of the values, not in the order of categories.
         codes = ColumnCodes(codes.frame[key].astype("object"))
     unit_codes = codes.combined(key)
     n_alone = 0
@@ -348,7 +348,7 @@ def _warn_which_column_names_units(
 def _warn_of_ids_shared_by_sites(
     frame: pd.DataFrame, units: Units, column: str, first_rows_of_cases: NDArray[np.integer]
 ) -> None:
-    """Warn of sites that may each number their patients from 1, so that units of several have one id."""
+    """Warn of sites that may each number their patients from 1, so that patients of several share an id."""
     codes = units.codes[first_rows_of_cases]
     for site in _site_columns(frame, column, first_rows_of_cases):
         sites_per_unit = frame[site].iloc[first_rows_of_cases].groupby(codes).nunique()

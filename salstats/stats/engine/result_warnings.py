@@ -211,9 +211,10 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
         return
     row = estimates[is_beyond].iloc[0]
     bounded = [r.name for r in RECORDS if r.bounded and row["term"] in r.recommended]
-    remedy = Message("cut it off there")
+    remedy = Message("cut limits off at the ends of the range")
     if bounded:
         remedy = Message(Setting("interval", bounded[0]), " stays inside")
+    # the grouping columns come before `term`
     keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
     warn(
         f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
@@ -237,7 +238,7 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
             f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for ",
             named_groups(keys, is_many),
             " and left out of the interval (no defined score was drawn, or the "
-            "reference is 0), so it speaks only of the others; there are too few defined scores to resample",
+            "reference is 0), so it describes only the others; there are too few defined scores to resample",
             column="n_undefined",
             value=int(n_undefined.max()),
             rows=np.flatnonzero(is_many).tolist(),
@@ -275,7 +276,7 @@ def warn_limits(
     interval_name : str
         Name of the interval.
     target : Target
-        What is estimated.
+        Target of the estimates.
     limits : tuple of ndarray, shape (n_rows,) each
         Lower and upper limits.
     estimate : ndarray, shape (n_rows,)

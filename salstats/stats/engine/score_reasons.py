@@ -64,7 +64,7 @@ def is_score_of_absent_finding(scores: pd.DataFrame) -> NDArray[np.bool_]:
 def absent_pair_mask(pairs: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for pairs that lack a score because the finding is absent.
 
-    `pairs` are those of `all_pairs_with_reference_score`.
+    `pairs` is a frame that `all_pairs_with_reference_score` returns.
     """
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
@@ -210,7 +210,7 @@ def metric_option_columns(
 
 
 def human_label_column_if_any(data: pd.DataFrame) -> dict[str, str]:
-    """Return the column `human_label` of an estimates frame of all metrics, or nothing without one label."""
+    """Return the column `human_label` of estimates from all of `data`, or nothing unless it has one label."""
     if "human_label" not in data.columns:
         return {}
     labels = data["human_label"].dropna().unique()

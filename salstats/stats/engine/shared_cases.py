@@ -148,9 +148,9 @@ def add_n_shared_and_cautions(
     defined: NDArray[np.bool_] | None = None,
     averaged: NDArray[np.bool_] | None = None,
 ) -> pd.DataFrame:
-    """Return estimates with the number of cases that methods share if these have different cases.
+    """Add the number of cases that methods share to estimates if the methods have different cases.
 
-    A warning and cautions say so where methods lack many cases.
+    Where methods lack many cases, there is a warning and their estimates have a caution.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def case_counts_by_block(
 def warn_and_mark_left_out_cases(
     estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: Message
 ) -> pd.DataFrame:
-    """Return estimates with a caution where a method lacks many cases, left out for all methods; and warn.
+    """Warn, and add a caution to estimates, where a method lacks many cases, which are left out for all.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def warn_and_mark_incomplete_pairs(
     remedy: Message,
     pairs: str = "complete",
 ) -> pd.DataFrame:
-    """Return comparisons with a caution where one of the two methods lacks many cases of the other; warn.
+    """Warn, and add a caution to comparisons, where one method lacks many cases that the other has.
 
     Parameters
     ----------

@@ -41,9 +41,9 @@ def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
 def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     """Compute the P value of one row; `unit_shares` (n_units,) are the units' shares of the statistic.
 
-    A unit is opposed if its sign differs from that of the statistic. A pattern of signs has a statistic at
-    least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than those of
-    the units that are opposed in the data.
+    A unit is opposed if its sign is not the sign of the statistic. A pattern of signs has a statistic at
+    least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than the sizes
+    of the units that are opposed in the data.
     """
     sizes = np.abs(unit_shares)
     is_opposed = np.sign(unit_shares) != np.sign(unit_shares.sum())

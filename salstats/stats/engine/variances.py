@@ -135,6 +135,7 @@ def estimates_without_each_unit(cells: Cells, estimand: Estimand) -> np.ndarray:
     sums = cells.sums.sum(axis=0)
     counts = cells.counts.sum(axis=0)
     means_without_unit = quiet_ratio(sums - cells.sums, counts - cells.counts)
+    # a unit without scores in a cell leaves its mean exactly as it is
     means = np.where(cells.counts == 0, cells.means(), means_without_unit)
     return estimand.value(means)
 

@@ -137,7 +137,8 @@ def sign_flips_of_contrast(
     flipped_statistics = []
     n_always = np.zeros(len(numerator), dtype=np.int64)
     n_patterns = 0
-    with one_thread_if_small(*numerator_influence.shape):
+    n_units, n_rows = numerator_influence.shape
+    with one_thread_if_small(n_units, n_rows):
         for block in signs:
             flips = block.astype(np.float64)
             numerator_sum = flips @ numerator_influence
@@ -155,6 +156,7 @@ def sign_flips_of_contrast(
             highs.append(high)
             n_patterns += len(block)
     if not complete:
+        # the pattern of the data, which is as far as itself at every theta
         n_always = n_always + 1
         n_patterns += 1
     # Flips do not change the sum of squares of the units' shares under the hypothesis.
@@ -213,6 +215,7 @@ def _theta_sets_of_flips(
     is_always = np.zeros(numerator_sum.shape, dtype=bool)
     is_unbounded = np.zeros(numerator_sum.shape, dtype=bool)
     for sign in (-1, 1):
+        # twice the sums over the units that are flipped, and then over the units that are not
         top = numerator * (1 + sign * leverage_sum) + sign * numerator_sum
         bottom = denominator * (1 + sign * leverage_sum) + sign * denominator_sum
         is_always |= (bottom <= tolerance) & (np.abs(top) <= _EQUALITY_TOLERANCE * size)
