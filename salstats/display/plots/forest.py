@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from salstats.display.plots.layout.axis_limits import Limits, arrows_note, limit
 from salstats.display.plots.layout.axis_sides import axis_sides_where_known
 from salstats.display.plots.layout.captions import (
     axis_title_text,
-    effect_text,
+    effect_name,
     intervals_cut_to_log_axis,
     is_ratio,
     margin_notes,
@@ -169,8 +170,8 @@ def plot_forest(  # noqa: C901
     Figure
         The figure, or its first page. Where text would leave the marks less than 25 mm, labels are wrapped;
         if that is not enough, numbers of cases move to the caption, then intervals below their estimates. Its
-        `data` are the rows of all panels, also those without an estimate and those of reference levels, with
-        `panel`, `row_label` and `y` (mm from the top).
+        `data` are the rows of all panels, including those without an estimate and those of reference levels,
+        with `panel`, `row_label` and `y` (in mm, 0 at the top and negative below).
         "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises
@@ -220,7 +221,7 @@ def plot_forest(  # noqa: C901
     term = None
     if "term" not in row_columns:
         term = defined_estimates.only_term
-    texts_of_panels = _panel_texts(defined_estimates, frame_labels, row_columns, term)
+    texts_of_panels = _labels_of_panel_titles(defined_estimates, frame_labels, row_columns, term)
     is_in_panel = are_in_drawn_panels(estimates_and_references, list(texts_of_panels))
     panel_estimates = estimates_and_references.subset(is_in_panel)
     is_reference = labelled_terms.is_reference[is_in_panel]
@@ -388,7 +389,7 @@ def _row_columns(estimates: Estimates) -> list[str]:
     return varying_columns or columns[:1]
 
 
-def _panel_texts(
+def _labels_of_panel_titles(
     defined_estimates: Estimates, labels: Labels, row_columns: list[str], term: str | None
 ) -> dict[str, dict[Any, str]]:
     """Return the labels that make up the titles of panels, by column and value."""
@@ -515,7 +516,8 @@ def _null_position(
     if isinstance(null, str):
         check_choice(null, ("auto",), "null")
         return _no_effect_value(estimates, term, are_ratios)
-    is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
+    is_number = isinstance(null, Real) and not isinstance(null, bool)
+    is_finite_number = is_number and abs(null) < float("inf")
     if not is_finite_number or (are_ratios and null <= 0):
         condition = ""
         if are_ratios:
@@ -576,7 +578,7 @@ def _heading_minus_row_note(row_columns: list[str]) -> str:
 def _estimate_heading(estimates: Estimates, labels: Labels, term: str | None, are_ratios: bool) -> str:
     """Return the heading of the column of estimates."""
     if estimates.distinct_values("formula") or are_ratios:
-        heading = effect_text(estimates, are_ratios)
+        heading = effect_name(estimates, are_ratios)
     elif term in CONTRASTS:
         heading = TERMS[term].heading
     else:
@@ -624,7 +626,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, are_rati
     if has_marginal_estimates(estimates) and not estimates.distinct_values("term"):
         return axis_title_text(marginal_estimates_heading(estimates, labels), estimates)
     if estimates.distinct_values("formula") or are_ratios:
-        effect = effect_text(estimates, are_ratios)
+        effect = effect_name(estimates, are_ratios)
         if term:
             effect += f" of {labels.term(term)}"
         # metrics are named by the titles of panels

@@ -278,6 +278,8 @@ def test_what_cannot_be_drawn_is_an_error(change, options, expected):
 def test_a_line_at_no_number_is_an_error():
     with raises(ValueRangeError, option="null"):
         ss.plot_forest(subgroups(), null=float("nan"))
+    with raises(ValueRangeError, option="null", value=[0]):
+        ss.plot_forest(subgroups(), null=[0])
     with raises(ValueRangeError, option="null", value=0):
         ss.plot_forest(subgroups().assign(exponentiated=True), null=0)
 

@@ -86,6 +86,8 @@ def _limits_by_panel(frame: pd.DataFrame, limits: Limits) -> dict[str, Sequence[
                 f" names {metric!r}, which is not a metric of the figure ({quoted(metrics)})",
                 choices=map(str, metrics),
             )
+    if not limits:
+        return {}
     limits_of_panel = {}
     for panel in panels:
         # all rows of a panel have one metric
@@ -97,7 +99,11 @@ def _limits_by_panel(frame: pd.DataFrame, limits: Limits) -> dict[str, Sequence[
 
 def _checked_pair(limits: Sequence[float], *, log: bool) -> tuple[float, float]:
     """Return the two ends of an axis; raise unless they are finite numbers, the smaller one first."""
-    numbers = [float(number) for number in limits]
+    try:
+        numbers = [float(number) for number in limits]
+    except (TypeError, ValueError):
+        # a single number, or text
+        numbers = []
     is_pair = len(numbers) == 2 and bool(np.isfinite(numbers).all()) and numbers[0] < numbers[1]
     if not is_pair or (log and numbers[0] <= 0):
         condition = " above 0" if log else ""

@@ -73,10 +73,18 @@ def test_limits_are_those_of_all_panels_or_of_some_metrics():
         limits_of_cut_axes(frame, {"dice": (0, 1)}, None)
 
 
-@pytest.mark.parametrize("limits", [(1, 0), (0, np.inf), (0,), (0, 0)])
+@pytest.mark.parametrize("limits", [(1, 0), (0, np.inf), (0,), (0, 0), 3, ("a", "b"), {"iou": 3}])
 def test_limits_are_two_finite_numbers_in_order(limits):
     with raises(ValueRangeError, option="limits"):
         limits_of_cut_axes(rows([1.0]), limits, None)
+
+
+def test_no_limits_are_needed_of_estimates_without_metrics():
+    frame = rows([1.0]).drop(columns="metric")
+    assert ends(frame, {}) == {}
+    assert ends(frame, (0, 2)) == {"IoU": (0, 2)}
+    with raises(ValueRangeError, option="limits"):
+        limits_of_cut_axes(frame, {"iou": (0, 2)}, None)
 
 
 def test_a_logarithmic_axis_begins_above_0():
