@@ -14,7 +14,7 @@ from salstats.display.plots.gallery import (
     gallery_width,
     panel_scores,
     picked_metric,
-    series_titles,
+    series_titles_and_shared_notes,
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
@@ -247,7 +247,7 @@ def plot_gallery(
     values = panel_scores(scored, metric or picked_metric(cases), case_names)
     rule = _mask_rule_of_columns(selected, columns, scored, threshold, cutoff, smooth)
     case_by_name = {case.case: case for case in selected.cases}
-    titles, _ = series_titles(columns, names)
+    titles, _ = series_titles_and_shared_notes(columns, names)
     if with_image:
         titles = {IMAGE: "Image", **titles}
     layout = gallery_layout(

@@ -225,14 +225,14 @@ def plot_box(
     defined_boxes = drawn_boxes[drawn_boxes["n"] > 0].reset_index(drop=True)
     defined_boxes["bar"] = _is_box_of_binary_metric(defined_boxes, defined_boxes["panel"])
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
-    all_scores = _with_columns_of_their_box(
+    scores_of_boxes = _with_columns_of_their_box(
         scores.dropna(subset="score")[[*groups, "score"]], positions, groups
     )
     clouds = pd.DataFrame()
     if places.cloud is not None:
-        with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
+        with_cloud = scores_of_boxes[scores_of_boxes["n"] >= _CLOUD_SCORES]
         clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
-    points = _scores_drawn_as_points(all_scores, places)
+    points = _scores_drawn_as_points(scores_of_boxes, places)
     outliers = _drawn_outliers(_with_columns_of_their_box(outliers, positions, groups), places)
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
@@ -293,11 +293,11 @@ def _with_columns_of_their_box(scores: pd.DataFrame, boxes: pd.DataFrame, groups
     return scores.merge(boxes, on=groups)
 
 
-def _scores_drawn_as_points(all_scores: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
+def _scores_drawn_as_points(scores_of_boxes: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:
     """Return the scores that are drawn as points: all of them, or those of boxes with few."""
     if places.all_points:
-        return all_scores
-    return all_scores[all_scores["n"] <= _FEW_SCORES]
+        return scores_of_boxes
+    return scores_of_boxes[scores_of_boxes["n"] <= _FEW_SCORES]
 
 
 def _drawn_outliers(outliers: pd.DataFrame, places: _PartPlaces) -> pd.DataFrame:

@@ -113,9 +113,9 @@ def plot_decrease(  # noqa: C901, PLR0912
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows of all panels, also those without an
-        estimate, with `panel`, `row_label`, `y` (mm from the top) and `conclusive`; of ratios the numbers are
-        those drawn.
+        The figure, or its first page. Its `data` are the rows of all panels, including those without an
+        estimate, with `panel`, `row_label`, `y` (in mm, 0 at the top and negative below) and `conclusive`.
+        With the scale "log-ratio" the numbers are the ratios.
 
     Raises
     ------

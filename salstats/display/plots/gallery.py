@@ -106,7 +106,7 @@ def gallery(  # noqa: C901
     series_of_columns = {
         column: column_pictures[0].series for column, column_pictures in pictures.items() if column != IMAGE
     }
-    titles, shared_notes = series_titles(series_of_columns, labels)
+    titles, shared_notes = series_titles_and_shared_notes(series_of_columns, labels)
     single_row_note = ""
     if len(rows) == 1:
         # a single row has no name at its left, and a single picture no title
@@ -353,7 +353,7 @@ def _picked_note(cases: pd.DataFrame, labels: Labels) -> str:
     return f"Picked by {metrics} of {methods}."
 
 
-def series_titles(
+def series_titles_and_shared_notes(
     columns: Mapping[str, Sequence[Series]], labels: Labels
 ) -> tuple[dict[str, str], list[str]]:
     """Return the title of each column by its key, and sentences on the model and seed that all columns share.

@@ -191,6 +191,7 @@ def plot_heatmap(
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_methods * tile_width), 1)
     bar_title = _colour_bar_title(drawing)
+    # names of columns take the place of the horizontal axis
     further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
     legend_title = p9.element_blank()
     if bar_title:

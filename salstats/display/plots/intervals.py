@@ -81,7 +81,8 @@ def plot_intervals(
     auroc : DataFrame, optional
         From `auroc(by="task")`: the estimate stands in parentheses after each task's name.
     method : str, optional
-        The compared method of `decrease` that orders the tasks; by default its first.
+        The compared method of `decrease` that orders the tasks; by default its first. Other orders of tasks
+        do not use it.
     reference : str, optional
         The method drawn as black diamonds; by default that of `decrease`, else "human".
     labels : mapping, optional
@@ -104,8 +105,8 @@ def plot_intervals(
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows of all panels, also those without an
-        estimate, with `panel`, `row_label` and `y` (mm from the top).
+        The figure, or its first page. Its `data` are the rows of all panels, including those without an
+        estimate, with `panel`, `row_label` and `y` (in mm, 0 at the top and negative below).
         "Overall" and "Average" stand last, set apart.
 
     Raises

@@ -284,6 +284,7 @@ def plot_pairs(
                 not_drawn_sentence(missing, frame_labels, missing.keys),
             ],
             legend=drawing.unit_labels,
+            # names of methods take the place of the numbers of the horizontal axis
             further_mm=place_names.height - BOTTOM_MM + LINE_MM,
         )
         + p9.theme(

@@ -349,6 +349,7 @@ def plot_significance(
                 number_note,
                 caution_note(frame),
             ],
+            # names of columns take the place of the horizontal axis
             further_mm=column_names.height - BOTTOM_MM + LINE_MM,
         )
         + tile_axes(column_names.text_options)

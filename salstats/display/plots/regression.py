@@ -14,7 +14,7 @@ from salstats.display.facts import count_sentence, interval_caption, not_drawn_s
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.layout.captions import (
     axis_title_text,
-    effect_text,
+    effect_name,
     intervals_cut_to_log_axis,
     is_ratio,
     scope_note,
@@ -116,7 +116,8 @@ def plot_regression(
     -------
     Figure
         The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
-        `y` (mm from the top), where labels give a number of units also with this (`covariate_units`).
+        `y` (in mm, 0 at the top and negative below). Where labels say that a coefficient is one of several
+        units of a covariate, `covariate_units` has their number.
 
     Raises
     ------
@@ -396,7 +397,7 @@ def _n_columns(drawing: EstimateDrawing) -> int:
 
 def _axis_title(drawing: EstimateDrawing, are_ratios: bool) -> str:
     """Return the title of the horizontal axis: the effect, its term if no row names it, the only outcome."""
-    title = effect_text(drawing.estimates, are_ratios)
+    title = effect_name(drawing.estimates, are_ratios)
     if drawing.term and drawing.row_column != "term":
         title += f" of {drawing.term}"
     outcomes = [outcome for outcome in drawing.estimates.distinct_values("outcome") if outcome]

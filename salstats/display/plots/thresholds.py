@@ -110,11 +110,10 @@ def plot_thresholds(
     height = grid.panel_height(_HEIGHT_TO_WIDTH)
     rows_with_limits = rows_with_both_limits(rows)
     bar_layers: list[Any] = []
+    interval_note = ""
     if len(rows_with_limits):
         limits = p9.aes(ymin="conf_low", ymax="conf_high")
         bar_layers.append(p9.geom_linerange(limits, rows_with_limits, size=0.3, alpha=0.6, show_legend=False))
-    interval_note = ""
-    if len(rows_with_limits):
         interval_note = interval_caption(estimates)
     notes = [
         scope_note(rows, frame_labels, ["method"]),

@@ -18,7 +18,7 @@ from salstats.display.plots.gallery import (
     has_picks_of_several_methods,
     panel_scores,
     picked_metric,
-    series_titles,
+    series_titles_and_shared_notes,
 )
 from salstats.display.plots.layout.gallery_layout import MIN_PICTURE_MM
 from salstats.display.plots.layout.overlay_picture import Picture
@@ -362,10 +362,10 @@ def test_rows_are_picked_cases_and_tasks_stand_together_where_methods_have_their
 def test_the_model_that_all_methods_share_is_in_the_caption_and_not_in_their_titles():
     lime, ig = (Series(method, model="resnet", seed=seed) for method, seed in (("lime", "1"), ("ig", "2")))
     people = Series("human", reader="r1")
-    titles, sentences = series_titles({"x": [lime], "y": [ig], "z": [people]}, Labels())
+    titles, sentences = series_titles_and_shared_notes({"x": [lime], "y": [ig], "z": [people]}, Labels())
     assert titles == {"x": "LIME, 1", "y": "Integrated Gradients, 2", "z": "Human benchmark, r1"}
     assert [sentence.endswith("resnet.") for sentence in sentences] == [True]
-    assert series_titles({"z": [people]}, Labels())[1] == []
+    assert series_titles_and_shared_notes({"z": [people]}, Labels())[1] == []
 
 
 def test_the_metric_of_picks_and_the_width_of_few_columns():

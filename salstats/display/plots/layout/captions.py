@@ -136,7 +136,7 @@ def intervals_cut_to_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     return with_cut_limits, note
 
 
-def effect_text(estimates: Estimates, exponentiated: bool) -> str:
+def effect_name(estimates: Estimates, exponentiated: bool) -> str:
     """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect".
 
     `exponentiated` is whether the estimates are.

@@ -48,7 +48,7 @@ def empty_row_texts(
     Returns
     -------
     DataFrame
-        `panel`, `y` (mm from the top), `text`, `colour` and `background`, the colour of the row.
+        `panel`, `y` (in mm, 0 at the top), `text`, `colour` and `background`, the colour of the row.
     """
     # distances from the top increase from row to row
     row_of_mark = np.searchsorted(-np.array(rows.lower_edges), -frame["y"])

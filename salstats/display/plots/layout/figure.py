@@ -36,8 +36,8 @@ _NARROWEST_MM = 40
 _WIDEST_MM = 1000
 #: Difference of two widths in mm that is not visible in print.
 _WIDTH_TOLERANCE_MM = 0.1
-#: Texts above the panels, by the element of the theme that styles them; height of their lines over the size
-#: of the text, and room in mm around each.
+#: Texts above the panels, each with the element of the theme that styles it; height of their lines over the
+#: size of the text, and room in mm around each.
 _TEXTS_ABOVE = {"title": "plot_title", "subtitle": "plot_subtitle", "tag": "plot_tag"}
 _LINE_FACTOR = 1.25
 _AROUND_TEXT_MM = 2.0

@@ -153,7 +153,7 @@ def gallery_layout(
     if len(row_names) == 1 and len(column_titles) == 1:
         # the caption names a single picture
         column_titles = dict.fromkeys(column_titles, "")
-    # a stack of the smallest pictures
+    # width of a stack of the smallest pictures
     min_stack_mm = names_mm + len(column_titles) * (MIN_PICTURE_MM + GAP_MM) - GAP_MM
     # the last stack has no gap at its right
     width_with_gap_mm = width - 2 * EDGE_MM + STACK_GAP_MM

@@ -184,6 +184,7 @@ def _data_of_page(data: Any, mapping: dict[str, Any], content: _Page, *, has_tit
     if content.rows is not None:
         mapped_columns = [mapping.get(aesthetic) for aesthetic in _Y_AESTHETICS]
         columns = [column for column in mapped_columns if column in data.columns]
+        # a mark with two ends, such as a bar, belongs to the page of its middle
         y = data[columns].mean(axis=1)
         # a mark without a vertical position, such as a vertical line, is on every page
         is_on_page = y.isna() | y.between(content.rows.bottom, content.rows.top)

@@ -222,7 +222,7 @@ def fitting_rows(
     unbroken_words = _distinct_words_of_labels(rows_for_chars(np.inf).rows)
 
     def preference_key(fitted: FittedRows) -> tuple[int, float, int, float]:
-        """Return a sort key: the fewest broken words, a panel of some width, the most words, a wide panel."""
+        """Return a sort key: the fewest broken words, a usual panel width, the most words, a wide panel."""
         words = _distinct_words_of_labels(fitted.rows)
         n_broken = len(words - unbroken_words)
         n_left_out = len(unbroken_words - words)

@@ -10,7 +10,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.captions import (
     axis_title_text,
     distinct_values_by_appearance,
-    effect_text,
+    effect_name,
     groups_without_value_note,
     intervals_cut_to_log_axis,
     is_ratio,
@@ -81,11 +81,11 @@ def test_bars_that_would_stretch_a_logarithmic_axis_are_cut_and_others_stay():
 
 
 def test_effects_are_called_by_their_family_and_averages_by_what_they_average():
-    assert effect_text(ratios(family="binomial"), exponentiated=True) == "Odds ratio"
-    assert effect_text(ratios(family="gaussian"), exponentiated=False) == "Coefficient"
-    assert effect_text(ratios(average="observed"), exponentiated=False) == "Mean"
+    assert effect_name(ratios(family="binomial"), exponentiated=True) == "Odds ratio"
+    assert effect_name(ratios(family="gaussian"), exponentiated=False) == "Coefficient"
+    assert effect_name(ratios(average="observed"), exponentiated=False) == "Mean"
     assert (
-        effect_text(ratios(average="observed", term="age"), exponentiated=False) == "Average marginal effect"
+        effect_name(ratios(average="observed", term="age"), exponentiated=False) == "Average marginal effect"
     )
 
 
@@ -133,10 +133,10 @@ def test_lines_of_margins_are_named_and_the_mark_of_estimates_inside_them_where_
 
 def test_differences_and_means_of_models_name_their_scale_and_mixed_families_share_a_name():
     contrast = ratios(average="observed", reference_level="a", family="binomial")
-    assert effect_text(contrast, exponentiated=False).startswith("Difference")
-    assert effect_text(ratios(family="binomial"), exponentiated=False) == "Log odds ratio"
+    assert effect_name(contrast, exponentiated=False).startswith("Difference")
+    assert effect_name(ratios(family="binomial"), exponentiated=False) == "Log odds ratio"
     mixed = ratios(family=["binomial", "gaussian"])
-    assert effect_text(mixed, exponentiated=False) == "Coefficient"
+    assert effect_name(mixed, exponentiated=False) == "Coefficient"
 
 
 def test_limits_far_above_the_largest_ratio_are_cut_and_without_ratios_none_is():
