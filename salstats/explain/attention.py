@@ -109,7 +109,10 @@ def attention_rollout_matrices(
 
 
 def _with_smallest_zeroed(attention: torch.Tensor, share: float) -> torch.Tensor:
-    """Return attention whose smallest values, a share of each image's, are 0; the first token's stay."""
+    """Return attention with a share of each image's values, the smallest, set to 0.
+
+    Attention to the first token is kept.
+    """
     flat = attention.flatten(1)
     n_discarded = int(share * flat.shape[1])
     smallest = flat.argsort(dim=1, stable=True)[:, :n_discarded]

@@ -137,7 +137,7 @@ def _check_channels_match(baseline: Baseline, n_channels: int) -> None:
         )  # fmt: skip
 
 
-def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:
+def baseline_of_each_image(images: torch.Tensor, baseline: Any) -> torch.Tensor:
     """Return the baseline of each image, in the images' shape."""
     return check_baseline(baseline, (1, *images.shape[1:])).for_images(images).contiguous()
 

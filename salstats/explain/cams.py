@@ -73,7 +73,7 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
     grids: dict[str, np.ndarray] = {}
 
     def record_and_copy(name: str, output: Any) -> torch.Tensor | None:
-        """Record the output of a layer; return the copy that replaces it, None if it is no tensor."""
+        """Record the output of a layer; return the copy that replaces it, None if it is not a tensor."""
         grid = _grid_array(output, request)
         grids[name] = grid
         if len(grid) != len(images):

@@ -37,7 +37,7 @@ def case_chunks(
 ) -> Iterator[dict[str, Image]]:
     """Yield the images of `size` cases at a time, by name; an iterable is read only as far as needed.
 
-    SalstatsError where a case comes twice, or there is none.
+    SalstatsError if a case comes twice, or there is no case.
     """
     if not isinstance(images, Iterable):
         raise SalstatsError(

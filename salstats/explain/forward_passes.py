@@ -316,6 +316,7 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
             hint="an exported program has one: program.module()",
         )
     _warn_of_batch_statistics(model)
+    # the device of the first parameter or buffer
     home_device = torch.device("cpu")
     for tensor in itertools.chain(model.parameters(), model.buffers()):
         home_device = tensor.device

@@ -14,7 +14,7 @@ from torch import nn
 
 from salstats.checks import check_count, check_number
 from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError, warn
-from salstats.explain.baselines import baselines_of
+from salstats.explain.baselines import baseline_of_each_image
 from salstats.explain.multipliers import (
     APPROXIMATE_TOLERANCE,
     EXACT_TOLERANCE,
@@ -51,7 +51,7 @@ def run_integrated_gradients(request: Request) -> RawAttributions:
     from captum.attr import IntegratedGradients
 
     n_steps = check_count(request.options["n_steps"], "n_steps")
-    baselines = baselines_of(request.images, request.options["baseline"])
+    baselines = baseline_of_each_image(request.images, request.options["baseline"])
     attributions = IntegratedGradients(request.model).attribute(
         request.images,
         baselines=baselines,
@@ -92,7 +92,7 @@ def run_deeplift(request: Request) -> RawAttributions:
     Option: `baseline` ("zero").
     """
     # copies are passed, as a network may change its images in place
-    baselines = baselines_of(request.images, request.options["baseline"])
+    baselines = baseline_of_each_image(request.images, request.options["baseline"])
     rescale = Rescale()
     with torch.no_grad(), rescale:
         model_outputs = request.model(baselines.clone())
@@ -153,7 +153,7 @@ def run_gradient_shap(request: Request) -> RawAttributions:
 def _baselines_to_draw(image: torch.Tensor, baseline: Any) -> torch.Tensor:
     """Return the baselines of which one is drawn for each sample, shape (m, channels, height, width)."""
     if isinstance(baseline, str) or np.ndim(baseline) != 4:
-        return baselines_of(image[None], baseline)
+        return baseline_of_each_image(image[None], baseline)
     baselines = torch.as_tensor(baseline).detach().to(image)
     if not len(baselines) or baselines.shape[1:] != image.shape:
         raise ShapeError(
@@ -174,8 +174,8 @@ def run_lrp(request: Request) -> RawAttributions:
     sums, averages and pooled maxima. Activations that give 0 of 0 (ReLU, tanh, SiLU, GELU) pass on what they
     get, and so do steps that only rearrange numbers. The method takes networks of these steps (VGG, ResNet,
     DenseNet, Inception), and none with layer normalisation, attention or gates (ViT, Swin, ConvNeXt,
-    EfficientNet): an error names a step without a rule. With the share of the biases relevance sums to the
-    target's output, up to the part that epsilon absorbs; a warning says if that of an image is more than
+    EfficientNet): an error names a step without a rule. The relevance of pixels and biases sums to the
+    target's output, up to the part that epsilon absorbs; a warning says if the sum of an image is more than
     10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """

@@ -192,7 +192,7 @@ def outputs_and_layer_outputs(
         return checked_model_outputs(model, image), layer_outputs
 
 
-def module_by_layer_name(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
+def modules_by_layer_name(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
     """Return the module of each layer that a user named or gave, by name.
 
     SalstatsError for one that is not in the model, and if there is none.
@@ -225,7 +225,7 @@ def module_by_layer_name(model: nn.Module, layer: Layer) -> dict[str, nn.Module]
 
 
 def _named_module(name: str, modules: Mapping[str, nn.Module]) -> nn.Module:
-    """Return the module of a name; raise SalstatsError if there is none."""
+    """Return the module of a name; SalstatsError if there is none."""
     if name not in modules:
         suggestion = did_you_mean(name, filter(None, modules), n=3)
         raise SalstatsError(

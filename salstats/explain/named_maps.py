@@ -65,10 +65,10 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
     """Return the keys of n images, by default counted from 0; SalstatsError if two images have the same."""
     case_names = [str(image) for image in range(n)]
     if cases is not None:
-        case_names = _image_names(cases, n, "cases")
+        case_names = _checked_image_names(cases, n, "cases")
     task_names = None
     if tasks is not None:
-        task_names = _image_names(tasks, n, "tasks")
+        task_names = _checked_image_names(tasks, n, "tasks")
     keys = ImageKeys(case_names, task_names)
     image_by_text: dict[str, int] = {}
     for image in range(n):
@@ -87,7 +87,7 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
     return keys
 
 
-def _image_names(names: Sequence[Any], n: int, option: str) -> list[str]:
+def _checked_image_names(names: Sequence[Any], n: int, option: str) -> list[str]:
     """Return one name per image as text; ShapeError if there are not n, ValueRangeError if one is missing."""
     if isinstance(names, str) or len(names) != n:
         received = repr(names) if isinstance(names, str) else len(names)
@@ -258,7 +258,7 @@ def _rows_of_cases(
         chosen_cases = {str(case) for case in cases}
         chosen = [row for row in rows if row.key.case in chosen_cases]
     else:
-        task_names = _image_names(tasks, len(cases), "tasks")
+        task_names = _checked_image_names(tasks, len(cases), "tasks")
         chosen_pairs = {(str(case), task) for case, task in zip(cases, task_names, strict=True)}
         chosen = [row for row in rows if (row.key.case, row.key.task) in chosen_pairs]
     if not chosen:

@@ -53,7 +53,7 @@ def run_occlusion(request: Request) -> RawAttributions:
                 n_windows[rows, columns] += 1
         return sum_of_falls / n_windows
 
-    return request.maps_by_image(fall_maps)
+    return request.maps_of_all_images(fall_maps)
 
 
 def _windows(shape: tuple[int, int], window: Any, stride: Any) -> list[tuple[slice, slice]]:
@@ -130,7 +130,7 @@ def run_rise(request: Request) -> RawAttributions:
         maps = total.cpu().double() / expected_count
         return maps.reshape(-1, height, width)
 
-    return request.maps_by_image(mask_means)
+    return request.maps_of_all_images(mask_means)
 
 
 def masks_and_outputs(

@@ -102,7 +102,7 @@ def preset_arguments(
         The architecture, where the study's choice depends on it. Case, spaces, dots, hyphens and
         underscores do not count: "densenet-121" is "DenseNet121".
     function : {"explain", "score"}
-        Which function the arguments are of.
+        The function that takes the arguments.
     side : int, optional
         With function="score": side in pixels of the images that are scored, where they are not of the study's
         size: `smooth` is scaled to it. 320 where maps are scored at the size of saporta2022's networks.

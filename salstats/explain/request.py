@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.explain.baselines import baselines_of
+from salstats.explain.baselines import baseline_of_each_image
 from salstats.explain.forward_passes import Passes, dtype_of
 from salstats.explain.input_checks import groups_of_equal_images
 
@@ -17,8 +17,8 @@ Reshape = Callable[[torch.Tensor], torch.Tensor]
 #: What a method returns for a request, before the channels are reduced and the sign rule is applied: (b,
 #: channels, height, width), on a grid of the method's own.
 RawAttributions = torch.Tensor
-#: Makes the maps of one image, see `Request.maps_by_image`.
-ImageMaps = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, np.random.Generator], torch.Tensor]
+#: Makes the maps of one image, see `Request.maps_of_all_images`.
+MapsOfOneImage = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, np.random.Generator], torch.Tensor]
 
 
 class DistinctImage(NamedTuple):
@@ -79,16 +79,16 @@ class Request(Passes):
         """Return a new generator with the seed of an image, which draws the same numbers each time."""
         return np.random.default_rng(self.seeds[image_index])
 
-    def maps_by_image(self, image_maps: ImageMaps) -> torch.Tensor:
+    def maps_of_all_images(self, maps_of_one_image: MapsOfOneImage) -> torch.Tensor:
         """Make the map of each image and target, (b, 1, height, width), image by image.
 
-        `image_maps` takes an image (1, channels, height, width), its baseline, its targets and random
-        numbers, and returns a map for each target; its passes serve all targets.
+        `maps_of_one_image` takes an image (1, channels, height, width), its baseline, its targets and a
+        generator of random numbers, and returns a map for each target; its passes serve all targets.
         """
         maps = torch.empty((len(self.images), 1, *self.images.shape[2:]), dtype=torch.float64)
         for indices, image, baseline in self.distinct_images_with_baselines():
             targets = self.targets[indices].cpu()
-            target_maps = image_maps(image, baseline, targets, self.generator(indices[0]))
+            target_maps = maps_of_one_image(image, baseline, targets, self.generator(indices[0]))
             maps[indices, 0] = target_maps.double()
         return maps
 
@@ -96,7 +96,7 @@ class Request(Passes):
         """Yield each distinct image once, with its baseline and the indices of the images that equal it."""
         for indices in self.equal_groups():
             image = self.images[indices[:1]].to(device=self.device, dtype=dtype_of(self.model))
-            yield DistinctImage(indices, image, baselines_of(image, self.options["baseline"]))
+            yield DistinctImage(indices, image, baseline_of_each_image(image, self.options["baseline"]))
 
     def equal_groups(self) -> list[list[int]]:
         """Return the indices of equal images, so that passes that serve all outputs are made once."""

@@ -25,7 +25,7 @@ from salstats.explain.layers import (
     VitGrid,
     checked_layers_in_pass_order,
     last_convolutional_stage_name,
-    module_by_layer_name,
+    modules_by_layer_name,
     outputs_and_layer_outputs,
 )
 from salstats.explain.map_finishing import (
@@ -370,7 +370,7 @@ def _layers_and_n_outputs(
             option="layer",
         )
     search = record.reads_layer and layer is None
-    layers = {} if layer is None else module_by_layer_name(model, layer)
+    layers = {} if layer is None else modules_by_layer_name(model, layer)
     outputs, layer_outputs = outputs_and_layer_outputs(model, image, None if search else layers)
     if torch.isnan(outputs).any():
         raise SalstatsError(
@@ -381,7 +381,7 @@ def _layers_and_n_outputs(
     if record.kind in (CAM, GRADIENT):
         warn_of_final_sigmoid_or_softmax(model, outputs)
     if search:
-        layers = module_by_layer_name(model, last_convolutional_stage_name(model, layer_outputs))
+        layers = modules_by_layer_name(model, last_convolutional_stage_name(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))
     return checked_layers_in_pass_order(layer_outputs, layers, reshape, shape), outputs.shape[1]
 

@@ -144,7 +144,7 @@ def _linear_model_maps(
         # (targets, superpixels), laid on the pixels of each superpixel: (targets, height, width)
         return torch.from_numpy(np.stack(coefficients)[:, segments])
 
-    return request.maps_by_image(coefficient_maps)
+    return request.maps_of_all_images(coefficient_maps)
 
 
 def _single_superpixel_error(segments: Any, n_segments: int) -> ValueRangeError:

@@ -14,7 +14,7 @@ from salstats.checks import and_n_more_text, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_plain
 
-#: Keys under which a file of a training run keeps the weights beside other things.
+#: Keys under which a file of a training run keeps the weights, if it also keeps other things.
 _WEIGHTS_KEYS = ("state_dict", "model_state_dict", "model")
 #: The prefix that nn.DataParallel puts before every name.
 _PARALLEL_PREFIX = "module."

@@ -111,7 +111,7 @@ class CenterBias:
         """Add the maps of a case's recordings, one by one or, which is quicker, together.
 
         They are densities on the case's image, of any sum; each has the same weight. ValueRangeError for an
-        array that is no density (`check_density`), or that is 0 everywhere once it is resized: a map that
+        array that is not a density (`check_density`), or that is 0 everywhere once it is resized: a map that
         shrinks to less than half its size loses pixels.
         """
         area, density_sum = self._frame_area_and_density_sum(case, densities)

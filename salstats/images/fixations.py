@@ -45,7 +45,7 @@ class Fixations:
             values = np.array(getattr(self, name), np.float64, order="C")
             if values.shape != (n, *entry_shape):
                 raise ShapeError(
-                    f"{name} must have shape {(n, *entry_shape)} beside {n} points, not {values.shape}",
+                    f"{name} must have shape {(n, *entry_shape)} for {n} points, not {values.shape}",
                     option=name,
                     value=values.shape,
                 )

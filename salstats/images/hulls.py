@@ -29,12 +29,11 @@ from salstats.images.run_lengths import check_shape
 def large_regions_off_border_mask(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
     """Return the large regions of a mask that do not touch the border of the image.
 
-    A network that segments lungs also marks specks, and the dark beside the body. These would widen the
-    hull. `min_share` is the share of the image that a region must have; one of exactly this size stays.
+    A network that segments lungs also marks specks, and the dark outside the body. These would widen the
+    hull. `min_share` is the least share of the image that a region must have.
 
-    As in the study's code, regions are 4-connected when their size is taken, and 8-connected, after the
-    small ones are gone, when those at the border go. That code also fills small holes, which changes no
-    hull.
+    As in the study's code, first small 4-connected regions are removed, then 8-connected regions at the
+    border. That code also fills small holes, which changes no hull.
     """
     array = check_mask(mask)
     # number of each pixel's region; 0 is the background

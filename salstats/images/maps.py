@@ -167,7 +167,7 @@ class SaliencyOnImage:
 
         The mask (see `mask`) is not encoded, and the truth, an `Rle` of the image's shape, is not decoded.
         """
-        starts, ends = self._checked_runs(truth)
+        starts, ends = self._checked_run_starts_and_ends(truth)
         mask = self._transposed_mask(threshold).reshape(-1)
         tp = int(np.count_nonzero(_values_in_runs(mask, starts, ends)))
         n_mask = int(np.count_nonzero(mask))
@@ -179,7 +179,7 @@ class SaliencyOnImage:
 
         ValueRangeError for the name of a threshold, and where there is a colormap.
         """
-        starts, ends = self._checked_runs(truth)
+        starts, ends = self._checked_run_starts_and_ends(truth)
         checked = [check_threshold(threshold) for threshold in thresholds]
         has_names = any(isinstance(threshold, str) for threshold in checked)
         if self.colormap is not None or has_names:
@@ -206,7 +206,7 @@ class SaliencyOnImage:
         n_pixels = self.shape[0] * self.shape[1]
         return np.stack([tp, n_mask - tp, n_truth - tp, n_pixels - n_mask - n_truth + tp], axis=1)
 
-    def _checked_runs(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
+    def _checked_run_starts_and_ends(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
         """Return the starts and ends of the truth's runs, after a check of its shape."""
         if truth.shape != self.shape:
             raise ShapeError(

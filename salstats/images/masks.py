@@ -198,7 +198,7 @@ def decode(rle: Rle) -> np.ndarray:
     lengths = unpack(rle.counts).lengths
     height, width = rle.shape
     # runs are background and foreground by turns
-    run_values = (np.arange(len(lengths)) & 1).astype(np.uint8)
+    run_values = (np.arange(len(lengths)) % 2).astype(np.uint8)
     columns = np.repeat(run_values, lengths).reshape(width, height)
     # transposes in blocks, several times faster than numpy at the size of a radiograph
     return np.asarray(cv2.transpose(columns)).reshape(height, width).view(bool)

@@ -20,10 +20,8 @@ def irregular_contour(
 ) -> np.ndarray:
     """Draw the corners of an irregular shape about a centre at (0, 0).
 
-    They lie at equal angles, the first to the right; their distances from the centre are drawn uniformly.
-
-    Returned are (row, col) in pixels; `spread` is the share of the radius that a corner may lie nearer or
-    further.
+    They are (row, col) in pixels, at equal angles, the first to the right. Their distances from the centre
+    are drawn uniformly between `(1 - spread) * radius` and `(1 + spread) * radius`.
     """
     check_count(n_points, "n_points", low=3)
     has_radius = radius > 0

@@ -50,14 +50,16 @@ class SurfaceDistances:
 
     def hausdorff(self, *, undefined: str = "nan") -> float:
         """Return the largest of all distances, as `hausdorff` does."""
-        if not self._is_defined(undefined):
+        check_choice(undefined, UNDEFINED, "undefined")
+        if not self._is_defined:
             return self._undefined_value(undefined, worst=self.diagonal)
         return float(max(self.to_truth.max(), self.to_mask.max()))
 
     def hd95(self, *, rule: str = "directed", undefined: str = "nan") -> float:
         """Return the 95th percentile of the distances, as `hd95` does."""
         check_choice(rule, HD95_RULES, "rule")
-        if not self._is_defined(undefined):
+        check_choice(undefined, UNDEFINED, "undefined")
+        if not self._is_defined:
             return self._undefined_value(undefined, worst=self.diagonal)
         if rule == "pooled":
             return float(np.percentile(self._pooled(), 95))
@@ -65,7 +67,8 @@ class SurfaceDistances:
 
     def assd(self, *, undefined: str = "nan") -> float:
         """Return the mean of the distances of both directions together, as `assd` does."""
-        if not self._is_defined(undefined):
+        check_choice(undefined, UNDEFINED, "undefined")
+        if not self._is_defined:
             return self._undefined_value(undefined, worst=self.diagonal)
         n_points = self.to_truth.size + self.to_mask.size
         return float((self.to_truth.sum() + self.to_mask.sum()) / n_points)
@@ -73,7 +76,8 @@ class SurfaceDistances:
     def nsd(self, *, tolerance: float = TOLERANCE, undefined: str = "nan") -> float:
         """Return the share of the points that lie within a tolerance, as `nsd` does."""
         check_number(tolerance, "tolerance")
-        if not self._is_defined(undefined):
+        check_choice(undefined, UNDEFINED, "undefined")
+        if not self._is_defined:
             return self._undefined_value(undefined, worst=0.0)
         return float(np.mean(self._pooled() <= tolerance))
 
@@ -81,9 +85,9 @@ class SurfaceDistances:
         """Return the distances of both directions together."""
         return np.concatenate([self.to_truth, self.to_mask])
 
-    def _is_defined(self, undefined: str) -> bool:
-        """Return True if mask and truth mark a pixel, after a check of the option."""
-        check_choice(undefined, UNDEFINED, "undefined")
+    @property
+    def _is_defined(self) -> bool:
+        """True if mask and truth both mark a pixel."""
         return self.to_truth.size > 0 and self.to_mask.size > 0
 
     def _undefined_value(self, undefined: str, worst: float) -> float:
@@ -213,8 +217,8 @@ def hausdorff(
     is not.
 
     DeepMind's surface-distance compares corners between pixels instead, weighted by the length of the outline
-    around each. That is not offered: its points are no pixels of either mask, its percentiles do not
-    interpolate, and it gives other numbers than the libraries that agree.
+    around each. That is not offered: its points are not pixels of either mask, its percentiles do not
+    interpolate, and its numbers differ from those of the libraries that agree.
 
     References
     ----------

@@ -149,8 +149,8 @@ def plot_densities(
         )
         + p9.scale_fill_gradientn(DEFAULT_STYLE.scale_colours(), limits=(0, scale_end))
         + p9.guides(fill=colour_bar(f"Share per pixel{unit}", width_pt=60))
-        + _line_layers(_panel_points(lines or {}, list(maps), n_rows))
-        + _point_layers(_panel_points(_points_from_image_corner(points or {}), list(maps), n_rows))
+        + _line_layers(_plot_coordinates(lines or {}, list(maps), n_rows))
+        + _point_layers(_plot_coordinates(_points_from_image_corner(points or {}), list(maps), n_rows))
         + p9.facet_wrap("picture", ncol=n_panel_cols, labeller=p9.labeller(picture=titles.__getitem__))
         + p9.coord_fixed(xlim=(0, n_cols), ylim=(0, n_rows), expand=False)
         + p9.labs(x="", y="", caption=note)
@@ -166,7 +166,7 @@ def _points_from_image_corner(points: Mapping[str, np.ndarray]) -> dict[str, lis
     return {panel: [panel_points + 0.5] for panel, panel_points in points.items()}
 
 
-def _panel_points(
+def _plot_coordinates(
     lines: Mapping[str, Sequence[np.ndarray]], panels: Sequence[str], height: int
 ) -> pd.DataFrame:
     """Return lines or sets of points (row, col) of panels as x and y, with y from the bottom of the image."""

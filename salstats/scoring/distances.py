@@ -82,21 +82,23 @@ def distance_rule(
     options: Options | None = None,
 ) -> DistanceRule:
     """Return the options of `score`, checked against metrics and cases before any case is scored."""
-    needs_distances = any("distances" in METRICS[name].needs for name in metrics)
+    distance_metrics = [metric.name for metric in METRICS.values() if "distances" in metric.needs]
+    needs_distances = not set(metrics).isdisjoint(distance_metrics)
     if spacing is not None and not needs_distances:
         raise SalstatsError(
-            Setting("spacing"), f" is the unit of {', '.join(DISTANCES)}; none of them is asked for"
+            Setting("spacing"),
+            f" is the size of a pixel for {', '.join(distance_metrics)}; none of them is asked for",
         )
     check_choice(undefined, ("nan", WORST), "undefined")
     check_choice(points, tuple(_POINTS), "points")
     if points != "boundary" and not needs_distances:
         raise SalstatsError(
             Setting("points", points),
-            f" is what {', '.join(DISTANCES)} run between; none of them is asked for",
+            f" are the pixels that {', '.join(distance_metrics)} compare; none of them is asked for",
         )
     checked = {}
     for name, metric_options in (options or {}).items():
-        checked[name] = _checked_options(name, metric_options)
+        checked[name] = _checked_metric_options(name, metric_options)
     for name, metric_options in checked.items():
         if name not in metrics:
             raise SalstatsError(
@@ -180,7 +182,7 @@ def _checked_pixel_size_mm(size: Any, case: str | None = None) -> PixelSize:
     return float(numbers[0]), float(numbers[-1])
 
 
-def _checked_options(metric_name: str, options: Any) -> dict[str, Any]:
+def _checked_metric_options(metric_name: str, options: Any) -> dict[str, Any]:
     """Return the options of a metric as a dict; ValueRangeError for one that its kernel does not take."""
     metric = METRICS.get(metric_name)
     if metric is None or not metric.compares_mask or not metric.options:

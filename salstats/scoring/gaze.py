@@ -19,9 +19,9 @@ from salstats.scoring.gaze_cases import (
     OTHERS,
     SCORED_METRICS,
     GazeRule,
-    density_of,
     gaze_rows,
     is_shuffled_metric,
+    recording_density,
 )
 from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, drop_empty_columns, frame_of
 from salstats.study import Case, Study, check_gaze, shape_of
@@ -128,8 +128,8 @@ def score_gaze(
         case, patient, phase
             Names.
         method, model, seed, mixing
-            Whose map; the last three only where the study has them. Class maps mixed in a way are a
-            method of their own, called `gradcam_weighted`.
+            Whose map; the last three only where the study has them. Maps mixed by a rule are a method of
+            their own, such as `gradcam_weighted`.
         reader, recording
             The one left out. Not with `truth="all"`.
         metric, score
@@ -146,9 +146,9 @@ def score_gaze(
             As given.
         center_bias, n_unseen
             As given, and the pixels of the image that no recording has brought into the centre bias, which
-            count as 0; beside the metrics that need one.
+            count as 0; with the metrics that need one.
         n_samples, floor
-            As given, the former beside `auc` and `sauc`, the latter beside `information_gain`.
+            As given, the former with `auc` and `sauc`, the latter with `information_gain`.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def _partial_biases(
             for case in cases:
                 densities = []
                 for recording in case.used:
-                    densities.append(density_of(recording, recording.read(), shapes[case.case]))
+                    densities.append(recording_density(recording, recording.read(), shapes[case.case]))
                 bias.add(case.case, *densities)
             biases.append(bias)
     return biases

@@ -71,7 +71,7 @@ class GazeRule:
         return None
 
 
-def density_of(recording: Recording, fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
+def recording_density(recording: Recording, fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     """Return the density of a reader's fixations; an error names the file that they are from."""
     try:
         return fixation_map(fixations, shape)
@@ -91,7 +91,7 @@ class GazeTruths:
         #: (readers, M, N): each reader's density; filled one by one, as those of five readers are 200 MB.
         self.reader_densities = np.empty((len(fixations), *self.shape))
         for reader, recording in enumerate(case.used):
-            self.reader_densities[reader] = density_of(recording, fixations[reader], self.shape)
+            self.reader_densities[reader] = recording_density(recording, fixations[reader], self.shape)
         #: The recording left out of each truth; None if all readers make one truth.
         self.left_out: tuple[Recording | None, ...] = case.used
         if rule.truth == ALL:

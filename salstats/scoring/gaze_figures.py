@@ -26,7 +26,7 @@ from salstats.scoring.gaze_cases import (
 from salstats.scoring.overlay_pictures import series_by_panel_name
 from salstats.study import Study
 
-#: Titles of the panels that are no saliency maps.
+#: Titles of the panels that do not show a saliency map.
 _FIXATIONS = "Fixations"
 _MEAN_MAP = "Mean fixation map"
 

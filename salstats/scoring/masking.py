@@ -158,7 +158,7 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
             _task_and_method(key): _number_or_threshold_name(value, option)
             for key, value in option_value.items()
         }
-        return _checked_with_default(values, option, study)
+        return _checked_values_with_default(values, option, study)
     if isinstance(option_value, os.PathLike) or (
         isinstance(option_value, str) and _looks_like_path(option_value, option)
     ):
@@ -167,11 +167,11 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
         file_values: dict[Key, Any] = {}
         for key, value in read_thresholds(option_value, what=option).items():
             file_values[key] = value
-        return _checked_with_default(file_values, option, study)
+        return _checked_values_with_default(file_values, option, study)
     return {_ALL: _number_or_threshold_name(option_value, option)}
 
 
-def _checked_with_default(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
+def _checked_values_with_default(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
     """Return values, with the default threshold if some methods are named for all tasks.
 
     SalstatsError if a task and method that needs a value has none, or a method is unknown. People's masks

@@ -85,13 +85,13 @@ def plot_overlay(
         (`valid/patient64541/study1/view1_frontal.jpg`). Without one the ground is grey, and the caption says
         so. Only the pixels that are printed are kept.
     human : bool
-        Draw the human benchmark beside the method.
+        Draw the human benchmark's outlines and points, too.
     cmap : str
         Colours of the map, a colour map of Matplotlib such as "viridis".
     alpha : float
         Opacity of the colours of high saliency, from 0 to 1; 0 draws the outlines only.
     with_image : bool
-        Draw the image alone, too, at the left of the overlay.
+        Also draw the image alone, at the left of the overlay.
     spacing : as for `score`, optional
         Size of a pixel in mm, for a scale bar in mm; by default it is in pixels.
     labels : mapping, optional
@@ -171,8 +171,8 @@ def plot_gallery(
 ) -> Figure:
     """Draw cases by methods: an overlay of each, with its score below it.
 
-    No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further
-    lines, rows that do not fit a page on further pages.
+    No picture's box is less than 20 mm wide: methods that do not fit next to each other continue on further
+    lines, and rows that do not fit a page on further pages.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def plot_gallery(
         Colours from the smallest to the largest value of each map, or of all maps of the figure, whose values
         then have to be in one unit.
     with_image : bool
-        Draw the images alone, too, in a first column.
+        Also draw the images alone, in a first column.
     width : float, optional
         Width of the figure in mm; by default 89 for up to two methods, else 183.
 

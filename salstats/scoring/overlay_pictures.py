@@ -271,7 +271,7 @@ def _method_content(content: Content | None, shape: tuple[int, int], setting: Ma
         if not is_finite(content.saliency):
             return _MethodContent(note=NOT_FINITE)
         on_image = setting.on_image(content.saliency, shape)
-        # a constant map is not shown beside a stored mask
+        # a constant map is not shown; a stored mask is shown without it
         if on_image.peak is not None:
             saliency = content.saliency
             # from the corner of pixel (0, 0) instead of its centre

@@ -121,7 +121,7 @@ def map_repeatability(
     Warns
     -----
     SalstatsWarning
-        A value of `over` is "mean" or "ensemble": a mean over the others is no repetition of them.
+        A value of `over` is "mean" or "ensemble": a mean over the others is not a repetition of them.
 
     See Also
     --------

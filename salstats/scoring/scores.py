@@ -171,24 +171,24 @@ def score(
         prob, label
             The model's probability and the image-level truth, where the study has them.
         tp, fp, fn, tn
-            Pixels, beside overlap scores: pooled rates are ratios of their sums.
+            Numbers of pixels, with overlap scores: pooled rates are ratios of their sums.
         slice
             As given.
         threshold, cutoff, smooth, colormap
             Beside scores of masks made of maps: the threshold's name or number, the probability cut-off (also
             of stored masks), the side of the box, by way of which colours; each only where there was one.
         distance_unit
-            "px" or "mm", beside distances.
+            "px" or "mm", with distances.
         distance_options
             What they run between, and the rule of "hd95", in words.
         pdc_options
-            Form and penalties of "pdc", beside it.
+            Form and penalties of "pdc".
         metric_options
             Options of another metric that has some, in words.
         undefined
-            "worst" beside scores of masks and energy, where that was asked for.
+            "worst" with scores of masks and energy, where that was asked for.
         empty_mask
-            Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
+            Whether the mask marks nothing, with overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
         truth_rule
             Rule by which the truth was made of readers' masks (`Study.with_truth`), where it was.

@@ -68,7 +68,7 @@ def segment(
     {'size': [8, 8], 'counts': 'b035000f0'}
     """
     study = study_of(study)
-    series = _series_of_maps(study, method)
+    series = _series_to_segment(study, method)
     rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
     work = partial(_masks_by_case, series=series, rule=rule)
     masks_by_case: Masks = {}
@@ -120,7 +120,7 @@ def write_masks(
     return target
 
 
-def _series_of_maps(study: Study, method: str | None) -> Series:
+def _series_to_segment(study: Study, method: str | None) -> Series:
     """Return the series of a method that has maps, or the only one with maps if none is named."""
     series_with_maps = study.with_maps()
     if not series_with_maps:

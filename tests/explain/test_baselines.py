@@ -7,7 +7,7 @@ from salstats.errors import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.baselines import baselines_of, black_baseline, check_baseline  # noqa: E402
+from salstats.explain.baselines import baseline_of_each_image, black_baseline, check_baseline  # noqa: E402
 from salstats.images.preparation import Preparation  # noqa: E402
 
 IMAGES = torch.arange(2 * 3 * 4 * 5, dtype=torch.float64).reshape(2, 3, 4, 5)
@@ -76,9 +76,9 @@ def test_a_baseline_that_fits_no_image_is_named(options, kind, option):
 
 
 def test_baselines_of_images_have_their_shape_in_memory_order():
-    assert baselines_of(IMAGES, [1.0, 2.0, 3.0]).is_contiguous()
+    assert baseline_of_each_image(IMAGES, [1.0, 2.0, 3.0]).is_contiguous()
     with raises(ValueRangeError, option="baseline", value="white"):
-        baselines_of(IMAGES, "white")
+        baseline_of_each_image(IMAGES, "white")
 
 
 def test_a_checked_baseline_is_itself_unless_black_has_other_channels():

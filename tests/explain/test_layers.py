@@ -11,7 +11,7 @@ from salstats.explain.layers import (  # noqa: E402
     LayerOutput,
     checked_layers_in_pass_order,
     find_layer,
-    module_by_layer_name,
+    modules_by_layer_name,
     vit_grid,
 )
 from salstats.explain.saliency_maps import explain  # noqa: E402
@@ -31,9 +31,9 @@ IMAGES = np.zeros((1, 1, 16, 16), np.float32)
 
 def test_layers_are_found_by_name_by_module_and_several():
     model = pooled(nn.Conv2d(1, 4, 3), nn.ReLU())
-    assert module_by_layer_name(model, "1") == {"1": model[1]}
-    assert module_by_layer_name(model, model[1]) == {"1": model[1]}
-    assert module_by_layer_name(model, ["1", model[0]]) == {"1": model[1], "0": model[0]}
+    assert modules_by_layer_name(model, "1") == {"1": model[1]}
+    assert modules_by_layer_name(model, model[1]) == {"1": model[1]}
+    assert modules_by_layer_name(model, ["1", model[0]]) == {"1": model[1], "0": model[0]}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_layer_that_is_not_there_is_named(layer, value, match):
     model.add_module("layer3", nn.Sequential())
     model.layer3.add_module("conv", nn.Conv2d(1, 1, 3))
     with raises(SalstatsError, option="layer", value=value, match=match):
-        module_by_layer_name(model, layer)
+        modules_by_layer_name(model, layer)
 
 
 # the layer where none is named

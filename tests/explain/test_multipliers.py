@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 from explain.runner_requests import ask, noise, seeded, state  # noqa: E402
 
-from salstats.explain.baselines import baselines_of  # noqa: E402
+from salstats.explain.baselines import baseline_of_each_image  # noqa: E402
 
 nn, functional = torch.nn, torch.nn.functional
 
@@ -40,7 +40,7 @@ def gap(model, x, baseline, method="deeplift", **options):
     """How far DeepLIFT is from adding up to the difference of outputs."""
     found = ask(method, model, x, 1, baseline=baseline, **options)
     with torch.no_grad():
-        difference = model(x) - model(baselines_of(x, baseline))
+        difference = model(x) - model(baseline_of_each_image(x, baseline))
     return (found.sum(dim=(1, 2, 3)) - difference[:, 1]).abs().max() / difference[:, 1].abs().max()
 
 

@@ -22,8 +22,8 @@ from salstats.scoring.gaze import score_gaze
 from salstats.scoring.gaze_cases import (
     GazeRule,
     GazeTruths,
-    density_of,
     drawn_flat_pixel_indices,
+    recording_density,
     resized_if_finite,
 )
 
@@ -92,7 +92,7 @@ class TestTruths:
         far = replace(looks[0], points=looks[0].points + 1e6)
         recording = case.recordings[0]
         with raises(InputFileError, path=recording.source):
-            density_of(recording, far, case.shape)
+            recording_density(recording, far, case.shape)
 
 
 @pytest.mark.parametrize(
