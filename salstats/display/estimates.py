@@ -25,7 +25,7 @@ from salstats.stats.average_kinds import (
 from salstats.study import HUMAN
 
 #: The first of these columns ends the grouping columns of an estimates frame.
-_AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
+_COLUMNS_AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
 #: Columns that must hold numbers; a frame that another program made may have text in them.
 _NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 
@@ -167,14 +167,14 @@ class Estimates:
 
     @cached_property
     def is_over_tasks(self) -> NDArray[np.bool_]:
-        """True for each row over all tasks: the average of their estimates, or all of them pooled."""
+        """True for each row over all tasks: an average of the tasks' estimates, or all tasks pooled."""
         if "task" not in self.frame.columns:
             return np.zeros(len(self.frame), dtype=bool)
         return np.asarray(self.frame["task"].astype(TEXT).isin(SUMMARY_LABELS), dtype=bool)
 
     @cached_property
     def is_summary_row(self) -> NDArray[np.bool_]:
-        """True for each row that is an average of others or all of them pooled."""
+        """True for each row that averages others or pools all of them."""
         grouping = self.frame[self.existing_columns(self.keys)]
         return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
@@ -231,7 +231,7 @@ class Estimates:
 
     @cached_property
     def p_values_adjusted_if_any(self) -> NDArray[np.float64]:
-        """Adjusted P values if there are any, else those of the tests."""
+        """Adjusted P values if there are any, else the unadjusted ones."""
         if self.has_adjusted_p_values:
             return self.numbers("p_adjusted")
         return self.numbers("p_value")
@@ -319,7 +319,7 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     reference where there are several.
     """
     columns = [str(column) for column in frame.columns]
-    positions = [columns.index(column) for column in _AFTER_KEYS if column in columns]
+    positions = [columns.index(column) for column in _COLUMNS_AFTER_KEYS if column in columns]
     keys = columns[: min(positions, default=0)]
     keys += [column for column in KEY_COLUMNS if column in columns and column not in keys]
     if "reference" in columns and frame["reference"].nunique() > 1:

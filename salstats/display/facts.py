@@ -56,7 +56,7 @@ _NULL_HYPOTHESES = {
 }
 #: Most estimates without a value that a caption names one by one.
 _MAX_NAMED = 3
-#: Most metrics or other values that are named behind the kinds of intervals or tests that they have.
+#: Most metrics or other values that are named after the kinds of intervals or tests that they have.
 _MAX_NAMED_VALUES = 6
 
 
@@ -97,7 +97,7 @@ class EstimateLimits:
 
     @property
     def is_no_confidence_interval(self) -> bool:
-        """True if the limits hold replicates, and are no interval for a true value."""
+        """True if the limits contain replicates, and are not an interval for a true value."""
         return limits_name_without_level(self.rows.distinct_values("term") or ["mean"]) != "CI"
 
     @property

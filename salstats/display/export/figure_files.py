@@ -37,12 +37,12 @@ _MM_PER_UNIT = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
 #: Largest side of a figure, above that of any page; a larger size is probably in the wrong unit.
 _LARGEST_MM = 2000.0
 #: Widths by their names.
-_WIDTHS = ("single", "double")
+_WIDTH_NAMES = ("single", "double")
 #: Size of the letter of a part of a figure, in points.
 _TAG_PT = 8.0
 #: Fonts are embedded as TrueType (journals do not accept Type 3), SVG has text instead of outlines, files
 #: hold no date, and letters are as wide in pixels as on paper.
-_SETTINGS: dict[Any, Any] = {
+_MATPLOTLIB_SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "svg.fonttype": "none",
@@ -55,21 +55,21 @@ _SETTINGS: dict[Any, Any] = {
 #: whole page for each panel until the file is written. The process ends with the figures.
 _MEMORY_OF_SECOND_PROCESS = "1e15"
 #: Compression of TIFF without loss.
-_TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}
+_TIFF_OPTIONS = {"pil_kwargs": {"compression": "tiff_lzw"}}
 #: Options of Matplotlib's `savefig` by file name ending.
-_OPTIONS: dict[str, dict[str, Any]] = {
+_SAVEFIG_OPTIONS: dict[str, dict[str, Any]] = {
     ".pdf": {"metadata": {"CreationDate": None, "ModDate": None}},
     ".svg": {"metadata": {"Date": None}},
     ".eps": {},
     # a level above 3 takes twice the time to save a tenth of the size
     ".png": {"pil_kwargs": {"compress_level": 3}},
-    ".tif": _TIFF,
-    ".tiff": _TIFF,
+    ".tif": _TIFF_OPTIONS,
+    ".tiff": _TIFF_OPTIONS,
 }
 
 
 class FigureText(NamedTuple):
-    """Title and description of a figure, which its files hold for programs and screen readers."""
+    """Title and description of a figure, which its files contain for programs and screen readers."""
 
     title: str
     description: str
@@ -188,8 +188,8 @@ def _warn_of_several_page_files(names: Sequence[str]) -> None:
 
 def _column_width_mm(width_name: str, journal: str) -> float:
     """Return the width in mm of one ("single") or two columns ("double") of a journal."""
-    check_choice(width_name, _WIDTHS, "width")
-    return COLUMNS_MM[journal][_WIDTHS.index(width_name)]
+    check_choice(width_name, _WIDTH_NAMES, "width")
+    return COLUMNS_MM[journal][_WIDTH_NAMES.index(width_name)]
 
 
 def _caption_file_and_content(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
@@ -254,7 +254,7 @@ def _file_contents(
 ) -> list[tuple[Path, bytes]]:
     """Return each file of a figure with its content; the figure is drawn once."""
     files = []
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(_MATPLOTLIB_SETTINGS):
         canvas_figure = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
         try:
             _warn_of_missing_characters(canvas_figure)
@@ -309,7 +309,7 @@ def _title_and_caption(figure: p9.ggplot) -> FigureText:
 
 def _savefig_options(text: FigureText, suffix: str) -> dict[str, Any]:
     """Return the options of Matplotlib's `savefig`, the title and the subject of a PDF among them."""
-    options = _OPTIONS[suffix]
+    options = _SAVEFIG_OPTIONS[suffix]
     if suffix != ".pdf":
         return options
     return {"metadata": {**options["metadata"], "Title": text.title, "Subject": text.description}}

@@ -154,7 +154,7 @@ def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
     suffix = target.suffix.lower()
     if rows is None or suffix == ".html":
         return page.encode()
-    return CONTENTS[suffix](rows, target)
+    return CONTENT_FUNCTIONS[suffix](rows, target)
 
 
 def _latex_content(rows: TableRows, target: Path) -> bytes:
@@ -187,7 +187,7 @@ def _json_content(rows: TableRows, target: Path) -> bytes:
 
 
 #: Functions that return the content of a file, by the endings of the formats that are written from a record.
-CONTENTS: dict[str, Callable[[TableRows, Path], bytes]] = {
+CONTENT_FUNCTIONS: dict[str, Callable[[TableRows, Path], bytes]] = {
     ".tex": _latex_content,
     ".docx": _word_content,
     ".csv": _csv_content,

@@ -38,15 +38,15 @@ _STUB_CSS = """@media screen {
 }
 """
 #: Space at the sides of a cell, by which headings of several columns stay away from labels of rows.
-_PADDING = "20px"
+_CELL_PADDING = "20px"
 #: Largest width at which a column of row labels stays in sight, in ems.
 _WIDEST_LABELS_EM = 22
 #: The id of ten random letters that great-tables gives to a table without a name.
 _RANDOM_ID = re.compile('^<div id="([a-z]{10})"')
 #: The cell with the title of a table.
-_TITLE = re.compile('<td [^>]*class="gt_heading gt_title[^>]*>(.*?)</td>', re.DOTALL)
+_TITLE_CELL = re.compile('<td [^>]*class="gt_heading gt_title[^>]*>(.*?)</td>', re.DOTALL)
 #: Class of a cell by its side.
-_CLASSES = {"left": "left", "center": "center", "right": "num"}
+_ALIGN_CLASSES = {"left": "left", "center": "center", "right": "num"}
 
 
 def html_table(rows: TableRows, *, identifier: str) -> str:
@@ -111,7 +111,7 @@ def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
     if is_heading:
         tag = "th"
         attributes["scope"] = _heading_scope(cell, scope, row_class)
-    classes = _CLASSES[cell.align]
+    classes = _ALIGN_CLASSES[cell.align]
     if cell.indent:
         classes += " indent"
     attributes["class_"] = classes
@@ -136,7 +136,7 @@ def _page_style(table: GT) -> str:
     if not isinstance(table, PrintedTable) or len(table.record.stubhead) > 1:
         return _PAGE_CSS.replace("LABELS", "0")
     width = min(column_widths_em(table_to_rows(table.record), 0).natural[0], _WIDEST_LABELS_EM)
-    return (_PAGE_CSS + _STUB_CSS).replace("LABELS", f"calc({width:.1f}em + {_PADDING})")
+    return (_PAGE_CSS + _STUB_CSS).replace("LABELS", f"calc({width:.1f}em + {_CELL_PADDING})")
 
 
 def html_page(table: GT) -> str:
@@ -151,7 +151,7 @@ def html_page(table: GT) -> str:
     if random_id is not None:
         html = html.replace(random_id[1], "table")
     title = "Table"
-    title_cell = _TITLE.search(html)
+    title_cell = _TITLE_CELL.search(html)
     if title_cell is not None:
         title = text_of_html(title_cell[1])
     # the text of a group's label is wrapped to stay in sight where a table scrolls

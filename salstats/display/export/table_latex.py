@@ -7,7 +7,7 @@ from math import ceil
 
 from salstats.display.tables.rows import Align, BodyRow, Cell, TableRows, cells_by_column
 from salstats.display.tables.widths import (
-    INDENT,
+    INDENT_EM,
     PageLayout,
     Paper,
     parts_with_layouts,
@@ -26,11 +26,11 @@ _TYPE_COMMANDS = {9: "small", 8: "footnotesize", 7: "scriptsize"}
 #: Size of type of notes in points.
 _NOTES_PT = 8
 #: Distance of lines relative to the size of type.
-_LEADING = 1.2
+_LINE_STRETCH = 1.2
 #: Distance of rows of a table relative to the distance of lines.
-_STRETCH = 1.1
+_ROW_STRETCH = 1.1
 _ALIGN_COMMANDS = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
-#: Patterns of the finished text, and the package that each of them needs, in the order to load.
+#: Patterns in the finished text, and the package that each of them needs, in the order of loading.
 _PACKAGES = (
     (r"\\toprule", r"\usepackage{booktabs}"),
     (r"arraybackslash", r"\usepackage{array}"),
@@ -40,7 +40,7 @@ _PACKAGES = (
     ("[ÐðÞþĄąĐđĘęĮįŊŋŲų«»\u201a\u201e\u2039\u203a]", r"\usepackage[T1]{fontenc} % with pdfLaTeX"),
 )
 #: The number that a title begins with.
-_NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
+_TABLE_NUMBER = re.compile(r"^Table \w+[.:] (?=\S)")
 
 
 def latex_table(rows: TableRows, *, label: str = "") -> str:
@@ -91,12 +91,12 @@ def _height_points(rows: TableRows, layout: PageLayout) -> float:
         if row.rule_above or row.is_group:
             n_gaps += 1
     # a gap is half as high as a line
-    table_height = (n_lines * _STRETCH + n_gaps / 2) * layout.points * _LEADING
+    table_height = (n_lines * _ROW_STRETCH + n_gaps / 2) * layout.points * _LINE_STRETCH
     n_text_lines = 0
     for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes):
         width = text_width_em(text) * _NOTES_PT * PAPER.type_scale
         n_text_lines += ceil(width / layout.line_width_points)
-    return table_height + n_text_lines * _NOTES_PT * _LEADING
+    return table_height + n_text_lines * _NOTES_PT * _LINE_STRETCH
 
 
 def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
@@ -150,7 +150,7 @@ def _type_size_commands(layout: PageLayout) -> list[str]:
     """Return the commands for the size of type, the distance of rows and the space between columns."""
     return [
         f"\\{_TYPE_COMMANDS[layout.points]}",
-        f"\\renewcommand{{\\arraystretch}}{{{_STRETCH}}}",
+        f"\\renewcommand{{\\arraystretch}}{{{_ROW_STRETCH}}}",
         f"\\setlength{{\\tabcolsep}}{{{layout.gap_points:g}pt}}",
     ]
 
@@ -162,7 +162,7 @@ def _caption_lines(rows: TableRows, label: str, end: str) -> list[str]:
     if key:
         label_command = f"\\label{{tab:{key}}}"
     # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
-    title = _NUMBERED.sub("", rows.title)
+    title = _TABLE_NUMBER.sub("", rows.title)
     if title and rows.subtitle and not title.endswith((".", "!", "?", ":")):
         title += "."
     texts = [latex_text(text) for text in (title, rows.subtitle) if text]
@@ -231,7 +231,7 @@ def _body_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
                 yield "\\addlinespace"
         line = _row_line(row.cells, rows.aligns, layout)
         if row.is_group:
-            # the star behind the end of a row forbids a page break
+            # the star after the end of a row forbids a page break
             line += "*"
         yield line
         previous = row
@@ -275,9 +275,9 @@ def _cell_text(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
     if cell.pad:
         content = f"\\phantom{{{latex_text(cell.pad)}}}{content}"
     if cell.indent:
-        content = f"\\hspace*{{{INDENT:g}em}}{content}"
+        content = f"\\hspace*{{{INDENT_EM:g}em}}{content}"
         if wraps:
-            content = f"\\hangindent={INDENT:g}em\\relax{content}"
+            content = f"\\hangindent={INDENT_EM:g}em\\relax{content}"
     if content.startswith(("[", "*")):
         # TeX would take it for an option of the end of the row before
         content = "{}" + content

@@ -16,8 +16,8 @@ from salstats.display.tables.file_formats import TABLE_SUFFIXES
 from salstats.errors import SalstatsError, Setting
 
 #: Environment variable with the path of the browser to use.
-VARIABLE = "SALSTATS_CHROME"
-#: Browsers by name, and where Windows and macOS put them, which do not put them on the PATH.
+BROWSER_VARIABLE = "SALSTATS_CHROME"
+#: Browsers by name, and by their paths on Windows and macOS, where they are not on the PATH.
 _BROWSERS = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
     *("msedge", "microsoft-edge"),
@@ -28,7 +28,7 @@ _BROWSERS = (
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
 #: Options against windows, first-run questions, and requests to the network by the browser itself.
-_OPTIONS = (
+_BROWSER_OPTIONS = (
     *("--headless", "--hide-scrollbars", "--no-first-run", "--no-default-browser-check"),
     *(f"--disable-{feature}" for feature in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
     *("--disable-background-networking", "--disable-component-update"),
@@ -56,7 +56,7 @@ _WINDOW_FRAME = 100
 #: letters are smaller, and at last columns are closer together; title, labels of groups and notes are
 #: wrapped. One higher than the page (upright up to 183 mm, else on its side) is made several tables, of which
 #: the address names the one to show. Their largest size and their number are written where they can be read.
-_MEASURE = r"""<style>
+_LAYOUT_STYLE_AND_SCRIPT = r"""<style>
 html, body { margin: 0 !important; background: #fff; }
 body { padding: MARGINpx; }
 body > div { overflow: visible !important; padding: 0 !important; width: max-content !important;
@@ -180,12 +180,12 @@ _NARROWER_TABLES = (
 )
 #: Message where a table is higher than a browser draws.
 _TOO_LONG = "the table is too long for one picture"
-_SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
+_SIZE_ATTRIBUTE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
 def find_browser() -> str:
     """Return the path of Chromium, Chrome or Edge; raise SalstatsError where there is none."""
-    named_browser = os.environ.get(VARIABLE)
+    named_browser = os.environ.get(BROWSER_VARIABLE)
     candidates: Sequence[str] = _BROWSERS
     if named_browser:
         candidates = [named_browser]
@@ -195,23 +195,23 @@ def find_browser() -> str:
             return path
     if named_browser:
         raise SalstatsError(
-            f"{VARIABLE}={named_browser} is no program that can be run",
+            f"{BROWSER_VARIABLE}={named_browser} is no program that can be run",
             hint=_OTHER_FORMATS,
-            option=VARIABLE,
+            option=BROWSER_VARIABLE,
             value=named_browser,
         )
     raise SalstatsError(
         "a picture of a table needs Chromium, Chrome or Edge and none was found",
-        hint=f"install one (Debian: apt-get install chromium), set {VARIABLE} to its path, "
+        hint=f"install one (Debian: apt-get install chromium), set {BROWSER_VARIABLE} to its path, "
         f"or {_OTHER_FORMATS}",
-        option=VARIABLE,
+        option=BROWSER_VARIABLE,
     )
 
 
 def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[bytes]:
     """Return pictures of the table on a page: one, or several where it is higher than a sheet of paper.
 
-    `width` is that of the pictures in mm, by default that which the table's columns need.
+    `width` is the width of the pictures in mm, by default what the table's columns need.
 
     Raise SalstatsError where there is no browser or it fails, where the table is too wide for `width` or too
     long for one picture, and where `dpi` is too high for the picture.
@@ -221,7 +221,7 @@ def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[b
         source = Path(folder, "table.html").resolve()
         source.write_text(page_with_layout(page, width), encoding="utf-8")
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
-        size = _SIZE.search(dom)
+        size = _SIZE_ATTRIBUTE.search(dom)
         if size is None:
             raise SalstatsError(
                 "the browser did not show the table", hint=_OTHER_FORMATS, path=find_browser()
@@ -275,7 +275,7 @@ def _table_width_css_or_zero(picture_width: float | None) -> float:
 
 def page_with_layout(page: str, width: float | None) -> str:
     """Return a page with the script that lays its table out on pictures of `width` mm."""
-    script = _MEASURE.replace("GIVEN", f"{_table_width_css_or_zero(width):.2f}")
+    script = _LAYOUT_STYLE_AND_SCRIPT.replace("GIVEN", f"{_table_width_css_or_zero(width):.2f}")
     return page.replace("</head>", script, 1)
 
 
@@ -304,7 +304,7 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
     output_file = page.with_name("stdout")
     error_file = page.with_name("stderr")
     profile = f"--user-data-dir={page.with_name('profile')}"
-    command = [browser, *_OPTIONS, *options, profile, address]
+    command = [browser, *_BROWSER_OPTIONS, *options, profile, address]
     # Windows has no `geteuid`
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # Chromium does not run as root in its sandbox

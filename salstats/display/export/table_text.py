@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, cells_by_column
 
 #: Heading of the column that holds the labels of groups of rows in CSV.
-_GROUP = "Group"
+_GROUP_HEADING = "Group"
 #: Characters with which a formula begins in a spreadsheet, also in a text file.
 _FORMULA_STARTS = tuple("=+@\t\r")
 #: Characters that Markdown or the HTML in it would not show as they are.
@@ -24,7 +24,7 @@ def csv_text(rows: TableRows) -> str:
     A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in
     a first column of its own, the label of several rows in each of them.
     """
-    lines = [[_GROUP, *_joined_headings(rows)]]
+    lines = [[_GROUP_HEADING, *_joined_headings(rows)]]
     group = ""
     for row in rows.body:
         if row.is_group:

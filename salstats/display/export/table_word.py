@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, cells_by_column
-from salstats.display.tables.widths import INDENT, PageLayout, Paper, parts_with_layouts
+from salstats.display.tables.widths import INDENT_EM, PageLayout, Paper, parts_with_layouts
 
 #: Kinds of headings: of one column each, or above several columns.
 Heading: TypeAlias = Literal["column", "spanner"]
@@ -26,17 +26,16 @@ _NOTES_PT = 8
 _PAGE_MM = (210.0, 297.0)
 _MARGIN_MM = 20.0
 #: Space at each side of a cell's text, in points.
-_PAD = 4.0
+_PAD_POINTS = 4.0
 #: Width of the page between its margins in fiftieths of a percent, as Word writes it.
-_WHOLE_LINE = 5000
+_WHOLE_LINE_FIFTIETHS = 5000
 PAPER = Paper(
     line_widths_points=(
         (_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4,
         (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4,
     ),
-    gap_points_by_type_size=dict.fromkeys((9, 8, 7), _PAD),
-    # a reader may have no Arial: the numbers of DejaVu Sans are wider by a seventh, those of Calibri and
-    # Times narrower
+    gap_points_by_type_size=dict.fromkeys((9, 8, 7), _PAD_POINTS),
+    # readers may lack Arial: numbers in DejaVu Sans are wider by a seventh, in Calibri and Times narrower
     type_scale=1.2,
 )
 #: Tables of at most this many rows are kept on one page with their notes.
@@ -45,17 +44,17 @@ _MAX_ROWS_TOGETHER = 30
 _HEAVY_RULE = 8
 _LIGHT_RULE = 4
 #: Space above and below a cell's text, in twentieths of a point.
-_SPACE = 20
+_SPACE_TWIPS = 20
 #: Space above the label of a group, in twentieths of a point.
-_GROUP_SPACE = 100
+_GROUP_SPACE_TWIPS = 100
 #: Longest title that a document's properties hold.
-_MAX_TITLE = 255
+_MAX_TITLE_LENGTH = 255
 #: A blank as wide as a digit.
 _FIGURE_SPACE = "\u2007"
 #: Word's unit of length is a twentieth of a point.
 _TWIPS_PER_POINT = 20
 #: A paragraph of four points: Word wants one after a table.
-_GAP = (
+_GAP_PARAGRAPH = (
     f"<w:p {nsdecls('w')}><w:pPr><w:keepNext/>"
     '<w:spacing w:before="0" w:after="0" w:line="80" w:lineRule="exact"/></w:pPr></w:p>'
 )
@@ -105,7 +104,7 @@ def _set_page(document: Any, *, turned: bool) -> None:
 def _set_title_and_clear_other_properties(document: Any, title: str) -> None:
     """Set the title of a document, and remove the properties that name a person or a time."""
     properties = document.core_properties
-    properties.title = title[:_MAX_TITLE]
+    properties.title = title[:_MAX_TITLE_LENGTH]
     properties.author = ""
     properties.last_modified_by = ""
     properties.comments = ""
@@ -122,7 +121,7 @@ def _xml_blocks(rows: TableRows, parts: Sequence[tuple[TableRows, PageLayout]]) 
     if rows.subtitle:
         blocks.append(_paragraph_xml(rows.subtitle, _TEXT_PT, space_below_points=4, keep="keepNext"))
     for part, layout in parts:
-        blocks += [_table_xml(part, layout, rows.title), _GAP]
+        blocks += [_table_xml(part, layout, rows.title), _GAP_PARAGRAPH]
     for note in rows.notes:
         blocks.append(_paragraph_xml(note, _NOTES_PT, space_below_points=2, keep="keepLines"))
     return blocks
@@ -142,7 +141,7 @@ def _paragraph_xml(
 
 
 def _run_xml(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
-    """Return lines of text in one style."""
+    """Return a run of Word: lines of text in one style."""
     styles = ""
     if bold:
         styles += "<w:b/>"
@@ -156,16 +155,16 @@ def _run_xml(lines: Sequence[str], points: float, *, bold: bool = False, underli
 def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
     """Return the table itself; its headings are repeated on every page.
 
-    Its width is a share of the line, and those of its columns are preferred ones: Word makes a column wider
-    whose numbers need more in the font that it has.
+    Its width is a share of the line. The widths of columns are preferred ones: Word widens a column whose
+    numbers need more room in the font that it uses.
     """
     widths_twips = [_width_twips(layout, column) for column in range(len(layout.column_widths_em))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths_twips)
     caption = ""
     if title:
-        caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>"
+        caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE_LENGTH])}/>"
     line_share = _fiftieths_of_percent_of_line(sum(widths_twips), layout)
-    pad_twips = round(_TWIPS_PER_POINT * _PAD)
+    pad_twips = round(_TWIPS_PER_POINT * _PAD_POINTS)
     lines = [*_head_rows_xml(rows, layout), *_body_rows_xml(rows, layout)]
     return (
         f"<w:tbl {nsdecls('w')}><w:tblPr>"
@@ -205,13 +204,13 @@ def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
     for index, row in enumerate(rows.body):
         top_rule = 0
         bottom_rule = 0
-        space = _SPACE
+        space = _SPACE_TWIPS
         if row.rule_above:
             top_rule = _LIGHT_RULE
         if index == last:
             bottom_rule = _HEAVY_RULE
         if row.is_group and index > 0:
-            space = _GROUP_SPACE
+            space = _GROUP_SPACE_TWIPS
         keep = row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER
         lines.append(
             _row_xml(row, layout, top_rule=top_rule, bottom_rule=bottom_rule, keep=keep, space=space)
@@ -222,12 +221,12 @@ def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
 def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
     """Return the width of columns side by side with the space at their sides, in twentieths of a point."""
     columns = range(start, start + n_columns)
-    return sum(int(_TWIPS_PER_POINT * (layout.width_points(column) + 2 * _PAD)) for column in columns)
+    return sum(int(_TWIPS_PER_POINT * (layout.width_points(column) + 2 * _PAD_POINTS)) for column in columns)
 
 
 def _fiftieths_of_percent_of_line(width_twips: int, layout: PageLayout) -> int:
     """Return a width as a share of the line, in fiftieths of a percent."""
-    return round(_WHOLE_LINE * width_twips / (_TWIPS_PER_POINT * layout.line_width_points))
+    return round(_WHOLE_LINE_FIFTIETHS * width_twips / (_TWIPS_PER_POINT * layout.line_width_points))
 
 
 def _row_xml(
@@ -237,7 +236,7 @@ def _row_xml(
     top_rule: int,
     bottom_rule: int,
     keep: bool,
-    space: int = _SPACE,
+    space: int = _SPACE_TWIPS,
     heading: Heading | None = None,
 ) -> str:
     """Return a row, which is never broken over two pages.
@@ -293,9 +292,9 @@ def _cell_paragraph_xml(cell: Cell, layout: PageLayout, *, keep: bool, space: in
         properties.append("<w:keepNext/>")
     if has_rule:
         properties.append(f"<w:pBdr>{_rule_xml('bottom', _LIGHT_RULE)}</w:pBdr>")
-    properties.append(f'<w:spacing w:before="{space}" w:after="{_SPACE}"/>')
+    properties.append(f'<w:spacing w:before="{space}" w:after="{_SPACE_TWIPS}"/>')
     if cell.indent:
-        properties.append(f'<w:ind w:left="{round(_TWIPS_PER_POINT * layout.points * INDENT)}"/>')
+        properties.append(f'<w:ind w:left="{round(_TWIPS_PER_POINT * layout.points * INDENT_EM)}"/>')
     properties.append(f'<w:jc w:val="{cell.align}"/>')
     text = ""
     if cell.n_rows:

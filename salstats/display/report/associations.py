@@ -19,7 +19,7 @@ from salstats.stats.models.formulas import parse_formula
 #: Decimals of correlations and areas.
 _DECIMALS = 3
 #: Area under the ROC curve of a classifier that guesses.
-_CHANCE = 0.5
+_CHANCE_AREA = 0.5
 
 
 def slope_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _significant_slope_count_sentence(slopes: Estimates, wording: Wording) -> st
 
 
 def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator[str]:
-    """Yield the correlations of each metric, and those that were shown to differ from 0."""
+    """Yield the correlations of each metric, and which of them were shown to differ from 0."""
     for _, rows in wording.rows_by_metric(correlations, "x"):
         yield _correlation_sentence_of_metric(rows, wording)
     if wording.is_not_significant(correlations).any():
@@ -140,7 +140,7 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
     if not is_defined.all():
         undefined_tasks = name_list(list(tasks[~is_defined]), "tasks")
         yield f"It was undefined in {undefined_tasks}, where only one class was present."
-    holds_chance = (areas.numbers("conf_low") <= _CHANCE) & (areas.numbers("conf_high") >= _CHANCE)
+    holds_chance = (areas.numbers("conf_low") <= _CHANCE_AREA) & (areas.numbers("conf_high") >= _CHANCE_AREA)
     if holds_chance.any():
         yield f"The interval held 0.5 (the area of guessing){_tasks_phrase(tasks[holds_chance])}."
     has_no_interval = is_defined & ~areas.has_estimate_and_both_limits

@@ -58,7 +58,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
 
 
 def _cases_text(file: pd.Series, wording: Wording) -> str:
-    """Return the number of cases, with that of their units: "194 cases of 140 patients"."""
+    """Return the numbers of cases and of their units: "194 cases of 140 patients"."""
     text = counted(file["n_cases"], "case")
     if wording.settings.unit == "case":
         return text

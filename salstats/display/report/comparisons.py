@@ -45,7 +45,7 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
         yield _significance_rule_sentence(contrasts, wording)
     for _, rows in wording.rows_by_metric(contrasts):
         yield headline_sentence(rows, wording)
-    yield from _reading_notes(contrasts, wording)
+    yield from _interpretation_notes(contrasts, wording)
     yield from caveat_sentences(contrasts, wording)
 
 
@@ -232,7 +232,7 @@ def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     return f"{rule} and {p_name} is below {wording.alpha} ({family_of_tests_text(contrasts)})."
 
 
-def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
+def _interpretation_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     """Yield notes on signs, on directions and on contrasts that are inconclusive."""
     term = str(contrasts.frame["term"].iloc[0])
     is_decrease = term == "percent_decrease"

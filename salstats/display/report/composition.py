@@ -44,7 +44,7 @@ def write_report(
     examples : Examples, optional
         The maps of cases; without them the report shows no cases.
     jobs, progress
-        Those of `report`.
+        As for `report`.
     """
     check_count(jobs, "jobs")
     rows, settings = resolve_scores_and_settings(scores, settings)
@@ -53,7 +53,7 @@ def write_report(
         with progress_counter(None, "Statistics", progress=progress) as count:
             analyses = run_analyses(rows, settings, count)
             count(0, "Layout")
-            # figures give again the warnings of scores that the analyses have given
+            # figures repeat warnings of scores that the analyses gave; each is kept once
             with analyses.recording_warnings():
                 report = composed_report(rows, analyses, wording, examples)
         figure_warnings = write_folder_collecting_warnings(report, folder, figures, progress=progress)

@@ -1,4 +1,4 @@
-"""The contents of a report's page, before it is written."""
+"""Contents of a report's page, before the page is written."""
 
 from dataclasses import dataclass
 from enum import Enum

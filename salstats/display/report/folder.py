@@ -16,7 +16,7 @@ from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_stems
 from salstats.jobs import progress_counter
 
-#: Name of the list of files that a report wrote; a folder without it is not a report's.
+#: Name of the list of files that a report wrote; only folders of reports have it.
 MANIFEST = "report.json"
 _PAGE = "index.html"
 _SUBFOLDERS = ("tables", "figures", "frames")
@@ -55,7 +55,7 @@ def write_folder_collecting_warnings(
     report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False
 ) -> list[str]:
     """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
-    # somebody may have put a file there while the analyses ran
+    # a file may have been added while the analyses ran
     with replacing_folder(folder, lambda: check_report_folder(folder, overwrite=True)) as new_folder:
         return _write_files_collecting_warnings(report, new_folder, jobs, progress)
 

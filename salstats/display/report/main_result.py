@@ -27,7 +27,7 @@ from salstats.metrics.registry import direction
 _BEHIND = ("worse", "lower")
 #: States of a contrast in which a method lies ahead of the reference.
 _AHEAD = ("better", "higher")
-#: Decimals of a share in percent, as tables have those of a decrease.
+#: Decimals of a share in percent, the same as of a decrease in tables.
 _DECIMALS_OF_SHARE = 1
 
 
@@ -302,7 +302,7 @@ def _significant_row_masks_by_verb(associations: Estimates, wording: Wording) ->
 def _model_confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
     """Say for how many methods and tasks scores were shown to rise or fall with the model's confidence.
 
-    The sentence follows that on slopes and has its form; it is "" where nothing was tested.
+    The sentence follows the one on slopes and has the same form; it is "" where nothing was tested.
     """
     correlations = all_correlations.subset(all_correlations.frame["x"] == metric)
     if np.isnan(correlations.p_values_adjusted_if_any).all():

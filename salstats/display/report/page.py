@@ -17,7 +17,7 @@ from salstats.display.report.page_items import (
     toolbar,
     with_doi_links,
 )
-from salstats.display.report.provenance import INPUT
+from salstats.display.report.provenance import INPUT_ROW_NAME
 from salstats.display.text.format import counted
 from salstats.display.text.markup import Child, Markup, element, escaped, markup_lines
 
@@ -53,7 +53,7 @@ def render_page(report: Report) -> str:
     parts += _closing_parts(report)
     script = _asset_text("page.js")
     script_digest = hashlib.sha256(script.encode()).digest()
-    source = dict(report.provenance).get(INPUT)
+    source = dict(report.provenance).get(INPUT_ROW_NAME)
     origin = f"salstats {salstats.__version__}"
     if source:
         origin += f" · made from {source}"

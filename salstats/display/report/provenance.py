@@ -18,9 +18,9 @@ from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import RECOMMENDED
 
 #: Packages that compute or draw what a report shows, in the order in which they are listed.
-PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
+REPORTED_PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
 #: Name of the row on the input of a report.
-INPUT = "Input"
+INPUT_ROW_NAME = "Input"
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
@@ -41,7 +41,7 @@ def frame_digest(frame: pd.DataFrame) -> str:
 def versions() -> dict[str, str]:
     """Return the versions of salstats, Python and the packages that a report rests on."""
     version_of = {"salstats": salstats.__version__, "Python": platform.python_version()}
-    for package in PACKAGES:
+    for package in REPORTED_PACKAGES:
         version_of[package] = version(package)
     return version_of
 
@@ -92,15 +92,18 @@ def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, 
 def _provenance_rows_of_inputs(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
     """Return the source of the scores, and its SHA-256."""
     if not settings.inputs:
-        return {INPUT: "scores given as a data frame", "SHA-256 of the scores as CSV": frame_digest(scores)}
-    names = _distinct_names([Path(path).name for path in settings.inputs])
-    rows = {INPUT: joined(names)}
+        return {
+            INPUT_ROW_NAME: "scores given as a data frame",
+            "SHA-256 of the scores as CSV": frame_digest(scores),
+        }
+    names = _names_numbered_if_repeated([Path(path).name for path in settings.inputs])
+    rows = {INPUT_ROW_NAME: joined(names)}
     for name, path in zip(names, settings.inputs, strict=True):
         rows[f"SHA-256 of {name}"] = file_digest(path)
     return rows
 
 
-def _distinct_names(names: Sequence[str]) -> list[str]:
+def _names_numbered_if_repeated(names: Sequence[str]) -> list[str]:
     """Return names, numbered where they occur several times, as files in two folders may have one name."""
     distinct: list[str] = []
     for name in names:

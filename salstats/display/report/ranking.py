@@ -25,7 +25,7 @@ def is_mean_over_tasks_on_metric(means: Estimates, metric: str) -> np.ndarray:
 
 
 def _is_mean_over_tasks(means: Estimates) -> np.ndarray:
-    """Return, for each row, whether it is a mean over tasks; True of all rows where there is one task."""
+    """Return, for each row, whether it is a mean over tasks; True for all rows where there is one task."""
     if means.is_over_tasks.any():
         return means.is_over_tasks
     return np.ones(len(means), dtype=bool)

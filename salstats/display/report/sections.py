@@ -167,7 +167,7 @@ def _sentences(plan: SectionPlan, contents: Contents) -> tuple[str, ...]:
 
 
 def _metrics_with_all_decreases(results: ReportFrames) -> list[str]:
-    """Return the metrics whose differences all have a decrease, so that its sentences are on all of them.
+    """Return the metrics whose differences all have a decrease, so that sentences on decreases cover them.
 
     A decrease is undefined where the mean of the reference is 0, although the difference is defined.
     """

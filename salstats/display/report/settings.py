@@ -144,7 +144,7 @@ def resolve_scores_and_settings(scores: pd.DataFrame, settings: Settings) -> tup
         )
     unweighted_scores = scores
     if isinstance(settings.weights, str):
-        # a column of weights is no covariate; "unit" is no column
+        # a column of weights is not a covariate; the weights "unit" are not a column
         unweighted_scores = scores.drop(columns=settings.weights, errors="ignore")
     covariates = _resolve_covariates(unweighted_scores, settings.covariates)
     unit_argument = unit

@@ -19,10 +19,10 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
-    interval_texts,
-    p_and_margin_p_values_if_any,
+    estimate_and_interval_texts,
+    p_value_quantities_if_any,
+    quantity_table,
     read_estimates_to_show,
-    value_table,
 )
 from salstats.display.tables.marks import p_value_stars
 from salstats.display.tables.placement import ColumnPlacement, choose_placement, frame_row_grid
@@ -110,7 +110,7 @@ def table_correlation(
     name = "Correlation"
     if coefficient is not None:
         name = coefficient.heading
-    texts = interval_texts(estimates, digits, style, star_texts.texts)
+    texts = estimate_and_interval_texts(estimates, digits, style, star_texts.texts)
     value = TableQuantity(heading_with_interval(name, estimates), texts)
     placement_options = {"rows": rows, "columns": columns, "groups": groups}
     given_options = [name for name, value in placement_options.items() if value is not None]
@@ -129,14 +129,14 @@ def table_correlation(
     p_values: list[TableQuantity] = []
     if estimates.has_adjusted_p_values and not is_triangle:
         # adjusted P values are shown without an option, as the user asked for the adjustment
-        p_values = p_and_margin_p_values_if_any(estimates, style)
+        p_values = p_value_quantities_if_any(estimates, style)
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
         table = _triangle_table(frame, groups_of_triangles, names, value)
         constant = [key for key in keys if key not in groups_of_triangles]
     else:
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
-        table = value_table(frame_row_grid(frame, placement, names), [value, *p_values], names)
+        table = quantity_table(frame_row_grid(frame, placement, names), [value, *p_values], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = correlated_variables_note(estimates, names)
     subject_note = paragraph(
@@ -197,7 +197,7 @@ def _triangle_table(
     variables = labels.order("x", frame[["x", "y"]].to_numpy().ravel())
     if len(variables) < 3:
         raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")
-    # in the lower triangle the first variable of a pair is that of the column
+    # in the lower triangle the first variable of a pair stands in the column, the second in the row
     first_variables = []
     second_variables = []
     for pair in zip(frame["x"], frame["y"], strict=True):
@@ -208,7 +208,7 @@ def _triangle_table(
     row_variable = pd.Categorical(second_variables, variables)
     placement = ColumnPlacement(rows=("y",), columns=("x",), groups=groups)
     grid = frame_row_grid(frame.assign(x=column_variable, y=row_variable), placement, labels)
-    table = value_table(grid, [value], labels)
+    table = quantity_table(grid, [value], labels)
     positions = {}
     for position, variable in enumerate(variables):
         # labels of "x" and of "y" may differ

@@ -23,11 +23,11 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
     decimals_of_rows,
-    interval_texts,
-    missing_bounds_value_if_any,
-    p_and_margin_p_values_if_any,
+    estimate_and_interval_texts,
+    missing_bounds_quantity_if_any,
+    p_value_quantities_if_any,
+    quantity_table,
     read_estimates_to_show,
-    value_table,
 )
 from salstats.display.tables.marks import rarer_rows
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, frame_row_grid
@@ -55,7 +55,7 @@ _MAX_METHODS_IN_COLUMNS = 3
 #: Decimals of standardised effect sizes.
 _EFFECT_DIGITS = 2
 #: Columns of the two means that a contrast compares.
-_MEANS = ("reference_mean", "method_mean")
+_MEAN_COLUMNS = ("reference_mean", "method_mean")
 
 
 # a list of steps, each taken once; the branches are the options that add a column
@@ -132,7 +132,7 @@ def table_decrease(  # noqa: C901
     # medians are read from the columns of means
     means_of_medians = {"reference_median": "reference_mean", "method_median": "method_mean"}
     all_rows = all_rows.with_frame_and_new_keys(all_rows.frame.rename(columns=means_of_medians))
-    check_columns(all_rows.frame, _MEANS, "decrease")
+    check_columns(all_rows.frame, _MEAN_COLUMNS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
     with_undefined = all_rows.subset_of_term_if_mrmc("difference")
     differences = with_undefined.without_metrics(with_undefined.metrics_without_scores)
@@ -166,7 +166,7 @@ def table_decrease(  # noqa: C901
                 )
             texts = _mean_texts(shown, column, digits)
             means.append(TableQuantity(heading, texts, heading_by_column=heading_by_method))
-        contrast_values = _contrast_effect_and_p_value_columns(
+        contrast_values = _contrast_effect_and_p_value_quantities(
             shown, metric_label, digits, percent_digits, style
         )
         counts = []
@@ -181,14 +181,14 @@ def table_decrease(  # noqa: C901
                 row_value_candidates.append(means[0])
             row_values = [value for value in row_value_candidates if _has_one_text_per_row(grid, value)]
         cell_values = [value for value in (*counts, *means, *contrast_values) if value not in row_values]
-        table = value_table(grid, cell_values, names, row_values=row_values)
+        table = quantity_table(grid, cell_values, names, row_values=row_values)
         n_reference_dashes = int(is_reference_row(shown).sum()) * len(contrast_values)
         return replace(table, symbol_note=notes.dash_note(table.cells, n_reference_dashes, "reference"))
 
     placement = _placement_of_grouping_columns(contrasts, methods_in_columns=methods_in_columns)
     table = contrast_table(placement)
     if wide is None and methods_in_columns and not fits_page(table):
-        # a page has no room for the methods beside each other
+        # a page is too narrow for the methods beside each other
         placement = _placement_of_grouping_columns(contrasts, methods_in_columns=False)
         table = contrast_table(placement)
 
@@ -216,7 +216,7 @@ def table_decrease(  # noqa: C901
         notes.equal_methods_test_note(all_rows, names, style),
     )
     underline_note = _underline_note(contrasts)
-    # that nothing is underlined is a result, and stands where there are no marks too
+    # that nothing is underlined is a result, which formats without marks must show as well
     uniform_note = ""
     if not table.underline:
         uniform_note = underline_note
@@ -387,7 +387,7 @@ def _mean_texts(contrasts: Estimates, column: str, digits: int | None) -> list[s
     return [fixed_text(mean, row_digits) for mean, row_digits in zip(means, digits_of_rows, strict=True)]
 
 
-def _contrast_effect_and_p_value_columns(
+def _contrast_effect_and_p_value_quantities(
     contrasts: Estimates, metric_label: str, digits: int | None, percent_digits: int, style: str
 ) -> list[TableQuantity]:
     """Return the contrast with its interval, bounds and effect sizes if there are any, and P values.
@@ -398,15 +398,15 @@ def _contrast_effect_and_p_value_columns(
     if contrasts.only_term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
-    p_values = p_and_margin_p_values_if_any(contrasts, style)
+    p_values = p_value_quantities_if_any(contrasts, style)
     contrast_heading = heading_with_interval(
         _contrast_heading(contrasts, metric_label), contrasts, beside_p_values=bool(p_values)
     )
-    contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
+    contrast_texts = estimate_and_interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     significant, others = _significant_and_other_tested_rows(contrasts)
     values.append(TableQuantity(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
-    values += missing_bounds_value_if_any(contrasts, contrast_digits, style)
-    values += _effect_size_value_if_any(contrasts, style)
+    values += missing_bounds_quantity_if_any(contrasts, contrast_digits, style)
+    values += _effect_size_quantity_if_any(contrasts, style)
     values += p_values
     return values
 
@@ -448,7 +448,7 @@ def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
     return TERMS[term].heading
 
 
-def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[TableQuantity]:
+def _effect_size_quantity_if_any(contrasts: Estimates, style: str) -> list[TableQuantity]:
     """Return the standardised effect sizes with their limits as one value, an empty list without them."""
     if not contrasts.distinct_values("effect_size"):
         return []
@@ -459,7 +459,11 @@ def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[TableQua
     name = "Effect size"
     if record is not None:
         name = record.label
-    return [TableQuantity(heading_with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
+    return [
+        TableQuantity(
+            heading_with_interval(name, sizes), estimate_and_interval_texts(sizes, _EFFECT_DIGITS, style)
+        )
+    ]
 
 
 def _are_all_scores_defined(contrasts: Estimates) -> bool:

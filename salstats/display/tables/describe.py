@@ -12,7 +12,12 @@ from salstats.display.estimates import Estimates, chosen_or_recorded_references
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import TableQuantity, decimals_of_rows, read_estimates_to_show, value_table
+from salstats.display.tables.grid import (
+    TableQuantity,
+    decimals_of_rows,
+    quantity_table,
+    read_estimates_to_show,
+)
 from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
@@ -98,8 +103,8 @@ def table_describe(
     metric_label = ""
     if "metric" in placement.constant:
         metric_label = names.value("metric", frame["metric"].iloc[0])
-    values = _summary_values(summaries, metric_label, digits, style)
-    table = value_table(frame_row_grid(frame, placement, names), values, names)
+    values = _summary_quantities(summaries, metric_label, digits, style)
+    table = quantity_table(frame_row_grid(frame, placement, names), values, names)
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
         notes.constant_note(summaries, constant, names),
@@ -121,7 +126,7 @@ def table_describe(
     return great_table(table, "salstats-describe")
 
 
-def _summary_values(
+def _summary_quantities(
     summaries: Estimates, metric_label: str, digits: int | None, style: str
 ) -> list[TableQuantity]:
     """Return the counts, means and medians that a table shows, without those that would be empty.

@@ -22,11 +22,11 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     TableQuantity,
-    interval_texts,
-    missing_bounds_value_if_any,
-    p_and_margin_p_values_if_any,
+    estimate_and_interval_texts,
+    missing_bounds_quantity_if_any,
+    p_value_quantities_if_any,
+    quantity_table,
     read_estimates_to_show,
-    value_table,
 )
 from salstats.display.tables.marks import (
     best_estimates,
@@ -209,12 +209,12 @@ def table_estimates(
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
         underline_note = notes.underlined_reference_differences_note(tested_differences, differing, names)
         margins = margins or margin_note(tested_differences, names, style)
-    texts = interval_texts(means, digits, style, marks)
-    p_values = p_and_margin_p_values_if_any(means, style) if has_marginal_estimates(means) else []
+    texts = estimate_and_interval_texts(means, digits, style, marks)
+    p_values = p_value_quantities_if_any(means, style) if has_marginal_estimates(means) else []
     p_values_note = _p_values_note(means, names, has_column=bool(p_values), has_stars=bool(star_texts.note))
     heading = _heading(means, placement, names, beside_p_values=bool(p_values))
     values = [TableQuantity(heading, texts, bold=best.rows, underline=underlined_rows)]
-    bounds = missing_bounds_value_if_any(means, digits, style)
+    bounds = missing_bounds_quantity_if_any(means, digits, style)
     values += bounds
     values += p_values
     row_values: list[TableQuantity] = []
@@ -226,7 +226,7 @@ def table_estimates(
             values = [counts, *values]
         else:
             row_values = [counts]
-    table = value_table(grid, values, names, row_values, _absent_text(keys))
+    table = quantity_table(grid, values, names, row_values, _absent_text(keys))
 
     constant = _constant_columns(means, placement)
     subject_note = paragraph(
@@ -246,7 +246,7 @@ def table_estimates(
         p_values_note,
         notes.equal_methods_test_note(all_rows, names, style),
     )
-    # that nothing is underlined is a result, and stands where there are no marks too
+    # that nothing is underlined is a result, which formats without marks must show as well
     uniform_note = ""
     if not underlined_rows:
         uniform_note = underline_note
@@ -322,9 +322,9 @@ def _with_term_texts(estimates: Estimates, labels: Labels) -> pd.DataFrame:
 def _given_or_mrmc_differences(
     all_rows: Estimates, differences: pd.DataFrame | None, adjust: str | None
 ) -> Estimates | None:
-    """Return the differences by which estimates are underlined.
+    """Return the differences by which estimates are underlined, None without any.
 
-    These are the given ones, else those of a frame of `mrmc` if they have one reference; None without any.
+    These are the given ones, else the differences in a frame of `mrmc` if they have one reference.
     """
     if differences is not None:
         required_columns = ("method", "reference", "verdict")
@@ -339,7 +339,7 @@ def _given_or_mrmc_differences(
 
 
 def _reference_among(means: Estimates, differences: Estimates) -> str | None:
-    """Return the reference of differences if it is one of the methods, else None."""
+    """Return the reference of differences if it is among the methods, else None."""
     reference = differences.only_value("reference")
     if reference not in means.distinct_values("method"):
         return None

@@ -11,9 +11,11 @@ from salstats.display.tables.rows import table_to_rows
 from salstats.display.tables.widths import Paper, TypeSetting
 
 #: Size of type in points, by which a table is measured.
-_POINTS = 7
+_TYPE_SIZE_POINTS = 7
 #: A page, upright (183 mm) and turned on its side (247 mm).
-_PAGE = Paper(line_widths_points=(518.0, 700.0), gap_points_by_type_size={_POINTS: 3.0}, type_scale=1.03)
+_PAGE = Paper(
+    line_widths_points=(518.0, 700.0), gap_points_by_type_size={_TYPE_SIZE_POINTS: 3.0}, type_scale=1.03
+)
 #: Row and column of a cell of a table.
 _CellIndex: TypeAlias = tuple[int, int]
 #: All texts of one label, from the outermost heading to the innermost.
@@ -99,7 +101,7 @@ def _needs_turned_page_and_n_lines(table: Table) -> tuple[bool, int]:
 
 def fits_page(table: Table, *, turned: bool = True) -> bool:
     """Return whether a table fits on a turned or an upright page, with intervals below their estimates."""
-    return _PAGE.fits(table_to_rows(table), TypeSetting(_POINTS, turned=turned, n_breaks=1))
+    return _PAGE.fits(table_to_rows(table), TypeSetting(_TYPE_SIZE_POINTS, turned=turned, n_breaks=1))
 
 
 def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
@@ -314,7 +316,7 @@ def _new_columns(
         *outer, heading = _texts_at_position(labels, arrangement.columns, position)
         spanners = (*shared_headings, *outer)
         if arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions:
-            # numbers of the foot are no estimates: headings above all estimates do not stand above them
+            # the columns were rows: those of the foot are no estimates, which the shared headings name
             spanners = ()
         columns.append(TableColumn(heading, spanners, first_columns[position].align))
     return columns

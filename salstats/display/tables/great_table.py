@@ -60,13 +60,13 @@ _TABLE_OPTIONS: dict[str, Any] = {
     },
 }
 #: Headings of more characters may not make their column wide.
-_LONG_HEADING = 30
+_LONG_HEADING_LENGTH = 30
 #: Labels of rows of more characters are wrapped.
-_LONG_LABEL = 2 * _LONG_HEADING
+_LONG_LABEL_LENGTH = 2 * _LONG_HEADING_LENGTH
 #: Formats that are written from a record, and from what great-tables shows, as messages name them.
 _RECORD_FORMATS = ", ".join(RECORD_SUFFIXES)
 _ANY_TABLE_FORMATS = " or ".join(ANY_TABLE_SUFFIXES)
-#: Styles of text that a record holds: great-tables' properties with their values, which are its fields, too.
+#: Styles of text that a record holds: properties of great-tables with their values, which name its fields.
 _RECORDED_STYLES = {"weight": "bold", "decorate": "underline"}
 #: Beginnings of the names of great-tables' methods that change texts, columns, rows or their marks.
 _CHANGING_METHODS = ("cols_", "data_", "fmt", "grand_", "rm_", "row_", "sub_", "summary_", "tab_", "text_")
@@ -201,7 +201,7 @@ def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
         columns = _selected_positions(location.columns, column_names)
         if rows is None or columns is None:
             return None
-        # the first columns hold labels of rows, which are no cells
+        # the first columns hold labels of rows, which are not cells of the record
         cell_columns = [column - n_stub for column in columns if column >= n_stub]
         cells |= set(product(rows, cell_columns))
     return cells
@@ -374,7 +374,7 @@ def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str])
 
 def _is_hyphenated_word(text: str) -> bool:
     """Return whether a label is a word such as "Grad-CAM", which stands on one line."""
-    return len(text) < _LONG_HEADING and "-" in text and " " not in text
+    return len(text) < _LONG_HEADING_LENGTH and "-" in text and " " not in text
 
 
 def _with_cell_and_heading_styles(gt: GT, table: Table, names: Sequence[str]) -> GT:
@@ -389,7 +389,7 @@ def _with_cell_and_heading_styles(gt: GT, table: Table, names: Sequence[str]) ->
         heading = table.columns[column].heading
         if _is_hyphenated_word(heading):
             gt = gt.tab_style(style.css("white-space: nowrap;"), loc.column_labels(columns=name))
-        if len(heading) > _LONG_HEADING:
+        if len(heading) > _LONG_HEADING_LENGTH:
             gt = gt.tab_style(style.css("min-width: 9em; max-width: 14em;"), loc.column_labels(columns=name))
     return gt
 
@@ -412,26 +412,26 @@ def _cell_style(table: Table, row: int, column: int, pad: str) -> str:
 
 # one list of styles in the order in which they apply; a function for each would hide that order
 def _with_stub_styles(gt: GT, table: Table) -> GT:  # noqa: C901
-    """Return a table whose labels of rows are set in, aligned and wrapped."""
+    """Return a table whose labels of rows are indented, aligned and wrapped."""
     long_rows = []
-    hyphened_rows = []
+    hyphenated_rows = []
     for row, labels in enumerate(table.stub):
-        if max(map(len, labels)) > _LONG_LABEL:
+        if max(map(len, labels)) > _LONG_LABEL_LENGTH:
             long_rows.append(row)
         if _is_hyphenated_word(labels[-1]):
-            hyphened_rows.append(row)
+            hyphenated_rows.append(row)
     styles: list[tuple[str, Any]] = []
     if table.rows_with_rule_above:
         styles.append((_RULE_ABOVE, loc.stub(rows=sorted(table.rows_with_rule_above))))
     if table.indented_rows:
-        # padding, since every line of a label is set in
+        # padding, since every line of a label is indented
         styles.append(("padding-left: 23px;", loc.stub(rows=sorted(table.indented_rows))))
     if len(table.stubhead) > 1:
         styles.append(("vertical-align: top;", loc.stub()))
     if has_whole_number_row_labels(table):
         styles += [("text-align: right;", loc.stub()), ("text-align: right;", loc.stubhead())]
-    if hyphened_rows:
-        styles.append(("white-space: nowrap;", loc.stub(rows=hyphened_rows)))
+    if hyphenated_rows:
+        styles.append(("white-space: nowrap;", loc.stub(rows=hyphenated_rows)))
     if long_rows:
         styles.append(("min-width: 14em; max-width: 22em;", loc.stub(rows=long_rows)))
     for css, location in styles:

@@ -107,7 +107,7 @@ def _rank_decimals(estimates: Estimates) -> int:
     return 0
 
 
-def interval_texts(
+def estimate_and_interval_texts(
     estimates: Estimates, digits: int | None, style: str, stars: Sequence[str] = ()
 ) -> list[str]:
     """Return each estimate with its interval and stars, by default with the decimals of its metric.
@@ -203,7 +203,9 @@ class TableQuantity(NamedTuple):
     heading_by_column: Mapping[str, str] = {}
 
 
-def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[TableQuantity]:
+def missing_bounds_quantity_if_any(
+    estimates: Estimates, digits: int | None, style: str
+) -> list[TableQuantity]:
     """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
     if not estimates.distinct_values("bound_low"):
         return []
@@ -220,7 +222,7 @@ def missing_bounds_value_if_any(estimates: Estimates, digits: int | None, style:
     ]
 
 
-def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[TableQuantity]:
+def p_value_quantities_if_any(estimates: Estimates, style: str) -> list[TableQuantity]:
     """Return P values, adjusted where the frame has them, and P values of margins; [] where it has none."""
     values = []
     rows = estimates.frame.to_dict("records")
@@ -232,14 +234,14 @@ def p_and_margin_p_values_if_any(estimates: Estimates, style: str) -> list[Table
         p_column = "p_margin"
         if estimates.distinct_values("p_margin_adjusted"):
             p_column = "p_margin_adjusted"
-        p_texts = []
+        p_value_texts = []
         for p_value, row in zip(estimates.numbers(p_column), rows, strict=True):
-            p_texts.append(p_text(p_value, style, alpha=significance_level_of_row(row, p_column)))
-        values.append(TableQuantity(margin_p_heading(estimates), p_texts))
+            p_value_texts.append(p_text(p_value, style, alpha=significance_level_of_row(row, p_column)))
+        values.append(TableQuantity(margin_p_heading(estimates), p_value_texts))
     return values
 
 
-def value_table(
+def quantity_table(
     grid: CellGrid,
     values: Sequence[TableQuantity],
     labels: Labels,
@@ -278,7 +280,7 @@ def value_table(
     return Table(
         stubhead=tuple(_stub_heading(column, labels) for column in placement.rows) or ("",),
         stub=[row_labels or ("All",) for row_labels in grid.row_labels],
-        columns=_value_columns(grid, values, row_values),
+        columns=_quantity_columns(grid, values, row_values),
         cells=cells,
         groups=group_texts,
         bold=bold,
@@ -289,7 +291,7 @@ def value_table(
     )
 
 
-def _value_columns(
+def _quantity_columns(
     grid: CellGrid, values: Sequence[TableQuantity], row_values: Sequence[TableQuantity]
 ) -> list[TableColumn]:
     """Return the columns of a table of values."""

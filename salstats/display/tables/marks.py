@@ -22,7 +22,7 @@ from salstats.stats.patient_characteristics import text_of_level
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
-    """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where it is not known.
+    """Return 1 where a larger estimate is better, -1 where a smaller one is, 0 where this is not known.
 
     Larger is better for estimates without a metric, and for areas under a ROC curve whatever their metric;
     smaller is better for ranks, Brier scores, shares of empty masks and standard deviations within cases. The

@@ -60,7 +60,7 @@ def _has_factor_and_interaction(terms: set[str]) -> bool:
     return any(":" in term and not terms.isdisjoint(term.split(":")) for term in terms)
 
 
-def p_texts(estimates: Estimates, style: str) -> list[str]:
+def p_value_texts(estimates: Estimates, style: str) -> list[str]:
     """Return P of each row, adjusted where the row has an adjusted one, "" for reference levels."""
     rows = zip(estimates.frame.to_dict("records"), estimates.has_estimate, strict=True)
     texts = []
@@ -72,7 +72,7 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
     return texts
 
 
-def p_note(estimates: Estimates, *, in_column: bool) -> str:
+def p_value_tests_note(estimates: Estimates, *, in_column: bool) -> str:
     """Return the test behind P values or stars; for P values in a column also their adjustment."""
     if not estimates.existing_columns(["df"]):
         return ""
@@ -104,5 +104,5 @@ def _t_or_z_tests_text(estimates: Estimates) -> str:
 
 
 def _has_rank_score_tests(estimates: Estimates) -> bool:
-    """Return whether all limits, and so the tests, are those of rank scores."""
+    """Return whether all limits, and so the tests, are based on rank scores."""
     return estimates.distinct_values("interval") == ["rank_score"]

@@ -162,7 +162,7 @@ class ModelColumns(NamedTuple):
     headings : list of tuple of str
         The headings of each column from the outermost.
     formulas : list of str
-        The right side of "Model 1" and so on, empty where formulas are no headings.
+        The right sides of "Model 1" and so on, empty where formulas are not among the headings.
     """
 
     column_of_row: list[int]
@@ -350,7 +350,7 @@ def foot_texts(
     fit : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         Frames of `fit_statistics`.
     parameters : Estimates
-        Rows of `tidy` that are no coefficients, such as variances.
+        Rows of `tidy` that are not coefficients, such as variances.
     components : Estimates, optional
         Rows of `variance_components`.
     labels, digits, style

@@ -101,7 +101,7 @@ def _average_text(weights: str, kinds: set[AverageKind | None]) -> str:
     if shares:
         weighting = "weighted"
         shares_text = f" (weights {shares})"
-    # rows whose numbers agree with both kinds are of the kind of the other rows
+    # rows whose numbers agree with both kinds take the kind of the other rows
     certain_kinds = kinds - {AverageKind.EITHER}
     if certain_kinds == {AverageKind.OF_MEANS}:
         return f"decrease of the {weighting} means{shares_text}"
@@ -119,7 +119,7 @@ def best_note(
     labels: Labels,
     methods: Sequence[object] = (),
 ) -> str:
-    """Say what bold means, and of which metrics no estimate can be bold; `methods` are those of the table."""
+    """Return what bold means, and for which metrics none is bold; `methods` are the methods of the table."""
     unknown_note = ""
     if best.unknown:
         metrics = joined([labels.value("metric", metric) for metric in best.unknown])
@@ -212,7 +212,7 @@ def _contrast_noun(differences: Estimates) -> str:
 def dash_note(
     cells: Iterable[Iterable[str]], n_references: int = 0, reference: str = "reference level"
 ) -> str:
-    """Say what a dash means where there is one; `n_references` of the dashes stand for a `reference`."""
+    """Return what dashes mean, "" without any; `n_references` of them stand for a `reference`."""
     n_dashes = 0
     for row in cells:
         n_dashes += sum(MISSING in text for text in row)

@@ -30,7 +30,7 @@ from salstats.stats.engine.grouping import OVERALL
 from salstats.stats.patient_characteristics import COLUMNS, CONTINUOUS, DICHOTOMOUS, text_of_level
 
 #: Text after the label of a categorical covariate.
-_COUNTED = "n (%)"
+_COUNT_SUFFIX = "n (%)"
 #: Label of the row that counts patients whose value is missing.
 _MISSING_LABEL = "Missing"
 #: Significant digits of the width between the quartiles, by which statistics are rounded.
@@ -55,7 +55,7 @@ _STATISTICS = {
 
 
 class _Row(NamedTuple):
-    """A row of the table: its label, a text for each group, and whether the label is set in."""
+    """A row of the table: its label, a text for each group, and whether the label is indented."""
 
     label: str
     texts: Sequence[str]
@@ -124,7 +124,7 @@ def table_patients(
     names = Labels(labels, frame)
     # a level such as 1 is a number in a frame that was read from a file
     frame = frame.assign(level=[text_of_level(level) for level in frame["level"]])
-    # the column before those that all such frames have
+    # the first column of such frames is the group, unless there are no groups
     group_column = str(frame.columns[0])
     if group_column == "covariate":
         group_column = "group"
@@ -222,7 +222,7 @@ def _counted_rows(
     label: str, by_group: Sequence[pd.DataFrame], level_labels: Mapping[str, str]
 ) -> list[_Row]:
     """Return the row of a dichotomous covariate, which has no labels of levels, or the rows of all levels."""
-    heading = f"{label}, {_COUNTED}"
+    heading = f"{label}, {_COUNT_SUFFIX}"
     if not level_labels:
         return [_Row(heading, [_count_and_percent_text(group_rows) for group_rows in by_group])]
     rows = [_Row(heading, [""] * len(by_group))]

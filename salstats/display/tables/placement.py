@@ -44,7 +44,7 @@ def choose_placement(
     columns: Columns = None,
     groups: Columns = None,
 ) -> ColumnPlacement:
-    """Return where each grouping column stands: as options name them, the others by which of them vary.
+    """Return where each grouping column stands: as options say, the others by a rule.
 
     Rows are the second variables of correlations (`y`), else pairs, else tasks, else methods. Methods stand
     in columns where they are not the rows, else metrics do. Metrics that have no place then, and tasks, make

@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.display.facts import paragraph
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import TableQuantity, read_estimates_to_show, value_table
+from salstats.display.tables.grid import TableQuantity, quantity_table, read_estimates_to_show
 from salstats.display.tables.placement import choose_placement, frame_row_grid
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
@@ -95,13 +95,13 @@ def table_power(
         columns=[],
         groups=groups,
     )
-    values = _unit_power_width_test_values(frame, digits, style)
-    table = value_table(frame_row_grid(curve_rows, placement, names), values, names)
+    values = _unit_power_width_test_quantities(frame, digits, style)
+    table = quantity_table(frame_row_grid(curve_rows, placement, names), values, names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 
 
-def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) -> list[TableQuantity]:
+def _unit_power_width_test_quantities(frame: pd.DataFrame, digits: int, style: str) -> list[TableQuantity]:
     """Return the numbers of units, power, widths of intervals and tests as quantities of a table."""
     values = []
     first = frame.iloc[0]
@@ -111,13 +111,13 @@ def _unit_power_width_test_values(frame: pd.DataFrame, digits: int, style: str) 
         values.append(TableQuantity(plural(unit).capitalize(), n_units, "right"))
     interval = f"{level_text_without_sign(first['level'])}% CI"
     widths = [fixed_text(width, digits) for width in frame["width"]]
-    values += [_power_value(frame, interval, style), TableQuantity(f"Width of the {interval}", widths)]
+    values += [_power_quantity(frame, interval, style), TableQuantity(f"Width of the {interval}", widths)]
     if rows_differ_in_test(frame):
         values.append(TableQuantity("Test", [label_of_test(test) for test in frame["test"]], "left"))
     return values
 
 
-def _power_value(frame: pd.DataFrame, interval: str, style: str) -> TableQuantity:
+def _power_quantity(frame: pd.DataFrame, interval: str, style: str) -> TableQuantity:
     """Return the power in percent, with its Monte-Carlo interval if it was simulated."""
     first = frame.iloc[0]
     name = "Power"

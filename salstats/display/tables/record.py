@@ -20,9 +20,9 @@ class TableColumn:
     heading : str
         Text above the cells.
     spanners : tuple of str
-        Headings above it that it shares with its neighbours, from the outermost; "" stands for none.
+        Headings above it that it shares with its neighbours, from the outermost; "" for none.
     align : {"point", "left", "right"}
-        "point" puts the decimal points of leading numbers below each other.
+        "point" aligns the decimal points of leading numbers.
     """
 
     heading: str
@@ -51,7 +51,7 @@ class Table:
     rows_with_rule_above : set of int
         Rows with a thin rule above.
     indented_rows : set of int
-        Rows whose label is set in, such as the levels of a factor.
+        Rows whose label is indented, such as the levels of a factor.
     foot_rows : set of int
         Rows at the foot, whose numbers are of another kind than those above and are aligned at their first
         digit.

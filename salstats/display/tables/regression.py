@@ -21,9 +21,9 @@ from salstats.display.facts import (
 )
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import interval_texts
+from salstats.display.tables.grid import estimate_and_interval_texts
 from salstats.display.tables.marks import p_heading, p_value_stars
-from salstats.display.tables.model_tests import factor_tests_of_rows, p_note, p_texts
+from salstats.display.tables.model_tests import factor_tests_of_rows, p_value_tests_note, p_value_texts
 from salstats.display.tables.models import (
     FRAME_NAME_COLUMN,
     FootRows,
@@ -61,7 +61,9 @@ from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 
 #: Note on models with more random effects than the data can estimate.
-_SINGULAR = "Singular fit: a variance of random effects is 0, or two are correlated by 1 or \N{MINUS SIGN}1."
+_SINGULAR_FIT_NOTE = (
+    "Singular fit: a variance of random effects is 0, or two are correlated by 1 or \N{MINUS SIGN}1."
+)
 
 
 class TermCell(NamedTuple):
@@ -185,10 +187,10 @@ def table_regression(
     arranged = models_to_columns(estimates, column_keys, groups, names)
     star_texts = p_value_stars(estimates, stars, n_tests)
     cells = _term_cells(frame, groups, arranged)
-    estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
+    estimate_texts = estimate_and_interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
     if p_values:
-        for cell, text in zip(cells, p_texts(estimates, style), strict=True):
+        for cell, text in zip(cells, p_value_texts(estimates, style), strict=True):
             texts[cell].append(text)
     tests_of_factors = factor_tests_of_rows(estimates, joint, style, named=not p_values)
     first_rows_by_cell = first_rows_of_models(estimates, arranged.column_of_row, groups)
@@ -230,7 +232,7 @@ def table_regression(
     one_row_of_each = estimates.subset(np.isin(np.arange(len(frame)), first_rows))
     p_value_note = ""
     if star_texts.note or p_values:
-        p_value_note = p_note(estimates, in_column=p_values)
+        p_value_note = p_value_tests_note(estimates, in_column=p_values)
     factor_test_note = ""
     if not has_one_term:
         # one term stands in the heading, without a row for its factor
@@ -308,7 +310,7 @@ class _TermRows:
         self.add_row(label, [[""] * self.columns_per_model] * self.n_models)
 
     def add_factor_p(self, row: int, model: int, text: str) -> None:
-        """Set P of a factor in its row unless it is there already, in the last of a model's columns."""
+        """Set P of a factor in its row, in the last of a model's columns, unless that has a text already."""
         column = (model + 1) * self.columns_per_model - 1
         if not self.cells[row][column]:
             self.cells[row][column] = text
@@ -484,7 +486,7 @@ def _model_note(
         text += "; effects on the mean, averaged over the rows of the model"
     text += standard_errors_clause(coefficients)
     if True in coefficients.distinct_values("singular"):
-        text += f" {_SINGULAR}"
+        text += f" {_SINGULAR_FIT_NOTE}"
     return text
 
 

@@ -15,10 +15,10 @@ from salstats.display.text.format import with_no_break_spaces_where_needed
 from salstats.display.text.markup import UNPRINTABLE
 
 Align = Literal["left", "center", "right"]
-#: White space in a label becomes one blank in print, except non-breaking spaces.
-_SPACE = re.compile("[ \t\n\r\f]+")
-#: Blanks by which a label is set in where a table is printed as text.
-_INDENT = 2
+#: White space in a label that becomes one space in print; non-breaking spaces stay.
+_WHITE_SPACE = re.compile("[ \t\n\r\f]+")
+#: Spaces by which a label is indented in a table that is printed as text.
+_N_INDENT_SPACES = 2
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cell:
     n_columns, n_rows : int
         Numbers of columns and rows that it spans; 0 rows where a cell above reaches down over it.
     bold, underline, indent : bool
-        Marks; `indent` sets the text in.
+        Marks; `indent` means that the text is indented.
     is_heading : bool
         Whether it is the label of a row, a column or a group.
     pad : str
@@ -185,13 +185,13 @@ def _texts_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
         if cell.n_rows:
             n_blanks = len(cell.pad)
             if cell.indent:
-                n_blanks += _INDENT
+                n_blanks += _N_INDENT_SPACES
             texts[column] = " " * n_blanks + cell.text
     return texts
 
 
 def _padded(text: str, width: int, align: Align) -> str:
-    """Return a text with blanks up to a width."""
+    """Return a text padded with spaces to a width."""
     if align == "right":
         return text.rjust(width)
     return text.ljust(width)
@@ -216,7 +216,7 @@ def _escape_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]
 
 
 def _with_escape_codes(padded: str, codes: str) -> str:
-    """Return a padded text with its escapes, which do not reach over the blanks around it."""
+    """Return a padded text with its escape codes, which leave out the spaces around it."""
     text = padded.strip()
     if not codes or not text:
         return padded
@@ -236,7 +236,7 @@ def _printable(text: str) -> str:
 
     Characters that no file can hold become U+FFFD.
     """
-    one_line = _SPACE.sub(" ", text)
+    one_line = _WHITE_SPACE.sub(" ", text)
     return with_no_break_spaces_where_needed(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
 
 
@@ -297,7 +297,7 @@ def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
 def _stub_cells_of_all_levels(
     table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]
 ) -> list[Cell]:
-    """Return the labels of a row as cells; only the last label is set in."""
+    """Return the labels of a row as cells; only the last label is indented."""
     labels = table.stub[row]
     cells = []
     for level, (text, span) in enumerate(zip(labels, spans, strict=True)):

@@ -19,8 +19,8 @@ _NARROW_CHARACTERS = " !'(),-./:;I[]fijlrt|\u00a0"
 _WIDE_CHARACTERS = "%&+<=>@Mmw\u2212\u2014\u00d7"
 #: Bold text is wider than regular text by this factor.
 _BOLD_SCALE = 1.08
-#: How far a label is set in from the label of the row above it, in ems.
-INDENT = 1.0
+#: How far a label is indented from the label of the row above it, in ems.
+INDENT_EM = 1.0
 #: Columns of text are not made narrower than this, in ems.
 _NARROWEST_TEXT_EM = 9.0
 #: Headings of more than this width are wrapped and do not widen their column, in ems.
@@ -29,7 +29,7 @@ _WIDEST_HEADING_EM = 16.0
 _N_WIDTH_STEPS = 20
 #: Tolerance of a comparison of widths, in ems.
 _TOLERANCE_EM = 1e-6
-#: A cell with a number and nothing but its interval or share behind it.
+#: A cell with a number that only its interval or share may follow.
 _NUMBER = re.compile(
     "("
     "[<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*"  # a number with its signs and marks: "<0.001", "0.57***"
@@ -37,7 +37,7 @@ _NUMBER = re.compile(
     "(?: ([(\\[].*))?"  # its interval or share in brackets
 )
 #: A word of more characters may also be broken after a character that joins its pieces.
-_LONG_WORD = 20
+_LONG_WORD_LENGTH = 20
 _WORD_PIECES = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
 _NO_BREAK_SPACE = "\u00a0"
 
@@ -332,7 +332,7 @@ def cell_text_width_em(cell: Cell, text: str) -> float:
     if cell.bold:
         width *= _BOLD_SCALE
     if cell.indent:
-        width += INDENT
+        width += INDENT_EM
     return width
 
 
@@ -370,7 +370,7 @@ def number_lines(text: str, n_breaks: int) -> list[str]:
         return [" ".join(lines)]
     if n_breaks == 1:
         return lines
-    # between the limits, too
+    # also between the limits
     return " ".join(lines).replace(_NO_BREAK_SPACE, " ").split(" ")
 
 
@@ -382,6 +382,6 @@ def word_pieces(word: str) -> list[str]:
     >>> word_pieces("a_name"), word_pieces("a_name_of_more_than_twenty")
     (['a_name'], ['a_', 'name_', 'of_', 'more_', 'than_', 'twenty'])
     """
-    if len(word) <= _LONG_WORD:
+    if len(word) <= _LONG_WORD_LENGTH:
         return [word]
     return [piece for piece in _WORD_PIECES.findall(word) if piece]

@@ -12,23 +12,23 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import column_texts, number_text, p_text, significance_level_of_row
 
 #: Settings rather than results, which stand once above the table where they do not vary.
-_SETTINGS = (
+_SETTING_COLUMNS = (
     "term", "reference", "formula", "x", "y", "predictor", "response", "conf_level", "family_level",
     "interval", "unit", "margin_low", "margin_high", "test", "n_replicates", "n_tests", "procedure", "family",
     "errors", "exponentiated", "n_undefined", "n_missing",
 )  # fmt: skip
 #: Columns of P values, and the columns of the smallest P values that their replicates allow.
 _FLOOR_COLUMNS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
-_LIMITS = ("conf_low", "conf_high")
+_LIMIT_COLUMNS = ("conf_low", "conf_high")
 #: An estimate and its limits have the same decimals.
-_SAME_DECIMALS = ("estimate", *_LIMITS)
+_COLUMNS_WITH_SAME_DECIMALS = ("estimate", *_LIMIT_COLUMNS)
 #: Columns that follow the grouping columns and the estimate where a terminal has no room for all.
-_PREFERRED_COLUMNS = (*_LIMITS, "p_adjusted", "p_value", "n", "verdict", "std_error")
+_PREFERRED_COLUMNS = (*_LIMIT_COLUMNS, "p_adjusted", "p_value", "n", "verdict", "std_error")
 #: Most rows of a frame that a terminal shows.
 MAX_ROWS = 60
 #: How many of these rows are the last of a longer frame, where averages stand.
 _N_LAST_ROWS = 10
-_GAP = "  "
+_COLUMN_GAP = "  "
 
 
 def print_frame(frame: pd.DataFrame, *, fit_terminal: bool = True, option_for_all: str = "") -> None:
@@ -47,7 +47,9 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
     `MAX_ROWS` the first and the last rows are shown. `option_for_all` is the option of a command that shows
     all columns and rows. Without a width everything is shown.
     """
-    settings = [column for column in _SETTINGS if column in frame.columns and _is_constant(frame, column)]
+    settings = [
+        column for column in _SETTING_COLUMNS if column in frame.columns and _is_constant(frame, column)
+    ]
     if "family_level" in settings:
         # the confidence level of each row is only derived from that of the family
         frame = frame.drop(columns="conf_level", errors="ignore")
@@ -61,7 +63,7 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
     hidden: list[str] = []
     if width is not None:
         columns, hidden = _fitting_and_omitted_columns(columns, width)
-    lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
+    lines = [_COLUMN_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
     hint = ""
     if option_for_all:
         hint = f" ({option_for_all} shows them)"
@@ -75,10 +77,10 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option_for_all:
         hidden_note = f"also: {', '.join(hidden)}{hint}"
     return "\n".join(
         [
-            *_wrapped(", ".join(setting_texts), width),
+            *_wrapped_lines(", ".join(setting_texts), width),
             *lines,
-            *_wrapped(hidden_note, width),
-            *_wrapped(caution_note(frame), width),
+            *_wrapped_lines(hidden_note, width),
+            *_wrapped_lines(caution_note(frame), width),
         ]
     )
 
@@ -124,8 +126,8 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
             )
         return texts
     numbers = list(values)
-    if name in _SAME_DECIMALS:
-        for column in _SAME_DECIMALS:
+    if name in _COLUMNS_WITH_SAME_DECIMALS:
+        for column in _COLUMNS_WITH_SAME_DECIMALS:
             if column in frame.columns:
                 numbers += list(frame[column])
     # the texts of other columns, read for their decimals only, are left out
@@ -138,7 +140,7 @@ def _fitting_and_omitted_columns(
     """Return the columns that a width has room for, grouping columns first, and the names of the others."""
 
     def table_width(names: list[str]) -> int:
-        return sum(len(columns[name][0]) + len(_GAP) for name in names) - len(_GAP)
+        return sum(len(columns[name][0]) + len(_COLUMN_GAP) for name in names) - len(_COLUMN_GAP)
 
     names = list(columns)
     if table_width(names) <= width:
@@ -154,8 +156,8 @@ def _fitting_and_omitted_columns(
     for name in dict.fromkeys(candidates):
         # no limit is shown without the other
         new_names = [name]
-        if name in _LIMITS:
-            new_names = [limit for limit in _LIMITS if limit in names]
+        if name in _LIMIT_COLUMNS:
+            new_names = [limit for limit in _LIMIT_COLUMNS if limit in names]
         if name not in fitting and table_width([*fitting, *new_names]) <= width:
             fitting += new_names
     fitting_columns = {name: columns[name] for name in names if name in fitting}
@@ -177,10 +179,12 @@ def _shortened_cells(cells: list[str], max_length: int) -> list[str]:
     return shortened
 
 
-def _wrapped(text: str, width: int | None) -> list[str]:
+def _wrapped_lines(text: str, width: int | None) -> list[str]:
     """Return a text as lines of a width, an empty list for an empty text."""
     if not text:
         return []
     if width is None:
         return [text]
-    return textwrap.wrap(text, width, subsequent_indent=_GAP, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, width, subsequent_indent=_COLUMN_GAP, break_long_words=False, break_on_hyphens=False
+    )

@@ -17,6 +17,8 @@ MISSING = "—"
 MINUS = "\u2212"
 #: Levels of one, two and three stars, before any correction.
 STAR_LEVELS = (0.05, 0.01, 0.001)
+#: Level of tests where a frame has none.
+_DEFAULT_SIGNIFICANCE_LEVEL = STAR_LEVELS[0]
 #: Most decimals of a number that is not written in powers of ten.
 _MAX_DECIMALS = 8
 #: P values below this are written as "<0.001".
@@ -176,7 +178,7 @@ def fixed_text(value: Any, digits: int = 3) -> str:
     if value == -math.inf:
         return f"{MINUS}∞"
     text = f"{abs(float(value)):,.{digits}f}"
-    # nothing is left of "0.000"
+    # a text such as "0.000" has only zeros and the point
     is_rounded_to_zero = text.strip("0.") == ""
     if value < 0 and not is_rounded_to_zero:
         return f"{MINUS}{text}"
@@ -284,7 +286,7 @@ def p_text(
     *,
     named: bool = False,
     p_floor: Any = None,
-    alpha: float = STAR_LEVELS[0],
+    alpha: float = _DEFAULT_SIGNIFICANCE_LEVEL,
 ) -> str:
     """Return a P value as a style writes it, with "P = " or "P " before it if `named`.
 
@@ -333,7 +335,7 @@ def _p_bound_text(bound: float, digits: int, alpha: float) -> str:
         digits = max(digits, 3)
     # with a bound of 0.05 it is not known that P is below 0.05
     is_bound_level = any(
-        abs(bound / level - 1) <= RELATIVE_ROUNDING_ERROR for level in (STAR_LEVELS[0], alpha)
+        abs(bound / level - 1) <= RELATIVE_ROUNDING_ERROR for level in (_DEFAULT_SIGNIFICANCE_LEVEL, alpha)
     )
     sign = "≤" if is_bound_level else "<"
     rounded_up = _rounded_up(bound, digits)
@@ -358,7 +360,7 @@ def _p_value_text(value: float, digits: int, alpha: float) -> str:
     if value < _SMALL_P:
         p_digits = max(digits, 3)
     text = f"{value:.{p_digits}f}"
-    while any(_is_on_other_side(float(text), value, level) for level in (STAR_LEVELS[0], alpha)):
+    while any(_is_on_other_side(float(text), value, level) for level in (_DEFAULT_SIGNIFICANCE_LEVEL, alpha)):
         p_digits += 1
         text = f"{value:.{p_digits}f}"
     if float(text) >= 1:
@@ -503,7 +505,7 @@ def significance_level_of_row(row: Mapping[Any, Any], p_column: str) -> float:
         level = row.get(column)
         if level is not None and level == level:
             return significance_level_of(float(level))
-    return STAR_LEVELS[0]
+    return _DEFAULT_SIGNIFICANCE_LEVEL
 
 
 def p_value_adjusted_if_any(row: Mapping[Any, Any]) -> float:

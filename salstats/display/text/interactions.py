@@ -22,10 +22,10 @@ _CENTRED = re.compile(r"(?:scale|center)\((\w+)\)")
 
 
 def interaction_note(coefficients: Estimates, labels: Labels, terms: Collection[str] | None = None) -> str:
-    """Say at which values of the other variables the coefficients of terms in an interaction hold.
+    """Return at which values of the other variables the coefficients of terms in an interaction hold.
 
-    Of a factor it is the reference level, of a number 0: in a model of `method * log_area` the coefficients
-    of methods are differences where the logarithm of the area is 0.
+    This is the reference level of a factor, and 0 for a number: in a model of `method * log_area` the
+    coefficients of methods are differences where the logarithm of the area is 0.
 
     Parameters
     ----------

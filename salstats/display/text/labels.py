@@ -26,7 +26,7 @@ TIMES = " \u00d7 "
 #: Labels of rows that pool or average the others, in the order in which they end a table.
 SUMMARY_LABELS = (OVERALL, AVERAGE)
 #: Headings of columns in print; other headings are made from the column's name.
-_COLUMNS = {
+_COLUMN_HEADINGS = {
     "n": "n",
     "prob": "Model confidence",
     "auroc": "AUROC",
@@ -46,7 +46,7 @@ _MODEL_PARTS = {
 #: Columns whose values are metrics or may be; metrics stand in the registry's order.
 _METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their names in lower case without blanks, hyphens and underscores.
-METHODS = {
+METHOD_SPELLINGS = {
     HUMAN: "Human benchmark",
     "saliency": "Saliency method",
     "gradcam": "Grad-CAM",
@@ -75,10 +75,17 @@ METHODS = {
     "attentionrollout": "Attention rollout",
 }
 #: Units at the end of columns' names, as they stand in print.
-_UNITS = {"mm": "mm", "mm2": "mm\u00b2", "mm3": "mm\u00b3", "px": "px", "px2": "px\u00b2", "px3": "px\u00b3"}
+_UNIT_BY_NAME_ENDING = {
+    "mm": "mm",
+    "mm2": "mm\u00b2",
+    "mm3": "mm\u00b3",
+    "px": "px",
+    "px2": "px\u00b2",
+    "px3": "px\u00b3",
+}
 #: Units in brackets at the end of labels.
 _UNITS_IN_LABELS = (
-    *_UNITS.values(),
+    *_UNIT_BY_NAME_ENDING.values(),
     *("cm", "cm\u00b2", "cm\u00b3", "ml", "mL", "years", "months", "weeks", "days", "h", "min", "s"),
     *("kg", "g", "kg/m\u00b2", "HU", "mSv", "Gy", "%"),
 )
@@ -124,7 +131,7 @@ class Labels:
         self.colours: dict[str, str] = {}
         self._units = _unit_by_metric(frame)
         self._human = _human_label(frame)
-        #: Methods that share the colours of a figure: those named, then those of the frame.
+        #: Methods that share the colours of a figure: those named by a user, then others of the frame.
         self._methods = _methods_and_references_of(frame)
         self._has_other_labels = _has_labels_besides_0_and_1(frame)
         #: Numeric variables of models by the column of marginal estimates that holds their values.
@@ -206,7 +213,7 @@ class Labels:
             return metric.label
         if name == "label" and self._has_other_labels:
             return _heading_from_name(name)
-        return _COLUMNS.get(name) or _heading_from_name(name)
+        return _COLUMN_HEADINGS.get(name) or _heading_from_name(name)
 
     # sources of a label one after the other, the user's first
     def value(self, column: str, value: Hashable) -> str:  # noqa: C901
@@ -276,7 +283,7 @@ class Labels:
         for unit in _UNITS_IN_LABELS:
             if label.endswith(f"({unit})"):
                 return unit
-        return _UNITS.get(column.rpartition("_")[2], "")
+        return _UNIT_BY_NAME_ENDING.get(column.rpartition("_")[2], "")
 
     def values_named_by_user(self, column: str) -> tuple[str, ...]:
         """Return the values of a column that a user named."""
@@ -369,7 +376,7 @@ def method_spelling(name: str) -> str | None:
     >>> method_spelling("grad_cam"), method_spelling("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
     ('Grad-CAM', None)
     """
-    return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
+    return METHOD_SPELLINGS.get(re.sub(r"[\s_-]", "", name.lower()))
 
 
 def _ambiguous_method_spellings(methods: Iterable[str]) -> set[str]:
@@ -415,7 +422,7 @@ def _methods_and_references_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
 def _warn_if_misspelled_or_all_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     """Warn of labels that look like misspelled names of a frame, or if no label names anything in it."""
     column_names = {str(column) for column in frame.columns}
-    package_names = {*_COLUMNS, *METHODS, *METRICS, *SUMMARY_LABELS}
+    package_names = {*_COLUMN_HEADINGS, *METHOD_SPELLINGS, *METRICS, *SUMMARY_LABELS}
     unknown = [key for key in keys if key not in package_names and key not in column_names]
     if not unknown:
         # a search of all values of a large frame would take long
@@ -539,6 +546,6 @@ def _heading_from_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         return name
     quantity, _, ending = name.rpartition("_")
-    if quantity and ending in _UNITS:
-        return f"{_heading_from_name(quantity)} ({_UNITS[ending]})"
+    if quantity and ending in _UNIT_BY_NAME_ENDING:
+        return f"{_heading_from_name(quantity)} ({_UNIT_BY_NAME_ENDING[ending]})"
     return name.replace("_", " ").capitalize()

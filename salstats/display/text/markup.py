@@ -1,4 +1,4 @@
-"""HTML from texts of users, each of which is escaped when it is put in."""
+"""HTML from texts of users, each of which is escaped when it is inserted."""
 
 import html
 import re

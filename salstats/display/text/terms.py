@@ -18,7 +18,16 @@ from salstats.stats.models.formulas import Factor, Formula, parse_formula
 from salstats.stats.patient_characteristics import text_of_level
 
 #: Columns without values in the row of a reference level.
-_ESTIMATED = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
+_ESTIMATE_COLUMNS = (
+    "estimate",
+    "std_error",
+    "statistic",
+    "df",
+    "p_value",
+    "p_adjusted",
+    "conf_low",
+    "conf_high",
+)
 #: Column with the number of units of a covariate that an estimate is for; 1 where a frame has none.
 COVARIATE_UNITS = "covariate_units"
 
@@ -195,7 +204,7 @@ def with_reference_rows(estimates: Estimates, model_keys: Sequence[str]) -> Esti
     rows = pd.concat([references, frame])
     # only joined rows lose their cells: pandas 2 warns of joining columns without any
     is_reference = np.arange(len(rows)) < len(references)
-    for column in [*estimates.existing_columns(_ESTIMATED), "reference_level"]:
+    for column in [*estimates.existing_columns(_ESTIMATE_COLUMNS), "reference_level"]:
         rows[column] = rows[column].mask(is_reference)
     # a row and the reference before it have one index, and a stable sort keeps their order
     return estimates.with_frame_and_new_keys(rows.sort_index(kind="stable"))
@@ -257,7 +266,7 @@ def _ordered_levels(
     if levels == sorted(levels):
         ordered = labels.order(column, levels)
     else:
-        # whoever made the frame chose an order that is not that of the alphabet
+        # the frame has an order that is not alphabetical, and so was chosen
         ordered = labels.order(column, pd.Categorical(levels, levels))
     named = labels.values_named_by_user(column)
     reference_levels = [
@@ -390,7 +399,7 @@ def _row_and_heading(
         per_text = f", {per_text}"
     unit = _unit_of_only_covariate(variables, labels)
     if unit and (per_text or is_normalized):
-        # it stands behind the number of units, if there is one
+        # it follows the number of units, if there is one
         heading = heading.replace(f" ({unit})", "")
         text = text.replace(f" ({unit})", "")
     if not heading:

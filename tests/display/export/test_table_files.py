@@ -33,7 +33,7 @@ def foreign():
 
 
 def test_every_ending_is_written_and_tested():
-    assert set(table_files.CONTENTS) == set(RECORD_SUFFIXES)
+    assert set(table_files.CONTENT_FUNCTIONS) == set(RECORD_SUFFIXES)
     assert {*STARTS, ".png"} == set(TABLE_SUFFIXES)
 
 

@@ -25,12 +25,12 @@ def small():
 
 
 def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatch):
-    monkeypatch.delenv(table_png.VARIABLE, raising=False)
+    monkeypatch.delenv(table_png.BROWSER_VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(table_png, "_BROWSERS", ())
     with raises(SalstatsError, option="SALSTATS_CHROME", value=None):
         ss.save_table(small, tmp_path / "t.png")
-    monkeypatch.setenv(table_png.VARIABLE, "/no/such/chrome")
+    monkeypatch.setenv(table_png.BROWSER_VARIABLE, "/no/such/chrome")
     with raises(SalstatsError, option="SALSTATS_CHROME", value="/no/such/chrome"):
         ss.save_table(small, tmp_path / "t.png")
     assert list(tmp_path.iterdir()) == []
@@ -55,7 +55,7 @@ def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, f
     program = tmp_path / "browser"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    monkeypatch.setenv(table_png.VARIABLE, str(program))
+    monkeypatch.setenv(table_png.BROWSER_VARIABLE, str(program))
     monkeypatch.setattr(table_png, "_TIMEOUT_S", 0.2 if "sleep" in script else 60)
     with raises(SalstatsError, **{"path": program} | fields):
         ss.save_table(small, tmp_path / "t.png")

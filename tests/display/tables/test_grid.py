@@ -9,11 +9,11 @@ from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
     TableQuantity,
     decimals_of_rows,
-    interval_texts,
-    missing_bounds_value_if_any,
-    p_and_margin_p_values_if_any,
+    estimate_and_interval_texts,
+    missing_bounds_quantity_if_any,
+    p_value_quantities_if_any,
+    quantity_table,
     read_estimates_to_show,
-    value_table,
 )
 from salstats.display.tables.placement import ColumnPlacement, frame_row_grid
 from salstats.display.text.format import MISSING
@@ -48,7 +48,7 @@ def test_estimates_of_models_are_an_error_that_names_their_table(column, functio
 
 def test_estimates_have_their_interval_and_stars():
     frame = FRAME.assign(conf_low=0.05, conf_high=0.15)
-    texts = interval_texts(read_estimates(frame), 2, "nature", ["*", "", ""])
+    texts = estimate_and_interval_texts(read_estimates(frame), 2, "nature", ["*", "", ""])
     assert texts == ["0.10 (0.05, 0.15)*", "0.20 (0.05, 0.15)", "0.30 (0.05, 0.15)"]
 
 
@@ -62,7 +62,7 @@ def test_coefficients_of_a_term_have_the_decimals_of_their_narrowest_interval():
             "conf_high": [0.6, 0.00014, 0.6],
         }
     )
-    texts = interval_texts(read_estimates(frame), 2, "nature")
+    texts = estimate_and_interval_texts(read_estimates(frame), 2, "nature")
     assert texts[:2] == ["0.500000 (0.400000, 0.600000)", "0.000120 (0.000100, 0.000140)"]
     assert texts[2] == "0.50 (0.40, 0.60)"
 
@@ -71,7 +71,7 @@ def test_a_limit_that_is_tiny_beside_its_interval_needs_no_decimals_of_its_own()
     frame = pd.DataFrame(
         {"formula": "y ~ a", "term": ["a"], "estimate": 0.5, "conf_low": 1e-9, "conf_high": 1.0}
     )
-    assert interval_texts(read_estimates(frame), 2, "nature") == ["0.50 (0.00, 1.00)"]
+    assert estimate_and_interval_texts(read_estimates(frame), 2, "nature") == ["0.50 (0.00, 1.00)"]
 
 
 @pytest.mark.parametrize(
@@ -88,30 +88,30 @@ def test_a_limit_that_is_tiny_beside_its_interval_needs_no_decimals_of_its_own()
 )
 def test_decimals_of_a_coefficient_show_its_width_and_the_side_of_its_limits(limits, columns, text):
     row = {"formula": "y ~ a", "term": "a", "estimate": 0.3, "conf_low": limits[0], "conf_high": limits[1]}
-    assert interval_texts(read_estimates(pd.DataFrame([row | columns])), 2, "nature") == [text]
+    assert estimate_and_interval_texts(read_estimates(pd.DataFrame([row | columns])), 2, "nature") == [text]
 
 
 def test_a_covariance_of_0_has_the_decimals_of_its_limit():
     frame = pd.DataFrame(
         {"parameter": ["covariance"], "estimate": 0.0, "conf_low": -0.00034, "conf_high": 0.5}
     )
-    assert interval_texts(read_estimates(frame), 2, "nature") == ["0.00000 (−0.00034, 0.50000)"]
+    assert estimate_and_interval_texts(read_estimates(frame), 2, "nature") == ["0.00000 (−0.00034, 0.50000)"]
     above = read_estimates(frame.assign(conf_low=0.0, conf_high=0.00034))
-    assert interval_texts(above, 2, "nature") == ["0.00000 (0.00000, 0.00034)"]
+    assert estimate_and_interval_texts(above, 2, "nature") == ["0.00000 (0.00000, 0.00034)"]
     of_rounding = read_estimates(frame.assign(conf_low=-1e-9))
-    assert interval_texts(of_rounding, None, "nature") == ["0.000 (0.000, 0.500)"]
+    assert estimate_and_interval_texts(of_rounding, None, "nature") == ["0.000 (0.000, 0.500)"]
     large = read_estimates(frame.assign(estimate=12.0, conf_low=1.0))
-    assert interval_texts(large, 2, "nature") == ["12.00 (1.00, 0.50)"]
+    assert estimate_and_interval_texts(large, 2, "nature") == ["12.00 (1.00, 0.50)"]
 
 
 def test_small_variances_have_significant_digits():
     frame = pd.DataFrame({"parameter": ["variance", "icc"], "estimate": [0.000123, 0.000123]})
-    assert interval_texts(read_estimates(frame), 2, "nature") == ["0.00012", "0.00"]
+    assert estimate_and_interval_texts(read_estimates(frame), 2, "nature") == ["0.00012", "0.00"]
 
 
 def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
     value = TableQuantity("Mean", ["0.1", "0.2", "0.3"], bold={2}, underline={1})
-    table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
+    table = quantity_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), [value], Labels())
     assert table.cells == [["0.1", "0.2"], ["0.3", MISSING]]
     assert (table.bold, table.underline) == ({(1, 0)}, {(0, 1)})
     assert [column.heading for column in table.columns] == ["x", "y"]
@@ -121,7 +121,7 @@ def test_a_cell_without_a_row_has_a_dash_and_marks_go_with_their_cells():
 def test_values_of_a_row_stand_once_before_the_others():
     count = TableQuantity("n", ["5", "5", "6"], "right")
     values = [TableQuantity("Mean", ["0.1", "0.2", "0.3"]), TableQuantity("P", ["0.01", "0.02", "0.03"])]
-    table = value_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
+    table = quantity_table(frame_row_grid(FRAME, METHODS_IN_COLUMNS, Labels()), values, Labels(), [count])
     assert table.cells[0] == ["5", "0.1", "0.01", "0.2", "0.02"]
     assert [column.spanners for column in table.columns] == [(), ("x",), ("x",), ("y",), ("y",)]
 
@@ -131,22 +131,22 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
         {"metric": ["iou", "iou", "hit"], "task": ["a", "Average", "Average"], "estimate": 1.0}
     )
     placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
-    table = value_table(
+    table = quantity_table(
         frame_row_grid(frame, placement, Labels()), [TableQuantity("Mean", ["1"] * 3)], Labels()
     )
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
 
 
 def test_p_values_are_followed_by_those_of_margins():
-    assert p_and_margin_p_values_if_any(read_estimates(FRAME), "nature") == []
+    assert p_value_quantities_if_any(read_estimates(FRAME), "nature") == []
     tested = FRAME.assign(p_value=[0.2, 0.03, np.nan])
-    (p_value,) = p_and_margin_p_values_if_any(read_estimates(tested), "nature")
+    (p_value,) = p_value_quantities_if_any(read_estimates(tested), "nature")
     assert (p_value.heading, p_value.texts) == ("P", ["0.200", "0.030", MISSING])
     margin = {"p_margin": [0.01, 0.02, 0.04], "margin_low": -0.1, "margin_high": 0.1, "conf_level": 0.9}
-    _, of_margin = p_and_margin_p_values_if_any(read_estimates(tested.assign(**margin)), "ama")
+    _, of_margin = p_value_quantities_if_any(read_estimates(tested.assign(**margin)), "ama")
     assert (of_margin.heading, of_margin.texts) == ("P, equivalence", [".01", ".02", ".04"])
     adjusted = read_estimates(FRAME.assign(**margin, p_margin_adjusted=[0.2, 0.3, 0.4]))
-    (of_margin,) = p_and_margin_p_values_if_any(adjusted, "nature")
+    (of_margin,) = p_value_quantities_if_any(adjusted, "nature")
     assert of_margin.texts == ["0.200", "0.300", "0.400"]
 
 
@@ -156,7 +156,7 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     )
     placement = ColumnPlacement(rows=("x",), columns=("task",), groups=("metric", "task"))
     labels = Labels({"task": "Finding"})
-    table = value_table(
+    table = quantity_table(
         frame_row_grid(frame, placement, labels), [TableQuantity("Mean", ["1"] * 4)], labels, absent_text=""
     )
     assert table.stubhead == ("Variable",)
@@ -166,7 +166,7 @@ def test_groups_and_columns_have_the_names_of_what_they_are_values_of():
     assert table.may_rearrange
     of_pairs = pd.DataFrame({"y": ["prob", "age"], "estimate": 1.0})
     grid = frame_row_grid(of_pairs, ColumnPlacement(rows=("y",), columns=(), groups=()), labels)
-    assert value_table(grid, [TableQuantity("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
+    assert quantity_table(grid, [TableQuantity("Mean", ["1", "2"])], labels).stubhead == ("Variable",)
 
 
 def test_a_table_without_grouping_columns_has_one_row():
@@ -175,18 +175,18 @@ def test_a_table_without_grouping_columns_has_one_row():
         TableQuantity("Mean", ["0.1", "0.2"], heading_by_column={"y": "Average"}),
         TableQuantity("n", ["5", "6"], "right"),
     ]
-    table = value_table(frame_row_grid(FRAME.head(2), placement, Labels()), values, Labels())
+    table = quantity_table(frame_row_grid(FRAME.head(2), placement, Labels()), values, Labels())
     assert (table.stubhead, table.stub, table.groups) == (("",), [("All",)], [])
     assert [column.heading for column in table.columns] == ["Mean", "n", "Average", "n"]
     assert [column.align for column in table.columns] == ["point", "right"] * 2
 
 
 def test_bounds_have_a_column_where_the_frame_has_them():
-    bounds = missing_bounds_value_if_any(
+    bounds = missing_bounds_quantity_if_any(
         read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature"
     )
     assert [value.texts[0] for value in bounds] == ["0.0, 1.0"]
-    assert missing_bounds_value_if_any(read_estimates(FRAME), 1, "nature") == []
+    assert missing_bounds_quantity_if_any(read_estimates(FRAME), 1, "nature") == []
 
 
 def test_decimals_are_those_of_the_metric_unless_they_are_given():
@@ -198,8 +198,8 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
         }
     )
     estimates = read_estimates(rows.assign(estimate=12.3456))
-    assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.3", "12.346"]
-    assert interval_texts(estimates, 2, "nature") == ["12.35"] * 4
+    assert estimate_and_interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.3", "12.346"]
+    assert estimate_and_interval_texts(estimates, 2, "nature") == ["12.35"] * 4
     assert decimals_of_rows(estimates, None) == [3, 1, 1, 3]
 
 
@@ -209,12 +209,15 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
 )
 def test_what_is_in_no_unit_of_a_metric_has_the_decimals_of_its_term(term, decimals):
     estimates = read_estimates(pd.DataFrame({"metric": ["hd95"], "term": [term], "estimate": [1 / 3]}))
-    assert interval_texts(estimates, None, "nature") == [f"{1 / 3:.{decimals}f}"]
+    assert estimate_and_interval_texts(estimates, None, "nature") == [f"{1 / 3:.{decimals}f}"]
 
 
 @pytest.mark.parametrize("term", ["rank", "true_rank"])
 def test_ranks_are_whole_numbers_unless_one_of_them_or_of_their_limits_is_not(term):
     ranks = pd.DataFrame({"term": term, "estimate": [1.0, 2.0], "conf_low": 1.0, "conf_high": [1.0, 3.0]})
-    assert interval_texts(read_estimates(ranks), None, "nature") == ["1 (1, 1)", "2 (1, 3)"]
+    assert estimate_and_interval_texts(read_estimates(ranks), None, "nature") == ["1 (1, 1)", "2 (1, 3)"]
     tied = ranks.assign(conf_high=[1.5, 3.0])
-    assert interval_texts(read_estimates(tied), None, "nature") == ["1.0 (1.0, 1.5)", "2.0 (1.0, 3.0)"]
+    assert estimate_and_interval_texts(read_estimates(tied), None, "nature") == [
+        "1.0 (1.0, 1.5)",
+        "2.0 (1.0, 3.0)",
+    ]

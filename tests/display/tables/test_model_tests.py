@@ -6,7 +6,7 @@ import pytest
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.model_tests import factor_tests_of_rows, p_note, p_texts
+from salstats.display.tables.model_tests import factor_tests_of_rows, p_value_tests_note, p_value_texts
 from salstats.errors import SalstatsError
 
 TERMS = pd.DataFrame(
@@ -64,7 +64,7 @@ def test_joint_tests_of_other_factors_are_an_error():
 
 def test_reference_levels_have_no_p():
     frame = TERMS.assign(estimate=[0.1, np.nan])
-    assert p_texts(read_estimates(frame), "nature") == ["0.040", ""]
+    assert p_value_texts(read_estimates(frame), "nature") == ["0.040", ""]
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,23 @@ def test_reference_levels_have_no_p():
     ],
 )
 def test_the_note_names_the_kind_of_test(columns, kind):
-    assert p_note(read_estimates(TERMS.assign(**columns)), in_column=False) == f"P values: two-sided {kind}."
+    assert (
+        p_value_tests_note(read_estimates(TERMS.assign(**columns)), in_column=False)
+        == f"P values: two-sided {kind}."
+    )
 
 
 def test_in_a_column_the_note_says_what_p_is_adjusted_by():
-    assert p_note(read_estimates(TERMS), in_column=True).endswith("; not adjusted for multiple tests.")
+    assert p_value_tests_note(read_estimates(TERMS), in_column=True).endswith(
+        "; not adjusted for multiple tests."
+    )
     adjusted = TERMS.assign(p_adjusted=0.1, procedure="holm")
-    assert "adjusted (Holm" in p_note(read_estimates(adjusted), in_column=True)
+    assert "adjusted (Holm" in p_value_tests_note(read_estimates(adjusted), in_column=True)
     all_shown = adjusted.assign(n_tests=len(TERMS))
-    assert p_note(read_estimates(all_shown), in_column=True).endswith(f"{len(TERMS)} tests).")
+    assert p_value_tests_note(read_estimates(all_shown), in_column=True).endswith(f"{len(TERMS)} tests).")
     # terms that are only adjusted for are tests of the family, too
     some_shown = adjusted.assign(n_tests=99)
-    assert "99 tests, also of terms that are not shown" in p_note(read_estimates(some_shown), in_column=True)
-    assert p_note(read_estimates(TERMS.drop(columns="df")), in_column=True) == ""
+    assert "99 tests, also of terms that are not shown" in p_value_tests_note(
+        read_estimates(some_shown), in_column=True
+    )
+    assert p_value_tests_note(read_estimates(TERMS.drop(columns="df")), in_column=True) == ""

@@ -21,7 +21,7 @@ from salstats.display.plots.layout.theme import (
     font,
     light_fill,
 )
-from salstats.display.text.labels import METHODS
+from salstats.display.text.labels import METHOD_SPELLINGS
 
 
 def linear(hex_colour):
@@ -135,7 +135,7 @@ def test_every_place_of_the_palette_has_a_mark_a_line_and_well_known_methods_of_
     known = [method for methods in WELL_KNOWN_METHODS for method in methods]
     assert len(set(known)) == len(known)
     # a name that the labels do not give would never be found
-    assert set(known) <= set(METHODS.values())
+    assert set(known) <= set(METHOD_SPELLINGS.values())
 
 
 def test_font_is_one_that_is_installed():
