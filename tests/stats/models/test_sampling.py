@@ -175,7 +175,7 @@ def test_units_that_count_alike_need_units() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:rows of one unit taken as independent")
-@pytest.mark.filterwarnings("ignore:units are told by column")
+@pytest.mark.filterwarnings("ignore:units are named by column")
 @pytest.mark.parametrize("weights", ["unit", "patient"])
 def test_units_that_count_alike_are_patients_where_one_patient_is_missing(weights) -> None:
     table = pd.DataFrame(
